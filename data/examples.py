@@ -1,0 +1,43 @@
+"""The examples every stage exchanges, and the error that says a user's file is at fault."""
+
+from dataclasses import dataclass
+
+
+class DataError(ValueError):
+    """The user's data is at fault, not the program.
+
+    The message is one line: the file (and `:LINE`), what was found, what was expected, what to do.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence to classify; `label` is the class index, None where the file has no labels."""
+
+    id: str
+    text: str
+    label: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences to compare.
+
+    `label` is 0.0 or 1.0 (duplicates), a similarity from 0 to 5, or None where the file has no
+    labels. `row` is the pair's row in the official STS-Benchmark, where the file gives it.
+    """
+
+    id: str
+    text_a: str
+    text_b: str
+    label: float | None = None
+    row: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    """An anchor, a text that means the same and, in supervised sets, one that contradicts it."""
+
+    anchor: str
+    positive: str
+    hard_negative: str | None = None

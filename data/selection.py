@@ -1,0 +1,28 @@
+"""Which pairs choose among SimCSE checkpoints: never pairs that are scored later.
+
+Reads: data.cs224n. Feeds: run_multitask.py.
+"""
+
+from pathlib import Path
+
+from data.cs224n import TASK_FILES, official_dev, read_sts
+from data.examples import SentencePair
+
+MOST = 1000  # pairs: about as many as the official dev set, encoded in seconds
+
+
+def selection_pairs(folder: Path) -> list[SentencePair]:
+    """Return the STS pairs to select checkpoints by, [] where the folder has no STS training file.
+
+    CS224N reshuffled all of STS-Benchmark, so the official dev set would give away labels of its
+    dev and test files. What is safe are the official-dev rows that lie in its *train* file (1,031);
+    in a file without official rows, the first thousand training pairs.
+
+    Raises:
+        DataError: a broken file.
+    """
+    path = folder / TASK_FILES["sts"][0]
+    if not path.is_file():
+        return []
+    pairs = read_sts(path)
+    return official_dev(pairs) or pairs[:MOST]

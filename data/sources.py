@@ -1,0 +1,78 @@
+"""The public files `data.download` can fetch: where they are and, where known, size and SHA-256."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """One file to fetch; `size` in bytes and `sha256` in hex digits are None where not known."""
+
+    name: str
+    url: str
+    size: int | None = None
+    sha256: str | None = None
+
+
+CS224N = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
+# Two of the Quora files are kept outside the repository (Git LFS); this address serves those.
+CS224N_LFS = "https://media.githubusercontent.com/media/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
+SIMCSE = "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
+
+PUBLISHED = {  # name: (bytes, SHA-256)
+    "ids-sst-train.csv": (
+        1_175_139,
+        "03b2b625c090f94a6afd59f114cde5282e2053aab0b101e87ed695d8a0c5b1df",
+    ),
+    "ids-sst-dev.csv": (
+        151_384,
+        "a186ce94577635fbe10beaaddd50f16cccf6c30973221cefdf90deed2a584bfe",
+    ),
+    "ids-sst-test-student.csv": (
+        313_202,
+        "bdd5a767faa0c26782117e37767ece154c30d5d04fb8727d09c71e3850a55c7b",
+    ),
+    "ids-cfimdb-train.csv": (
+        1_693_182,
+        "140fc513045a966109faed46a5c7a898767b96714d71bcb9c15f659129fadcea",
+    ),
+    "ids-cfimdb-dev.csv": (
+        249_095,
+        "3087f571b66860fe5d035b5a018d08202ad3fd3720e4821c04b2acf6c7ded559",
+    ),
+    "sts-train.csv": (
+        928_832,
+        "15d12efc2d656fffb1d61ac1f08ec4227f43925fd16f420c037cbd063699c21b",
+    ),
+    "sts-dev.csv": (
+        132_265,
+        "ce3cad6f16062586ac7ba462c28b010a9be10c530fd5074165860d7b7ab4e93d",
+    ),
+    "sts-test-student.csv": (
+        256_677,
+        "dee455745b72e9ca3ff74e7c056bd73e34bad5b8d5641045a2c1e7e131866f47",
+    ),
+}
+
+
+def _files(base: str, *names: str) -> list[RemoteFile]:
+    return [RemoteFile(name, base + name, *PUBLISHED.get(name, ())) for name in names]
+
+
+DESCRIPTIONS = {
+    "cs224n": "SST, CFIMDB, Quora and STS as the CS224N default project splits them",
+    "wiki1m": "a million Wikipedia sentences for unsupervised SimCSE",
+    "nli": "275,601 NLI triplets for supervised SimCSE",
+}
+
+SOURCES: dict[str, list[RemoteFile]] = {
+    "cs224n": [
+        *_files(CS224N, "ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"),
+        *_files(CS224N, "ids-cfimdb-train.csv", "ids-cfimdb-dev.csv"),
+        *_files(CS224N, "ids-cfimdb-test-student.csv"),
+        *_files(CS224N_LFS, "quora-train.csv", "quora-test-student.csv"),
+        *_files(CS224N, "quora-dev.csv"),
+        *_files(CS224N, "sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
+    ],
+    "wiki1m": _files(SIMCSE, "wiki1m_for_simcse.txt"),
+    "nli": _files(SIMCSE, "nli_for_simcse.csv"),
+}

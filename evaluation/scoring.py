@@ -1,0 +1,46 @@
+"""One split of one cell: its metrics, and how much of it the run had seen before.
+
+Reads: predictions, examples, what was seen. Feeds: run_multitask.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from data.examples import Sentence, SentencePair
+from data.overlap import Seen, overlap
+from evaluation.metrics import task_metrics
+
+
+def score_split(
+    task: str,
+    examples: Sequence[Sentence] | Sequence[SentencePair],
+    predictions: np.ndarray,
+    seen: Seen,
+) -> dict[str, Any]:
+    """Return `n`, `metrics` and `overlap` of a labelled split.
+
+    `overlap` holds the shares of rows of which a sentence, or the whole pair, was seen in training
+    or selection, and `metrics_on_rest`, the metrics on rows of which nothing was seen.
+    """
+    labels = np.array([example.label for example in examples], np.float64)
+    found = overlap(examples, seen)
+    rest = ~found.shared
+    return {
+        "n": len(examples),
+        "metrics": task_metrics(task, predictions, labels),
+        "overlap": {
+            "sentences": found.share_sentences,
+            "pairs": found.share_pairs,
+            "n_rest": int(rest.sum()),
+            "metrics_on_rest": (
+                task_metrics(task, predictions[rest], labels[rest]) if rest.any() else {}
+            ),
+        },
+    }
+
+
+def is_labelled(examples: Sequence[Sentence] | Sequence[SentencePair]) -> bool:
+    """Return whether every example has a label."""
+    return bool(examples) and all(example.label is not None for example in examples)

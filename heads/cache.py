@@ -1,0 +1,79 @@
+"""Frozen vectors on disk: the encoder reads each distinct text (or pair) once, ever.
+
+A file is named by the SHA-256 of all that decides its content: weights, tokenizer, pooling,
+precision, texts. It is written whole and read through a memory map. Feeds: inputs.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from heads.features import embed_pairs
+from minbert.encoder import BATCH_TOKENS, SentenceEncoder
+from minbert.packing import batches_by_tokens
+from minbert.runtime import progress
+
+Item = tuple[str, ...]  # one text, or the two of a pair
+
+
+def frozen_vectors(
+    encoder: SentenceEncoder,
+    fingerprint: str,
+    items: list[Item],
+    folder: Path,
+    show_progress: bool | None = None,
+) -> np.ndarray:
+    """Return the frozen vectors of distinct texts or pairs, from the cache if they are there.
+
+    Args:
+        encoder: in evaluation mode, all its gradients off.
+        fingerprint: `encoder.fingerprint()`, which takes a moment and is therefore passed in.
+        items: n texts `(a,)` or n pairs `(a, b)`.
+        folder: where the cache lies.
+
+    Returns:
+        Memory-mapped float32: (n, H) pooled texts, or (n, 3, H) parts of pairs.
+    """
+    path = folder / f"{_key(fingerprint, items)}.npy"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            _encode_to(temporary, encoder, items, show_progress)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return np.load(path, mmap_mode="r")
+
+
+def _key(fingerprint: str, items: list[Item]) -> str:
+    digest = hashlib.sha256(f"{fingerprint} {len(items[0])} {len(items)}".encode())
+    for item in items:
+        for text in item:
+            encoded = text.encode("utf-8", "surrogatepass")
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+def _encode_to(
+    path: Path, encoder: SentenceEncoder, items: list[Item], show_progress: bool | None
+) -> None:
+    """Encode all items in evaluation mode into a new .npy file."""
+    assert not encoder.model.training, "frozen vectors need the encoder in evaluation mode"
+    paired = len(items[0]) == 2
+    seconds = [item[1] for item in items] if paired else None
+    sequences = encoder.tokenize([item[0] for item in items], seconds)
+    width = encoder.model.config.hidden_size
+    shape = (len(items), 3, width) if paired else (len(items), width)
+    vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    label = "encode pairs" if paired else "encode texts"
+    with torch.inference_mode(), progress(label, len(items), "text", show_progress) as bar:
+        for rows in batches_by_tokens(sequences.lengths, BATCH_TOKENS):
+            batch = sequences.pack(rows)
+            embedded = embed_pairs(encoder, batch) if paired else encoder.embed(batch)
+            vectors[rows] = embedded.cpu().numpy()
+            bar.update(len(rows))
+    vectors.flush()

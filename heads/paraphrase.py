@@ -1,0 +1,23 @@
+"""Paraphrase detection: two hidden layers on the features of two texts (the report's head)."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from heads.head import Head
+
+
+class ParaphraseHead(Head):
+    """Features of a pair -> hidden layers with ReLU -> one logit: positive means paraphrase."""
+
+    def __init__(
+        self, in_features: int, hidden_size: int, dropout: float = 0.1, num_hidden: int = 2
+    ):
+        super().__init__(in_features, hidden_size, num_hidden, 1, dropout)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Binary cross-entropy of logits (B,)."""
+        return F.binary_cross_entropy_with_logits(logits, labels)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return 1 where the probability exceeds one half, else 0."""
+        return (logits > 0).long()

@@ -1,0 +1,31 @@
+"""Semantic textual similarity, 0 to 5: three hidden layers on the features (the report's head)."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from heads.head import Head
+
+MAX_SCORE = 5.0
+
+
+class STSHead(Head):
+    """Features of a pair -> hidden layers with ReLU -> one logit -> 5 * sigmoid."""
+
+    def __init__(
+        self, in_features: int, hidden_size: int, dropout: float = 0.1, num_hidden: int = 3
+    ):
+        super().__init__(in_features, hidden_size, num_hidden, 1, dropout)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy between score/5, read as a probability, and sigmoid(logit).
+
+        Why not the squared error: both are smallest at the mean score given the features, which is
+        also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
+        no gradient left at 0 and 5, where many labels lie. The range is that of the labels, so a
+        prediction can never leave the scale.
+        """
+        return F.binary_cross_entropy_with_logits(logits, labels / MAX_SCORE)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return scores (B,) between 0 and 5."""
+        return MAX_SCORE * logits.sigmoid()

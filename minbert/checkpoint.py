@@ -1,0 +1,218 @@
+"""Checkpoints in the Hugging Face format, in and out; every key and shape is accounted for.
+
+Weights load without executing code: safetensors, or `torch.load(weights_only=True)`.
+Feeds: model, mlm, encoder.
+"""
+
+import json
+import logging
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from minbert.config import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+Tensors = dict[str, Tensor]
+
+SAFETENSORS, INDEX, PICKLE = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+)
+# The small files of a checkpoint: sizes, vocabulary, and how sentence-transformers pools it.
+SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
+
+
+def find_checkpoint(path_or_name: str | Path) -> Path:
+    """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
+
+    Raises:
+        CheckpointError: in none of the three; the message says where it was looked for.
+    """
+    folder = Path(path_or_name).expanduser()
+    if folder.is_dir():
+        return folder
+    name = str(path_or_name)
+    if folder.exists():
+        raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
+    if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
+        raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub id")
+    return _from_cache(name) or _from_hub(name)
+
+
+def _from_cache(name: str) -> Path | None:
+    """Return the hub snapshot of `name` if its configuration and weights are already here."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):
+        return None
+    whole = any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
+    return folder if whole and (folder / "config.json").is_file() else None
+
+
+def _from_hub(name: str) -> Path:
+    """Download `name`: safetensors if the hub has them, else the pickled weights."""
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, "model*.safetensors"]))
+        if not any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX)):
+            folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, PICKLE]))
+    # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
+    except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
+            f"the hub did not give it ({type(error).__name__}: {reason}); give a folder with "
+            f"config.json, {SAFETENSORS} and vocab.txt, or run once with a network"
+        ) from None
+    return folder
+
+
+def read_tensors(folder: Path) -> Tensors:
+    """Read all weights of a checkpoint folder, with the key names of a bare BertModel.
+
+    Looks for `model.safetensors`, then a sharded index, then `pytorch_model.bin`.
+
+    Raises:
+        CheckpointError: no weights, a missing shard, or a truncated or foreign file.
+    """
+    if (folder / SAFETENSORS).is_file():
+        tensors = read_file(folder / SAFETENSORS)
+    elif (folder / INDEX).is_file():
+        tensors = _read_shards(folder / INDEX)
+    elif (folder / PICKLE).is_file():
+        tensors = read_file(folder / PICKLE)
+    else:
+        raise CheckpointError(
+            f"{folder}: no weights; expected {SAFETENSORS}, {INDEX} with its shards, or {PICKLE}"
+        )
+    return _rename(tensors)
+
+
+def read_file(path: Path) -> Tensors:
+    """Read one file of tensors, .safetensors or pickled, without executing code.
+
+    Raises:
+        CheckpointError: a truncated or foreign file.
+    """
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{path}: not a readable weights file, truncated or foreign ({reason})"
+        ) from None
+    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
+        raise CheckpointError(f"{path}: expected a dictionary of tensors")
+    return tensors
+
+
+def _read_shards(index: Path) -> Tensors:
+    try:
+        weight_map = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        shards = sorted(set(weight_map.values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{index}: not a readable index of shards ({error!r})") from None
+    tensors: Tensors = {}
+    for shard in shards:
+        if not isinstance(shard, str) or Path(shard).name != shard:
+            raise CheckpointError(f"{index}: shard {shard!r} is not a file name of its folder")
+        if not (index.parent / shard).is_file():
+            raise CheckpointError(f"{index.parent / shard}: missing; {index.name} lists it")
+        tensors.update(read_file(index.parent / shard))
+    for key in weight_map.keys() - tensors.keys():
+        raise CheckpointError(f"{index}: tensor {key} is in none of its shards")
+    return tensors
+
+
+def _rename(tensors: Tensors) -> Tensors:
+    """Drop the `bert.` prefix and TensorFlow's gamma/beta; leave out buffers."""
+    renamed = {}
+    for key, tensor in tensors.items():
+        key = key.removeprefix("bert.")
+        key = key.replace("LayerNorm.gamma", "LayerNorm.weight")
+        key = key.replace("LayerNorm.beta", "LayerNorm.bias")
+        if key != "embeddings.position_ids":  # a constant that old releases stored
+            renamed[key] = tensor
+    return renamed
+
+
+def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
+    """Copy a checkpoint into a BertModel and say what was left aside.
+
+    Raises:
+        CheckpointError: a tensor of the model is missing or has another shape.
+    """
+    load_module(model, tensors, folder)
+    if not any(key.startswith("pooler.") for key in model.state_dict()):
+        logger.warning("%s: has no pooler; [CLS] is available before the pooler only", folder)
+    own = model.state_dict().keys()
+    # Heads of other models in the same file: cls.predictions, cls.seq_relationship, classifier.
+    heads = {".".join(key.split(".")[:2]) for key in tensors.keys() - own}
+    if heads:
+        logger.warning(
+            "%s: ignored what is not the encoder's: %s", folder, ", ".join(sorted(heads))
+        )
+
+
+def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
+    """Copy `tensors` into all of `module`'s state; surplus tensors are the caller's business.
+
+    Raises:
+        CheckpointError: naming the first tensor that is missing or misshapen, and `source`.
+    """
+    state = module.state_dict()
+    missing = [key for key in state if key not in tensors]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise CheckpointError(f"{source}: tensor {missing[0]}{more} is missing from the weights")
+    for key, parameter in state.items():
+        if tensors[key].shape != parameter.shape:
+            raise CheckpointError(
+                f"{source}: tensor {key} has shape {tuple(tensors[key].shape)}, "
+                f"config.json asks for {tuple(parameter.shape)}"
+            )
+    module.load_state_dict({key: tensors[key] for key in state})
+
+
+def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:
+    """Write a safetensors file, with `about` in its metadata.
+
+    Tensors are copied, so that views and shared memory are no matter.
+    """
+    whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
+    save_file(whole, path, metadata={"format": "pt", **(about or {})})
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Give a temporary folder to fill; it replaces `target` only when filled without an error."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    temporary.chmod(0o755)  # mkdtemp's folders are private
+    try:
+        yield temporary
+        old = temporary.with_name(temporary.name + ".old")
+        if target.exists():
+            target.rename(old)
+        os.replace(temporary, target)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

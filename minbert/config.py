@@ -1,0 +1,99 @@
+"""The sizes of a BERT encoder, read from a Hugging Face `config.json`. Feeds: every module here."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+
+class CheckpointError(ValueError):
+    """A checkpoint cannot be used; the message is one line naming the file and what is wrong."""
+
+
+@dataclass(frozen=True)
+class BertConfig:
+    """Sizes and rates of BERT, with the field names of the published `config.json`.
+
+    The defaults are those of bert-base-uncased (Devlin et al. 2019, section 3).
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int = 0
+
+    @property
+    def head_size(self) -> int:
+        """Size of one attention head; the heads together make up `hidden_size`."""
+        return self.hidden_size // self.num_attention_heads
+
+    @classmethod
+    def from_json(cls, path: Path) -> "BertConfig":
+        """Read `config.json`; fields that do not describe the encoder are left aside.
+
+        Raises:
+            CheckpointError: no such file, not JSON, or an architecture that is not this encoder.
+        """
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise CheckpointError(
+                f"{path}: no such file; a BERT checkpoint folder has a config.json"
+            ) from None
+        except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
+            raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
+        if not isinstance(raw, dict):
+            raise CheckpointError(f"{path}: expected a JSON object, found {type(raw).__name__}")
+        _check_architecture(raw, path)
+        known = {field.name: field.type for field in fields(cls)}
+        for name in known.keys() & raw.keys():
+            _check_value(name, raw[name], getattr(cls, name), path)
+        return cls(**{name: raw[name] for name in known if name in raw})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a `config.json` that `transformers` reads as a BertModel."""
+        architecture = {"model_type": "bert", "architectures": ["BertModel"]}
+        return {**architecture, "position_embedding_type": "absolute", **asdict(self)}
+
+
+def _check_architecture(raw: dict[str, Any], path: Path) -> None:
+    """Refuse what this encoder would load but compute wrongly."""
+    supported = {
+        "model_type": "bert",
+        "position_embedding_type": "absolute",
+        "hidden_act": "gelu",
+        "is_decoder": False,
+        "add_cross_attention": False,
+    }
+    for field, expected in supported.items():
+        if raw.get(field, expected) != expected:
+            raise CheckpointError(
+                f"{path}: {field} is {raw[field]!r}; only {expected!r} is supported"
+            )
+    heads = raw.get("num_attention_heads", BertConfig.num_attention_heads)
+    hidden = raw.get("hidden_size", BertConfig.hidden_size)
+    if isinstance(heads, int) and isinstance(hidden, int) and heads > 0 and hidden % heads:
+        raise CheckpointError(
+            f"{path}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}"
+        )
+
+
+def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
+    """A size must be a positive integer, a rate a number of at least 0, a name a string."""
+    if isinstance(default, str):
+        return  # hidden_act was checked by value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    whole = isinstance(default, int)
+    least = 1 if whole and name != "pad_token_id" else 0
+    if not number or (whole and not isinstance(value, int)) or value < least:
+        kind = "an integer" if whole else "a number"
+        raise CheckpointError(f"{path}: {name} is {value!r}; expected {kind} of at least {least}")

@@ -1,0 +1,136 @@
+"""Masked-language modelling: the masking, and BERT's prediction head (Devlin et al. 2019, 3.1).
+
+Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: simcse's auxiliary
+objective.
+"""
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from minbert.checkpoint import Tensors, find_checkpoint, load_module, read_tensors
+from minbert.config import BertConfig
+from minbert.model import BertModel
+from minbert.packing import PackedBatch
+
+logger = logging.getLogger(__name__)
+
+
+class BertPredictionTransform(nn.Module):
+    """Dense, GELU and layer norm before the vocabulary."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        return self.LayerNorm(F.gelu(self.dense(hidden_states)))
+
+
+class BertMLMHead(nn.Module):
+    """Logits over the vocabulary; the output matrix *is* the word embedding matrix.
+
+    Named as the checkpoint's `cls.predictions`.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.transform = BertPredictionTransform(config)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(self, hidden_states: Tensor, word_embeddings: Tensor) -> Tensor:
+        """Return logits.
+
+        Args:
+            hidden_states: (M, H), usually of the masked positions only.
+            word_embeddings: (V, H).
+        """
+        return F.linear(self.transform(hidden_states), word_embeddings, self.bias)  # (M, V)
+
+
+class BertForMaskedLM(nn.Module):
+    """An encoder with its prediction head."""
+
+    def __init__(self, bert: BertModel):
+        super().__init__()
+        self.bert = bert
+        self.head = BertMLMHead(bert.config)
+        self.head.apply(bert.init_weights)
+
+    @classmethod
+    def from_pretrained(cls, path_or_name: str) -> "BertForMaskedLM":
+        """Load encoder and prediction head from a checkpoint.
+
+        Raises:
+            CheckpointError: as BertModel.from_pretrained; also when there is no prediction head.
+        """
+        folder = find_checkpoint(path_or_name)
+        model = cls(BertModel.from_pretrained(str(folder)))
+        load_module(model.head, _head_tensors(folder), folder)
+        return model.eval()
+
+    @classmethod
+    def around(cls, bert: BertModel, source: Path | None) -> "BertForMaskedLM":
+        """Put a prediction head on an encoder: the one in folder `source`, or a fresh one."""
+        model = cls(bert)
+        tensors = {} if source is None else _head_tensors(source)
+        if tensors and source is not None:
+            load_module(model.head, tensors, source)
+        else:
+            logger.warning("%s: no masked-language-model head; it starts untrained", source)
+        return model
+
+    def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:
+        """Return logits (M, V) at `positions` (M,) of the packed batch."""
+        hidden_states = self.bert.packed(batch).last_hidden_state[positions]  # (M, H)
+        return self.head(hidden_states, self.bert.embeddings.word_embeddings.weight)
+
+    def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:
+        """Return the mean cross-entropy where the labels (total_tokens,) are not -100."""
+        positions = (labels != -100).nonzero().squeeze(1)  # (M,)
+        if not len(positions):
+            return labels.new_zeros((), dtype=torch.float32)
+        return F.cross_entropy(self(batch, positions).float(), labels[positions])
+
+
+def _head_tensors(folder: Path) -> Tensors:
+    """Return the tensors of the prediction head in a checkpoint, {} if there is none."""
+    prefix = "cls.predictions."
+    tensors = {
+        key[len(prefix) :]: tensor
+        for key, tensor in read_tensors(folder).items()
+        if key.startswith(prefix)
+    }
+    if "decoder.bias" in tensors:  # newer releases of transformers store the bias twice
+        tensors.setdefault("bias", tensors["decoder.bias"])
+    return tensors
+
+
+def mask_tokens(
+    batch: PackedBatch,
+    special_ids: tuple[int, ...],
+    mask_id: int,
+    vocab_size: int,
+    probability: float = 0.15,
+) -> tuple[PackedBatch, Tensor]:
+    """Choose tokens to predict; of those 80 % become [MASK], 10 % a random piece, 10 % stay.
+
+    Devlin et al. 2019, section A.1. Random numbers come from torch's global generator on the host.
+
+    Returns:
+        The batch with masked input_ids, and labels (total_tokens,): the original id, or -100.
+    """
+    input_ids = batch.input_ids
+    special = torch.isin(input_ids, torch.tensor(special_ids))
+    chosen = (torch.rand(input_ids.shape) < probability) & ~special
+    labels = torch.where(chosen, input_ids, -100)
+    action = torch.rand(input_ids.shape)
+    masked = torch.where(chosen & (action < 0.8), mask_id, input_ids)
+    pieces = torch.randint(vocab_size, input_ids.shape)
+    masked = torch.where(chosen & (action >= 0.9), pieces, masked)
+    return replace(batch, input_ids=masked), labels

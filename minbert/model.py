@@ -1,0 +1,234 @@
+"""BERT's encoder (Devlin et al. 2019), one screen per class, on packed batches.
+
+Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H).
+Every parameter bears its name in the Hugging Face checkpoint (`encoder.layer.0.output.dense.weight`),
+so that the attribute names below *are* the file format.
+Reads: packing, attention, config, checkpoint. Feeds: pooling, mlm, encoder.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from minbert.attention import packed_attention
+from minbert.checkpoint import find_checkpoint, load_encoder, read_tensors
+from minbert.config import BertConfig
+from minbert.packing import PackedBatch, pack_padded
+
+
+class BertOutput(NamedTuple):
+    """What the encoder returns; "tokens" is (total_tokens,) packed and (B, T) padded."""
+
+    last_hidden_state: Tensor  # (tokens, H)
+    pooler_output: Tensor | None  # (B, H), None for a checkpoint without a pooler
+    hidden_states: tuple[Tensor, ...] | None  # embeddings, then every layer: each (tokens, H)
+
+
+class BertEmbeddings(nn.Module):
+    """Sum of word, position and token type embeddings, then layer norm and dropout."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        size = config.hidden_size
+        self.word_embeddings = nn.Embedding(
+            config.vocab_size, size, padding_idx=config.pad_token_id
+        )
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, size)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
+        self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, batch: PackedBatch) -> Tensor:
+        embeddings = self.word_embeddings(batch.input_ids)  # (total_tokens, H)
+        embeddings = embeddings + self.position_embeddings(batch.position_ids)
+        embeddings = embeddings + self.token_type_embeddings(batch.token_type_ids)
+        return self.dropout(self.LayerNorm(embeddings))  # (total_tokens, H)
+
+
+class BertSelfAttention(nn.Module):
+    """Multi-head self-attention: every token gathers values from the tokens of its own sequence."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.head_shape = (config.num_attention_heads, config.head_size)
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+        self.dropout_prob = config.attention_probs_dropout_prob
+
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        query, key, value = (
+            projection(hidden_states).unflatten(-1, self.head_shape)  # (total_tokens, N, D)
+            for projection in (self.query, self.key, self.value)
+        )
+        dropout_prob = self.dropout_prob if self.training else 0.0
+        context = packed_attention(
+            query, key, value, batch.cu_seqlens, batch.lengths, dropout_prob
+        )  # (total_tokens, N, D)
+        return context.flatten(-2)  # (total_tokens, H)
+
+
+class BertResidual(nn.Module):
+    """The end of both half-layers: project, drop out, add the half-layer's input, normalise."""
+
+    def __init__(self, in_features: int, config: BertConfig):
+        super().__init__()
+        self.dense = nn.Linear(in_features, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, update: Tensor, residual: Tensor) -> Tensor:
+        return self.LayerNorm(residual + self.dropout(self.dense(update)))  # (total_tokens, H)
+
+
+class BertAttention(nn.Module):
+    """First half-layer: self-attention with its residual."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.self = BertSelfAttention(config)  # the checkpoint's name, unlucky in Python
+        self.output = BertResidual(config.hidden_size, config)
+
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        return self.output(self.self(hidden_states, batch), hidden_states)
+
+
+class BertIntermediate(nn.Module):
+    """The feed-forward network's wide side: dense, then the exact (erf) GELU."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
+
+
+class BertLayer(nn.Module):
+    """Self-attention, then a feed-forward network on every token by itself."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.attention = BertAttention(config)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertResidual(config.intermediate_size, config)
+
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        hidden_states = self.attention(hidden_states, batch)
+        return self.output(self.intermediate(hidden_states), hidden_states)
+
+
+class BertEncoder(nn.Module):
+    """The stack of layers."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.layer = nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))
+
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
+        """Return the states before the first layer and after each one, (total_tokens, H) each."""
+        states = [hidden_states]
+        for layer in self.layer:
+            states.append(layer(states[-1], batch))
+        return states
+
+
+class BertPooler(nn.Module):
+    """Dense and tanh on the [CLS] state: BERT's next-sentence pooler, and SimCSE's MLP."""
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        self.dense = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, cls_states: Tensor) -> Tensor:
+        return torch.tanh(self.dense(cls_states))  # (B, H)
+
+
+class BertModel(nn.Module):
+    """The encoder with its embeddings and pooler.
+
+    `packed` is the real forward pass; calling the model takes and returns padded batches.
+    """
+
+    def __init__(self, config: BertConfig, add_pooling_layer: bool = True):
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = BertEncoder(config)
+        self.pooler = BertPooler(config.hidden_size) if add_pooling_layer else None
+        self.apply(self.init_weights)
+
+    def init_weights(self, module: nn.Module) -> None:
+        """Normal(0, initializer_range) matrices, zero biases and padding (BERT, section A.2)."""
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(module.weight, std=self.config.initializer_range)
+        if isinstance(module, nn.Linear):
+            nn.init.zeros_(module.bias)
+        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            with torch.no_grad():
+                module.weight[module.padding_idx].zero_()
+
+    @classmethod
+    def from_pretrained(cls, path_or_name: str) -> "BertModel":
+        """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
+
+        A checkpoint without a pooler gives a model whose `pooler` is None.
+
+        Raises:
+            CheckpointError: not found, damaged, of another architecture, or incomplete.
+        """
+        folder = find_checkpoint(path_or_name)
+        config = BertConfig.from_json(folder / "config.json")
+        tensors = read_tensors(folder)
+        model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
+        load_encoder(model, tensors, folder)
+        return model.eval()
+
+    def packed(self, batch: PackedBatch) -> BertOutput:
+        """Encode a packed batch; all states are packed too, (total_tokens, H)."""
+        longest = max(batch.lengths)
+        if longest > self.config.max_position_embeddings:
+            raise ValueError(
+                f"a sequence of {longest} tokens exceeds this encoder's "
+                f"{self.config.max_position_embeddings} positions; truncate when tokenizing"
+            )
+        states = self.encoder(self.embeddings(batch), batch)
+        cls_states = states[-1][batch.cu_seqlens[:-1]]  # (B, H)
+        pooler_output = None if self.pooler is None else self.pooler(cls_states)
+        return BertOutput(states[-1], pooler_output, tuple(states))
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        output_hidden_states: bool = False,
+    ) -> BertOutput:
+        """Encode a padded batch, as `transformers`' BertModel does.
+
+        Args:
+            input_ids: (B, T) int64.
+            attention_mask: (B, T), 1 = real token; all real when absent.
+            token_type_ids: (B, T), 1 = second sentence of a pair; all 0 when absent.
+            output_hidden_states: return the embeddings and every layer's states as well.
+
+        Returns:
+            States of shape (B, T, H), zero at padding; `pooler_output` (B, H).
+        """
+        batch, mask = pack_padded(input_ids, attention_mask, token_type_ids)
+        output = self.packed(batch)
+        assert output.hidden_states is not None
+        states = output.hidden_states if output_hidden_states else output.hidden_states[-1:]
+        padded = tuple(_pad(state, mask) for state in states)  # (B, T, H) each
+        return BertOutput(
+            padded[-1], output.pooler_output, padded if output_hidden_states else None
+        )
+
+
+def _pad(states: Tensor, mask: Tensor) -> Tensor:
+    """Put packed states (total_tokens, H) back where mask (B, T) is true: (B, T, H)."""
+    padded = states.new_zeros(*mask.shape, states.shape[-1])
+    padded[mask] = states
+    return padded

@@ -1,0 +1,140 @@
+"""Ragged token sequences, and packed batches that hold their real tokens and no padding.
+
+Legend: B sequences in the batch, T tokens of one sequence, `total_tokens` = sum of all T.
+Reads: what the tokenizer made. Feeds: the encoder.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class PackedBatch:
+    """The tokens of B sequences end to end; sequence i is [cu_seqlens[i], cu_seqlens[i + 1])."""
+
+    input_ids: Tensor  # (total_tokens,) int64
+    token_type_ids: Tensor  # (total_tokens,) int64, 1 for the second sentence of a pair
+    position_ids: Tensor  # (total_tokens,) int64, counted from 0 in every sequence
+    cu_seqlens: Tensor  # (B + 1,) int64, cumulative lengths, starting with 0
+    lengths: tuple[int, ...]  # B lengths on the host, so that shapes never wait for a device
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def to(self, device: torch.device | str) -> "PackedBatch":
+        """Return the same batch with its tensors on `device`."""
+        return PackedBatch(
+            self.input_ids.to(device),
+            self.token_type_ids.to(device),
+            self.position_ids.to(device),
+            self.cu_seqlens.to(device),
+            self.lengths,
+        )
+
+
+@dataclass(frozen=True)
+class TokenSequences:
+    """Token ids of N texts (or pairs) end to end: two bytes a token, no Python objects.
+
+    A million sentences of SimCSE's Wikipedia file take about 60 MB in this form.
+    """
+
+    ids: np.ndarray  # (total,) uint16, or int32 for a vocabulary of more than 65,536 pieces
+    offsets: np.ndarray  # (N + 1,) int64
+    first_lengths: np.ndarray  # (N,) int32: tokens of the first segment, [CLS] and [SEP] included
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of tokens of each sequence, (N,) int64."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, index: int) -> list[int]:
+        """Return the token ids of one sequence."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]].tolist()
+
+    def pack(self, rows: Sequence[int] | np.ndarray) -> PackedBatch:
+        """Pack the sequences `rows`, in that order (a row may occur more than once)."""
+        rows = np.asarray(rows, dtype=np.int64)
+        starts, lengths = self.offsets[rows], self.lengths[rows]
+        cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
+        position_ids = np.arange(cu_seqlens[-1]) - np.repeat(cu_seqlens[:-1], lengths)
+        input_ids = self.ids[np.repeat(starts, lengths) + position_ids].astype(np.int64)
+        token_type_ids = position_ids >= np.repeat(self.first_lengths[rows], lengths)
+        return PackedBatch(
+            torch.from_numpy(input_ids),
+            torch.from_numpy(token_type_ids.astype(np.int64)),
+            torch.from_numpy(position_ids),
+            torch.from_numpy(cu_seqlens),
+            tuple(lengths.tolist()),
+        )
+
+    @classmethod
+    def join(cls, parts: Iterable["TokenSequences"]) -> "TokenSequences":
+        """Return the sequences of all parts, in order."""
+        parts = list(parts)
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part.first_lengths for part in parts]),
+        )
+
+
+def pack_padded(
+    input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+) -> tuple[PackedBatch, Tensor]:
+    """Pack a padded batch.
+
+    Args:
+        input_ids: (B, T) int64.
+        attention_mask: (B, T), 1 = real token; all real when absent. The real tokens of a row
+            need not be contiguous; they keep their positions, as in `transformers`.
+        token_type_ids: (B, T); all 0 when absent.
+
+    Returns:
+        The packed batch, and the (B, T) boolean mask that puts packed rows back in place.
+    """
+    if input_ids.ndim != 2:
+        raise ValueError(f"input_ids must be (batch, length), got shape {tuple(input_ids.shape)}")
+    real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+    types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+    for name, tensor in (("attention_mask", real), ("token_type_ids", types)):
+        if tensor.shape != input_ids.shape:
+            raise ValueError(
+                f"{name} has shape {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}"
+            )
+    mask = real.bool()
+    lengths = mask.sum(dim=1)
+    if bool((lengths == 0).any()):
+        raise ValueError("attention_mask: a row has no real token")
+    positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+    cu_seqlens = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    host_lengths = tuple(lengths.tolist())
+    return (
+        PackedBatch(input_ids[mask], types[mask], positions[mask], cu_seqlens, host_lengths),
+        mask,
+    )
+
+
+def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
+    """Yield row numbers, longest first, in batches of at most `batch_tokens` tokens.
+
+    Sorting puts equal lengths side by side, where attention handles them in one product; longest
+    first makes a shortage of memory show at once. A single longer sequence is a batch of its own.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    start, tokens = 0, 0
+    for end, row in enumerate(order):
+        if end > start and tokens + lengths[row] > batch_tokens:
+            yield order[start:end]
+            start, tokens = end, 0
+        tokens += lengths[row]
+    if start < len(order):
+        yield order[start:]

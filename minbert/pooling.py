@@ -1,0 +1,64 @@
+"""From token states to one vector a sentence: the five poolers of SimCSE (Gao et al. 2021, 6.3).
+
+Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder.
+"""
+
+import torch
+from torch import Tensor
+
+from minbert.model import BertOutput
+from minbert.packing import PackedBatch
+
+POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
+
+
+def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
+    """Return one float32 vector a sequence, (B, H).
+
+    Args:
+        output: the encoder's packed output.
+        batch: the packed batch it came from.
+        pooling: `cls` ([CLS] through the pooler's dense and tanh), `cls_before_pooler` (the raw
+            [CLS] state), or the mean over all real tokens of the last layer (`avg`), of the last
+            two (`avg_top2`), or of the *first layer* and the last (`avg_first_last`; not the
+            embeddings, as an early release of SimCSE had it).
+
+    Raises:
+        ValueError: an unknown pooling, or `cls` for a checkpoint without a pooler.
+    """
+    states = output.hidden_states
+    assert states is not None, "pooling reads packed output, which carries all hidden states"
+    if pooling == "cls":
+        if output.pooler_output is None:
+            raise ValueError("pooling 'cls' needs a pooler, which this checkpoint does not have")
+        return output.pooler_output.float()
+    if pooling == "cls_before_pooler":
+        return states[-1][batch.cu_seqlens[:-1]].float()
+    if pooling == "avg":
+        return mean_of_tokens(states[-1], batch)
+    if pooling == "avg_top2":
+        return mean_of_tokens((states[-1] + states[-2]) / 2, batch)
+    if pooling == "avg_first_last":
+        return mean_of_tokens((states[1] + states[-1]) / 2, batch)
+    raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
+
+
+def mean_of_tokens(states: Tensor, batch: PackedBatch) -> Tensor:
+    """Average packed states (total_tokens, H) over each sequence's tokens: (B, H) float32."""
+    lengths = batch.cu_seqlens.diff()
+    return torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)
+
+
+def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+    """Average packed states of pairs over each of the two segments: two (B, H) float32.
+
+    Every pair is `[CLS] a [SEP] b [SEP]`, so neither segment is ever empty.
+    """
+    ends = batch.cu_seqlens[1:]
+    second = torch.segment_reduce(
+        batch.token_type_ids.double(), "sum", lengths=batch.cu_seqlens.diff(), axis=0
+    ).long()
+    borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2) starts
+    lengths = torch.cat([borders.flatten(), ends[-1:]]).diff()  # (2B,): a, b, a, b, ...
+    means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
+    return means[0::2], means[1::2]

@@ -1,0 +1,58 @@
+"""The state of an interrupted training run on disk, so that it goes on to the same final numbers.
+
+Weights, optimizer, schedule, random generators, and the loop's own progress (step, history, best).
+Feeds: simcse.train, heads.train.
+"""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from minbert.config import CheckpointError
+from minbert.runtime import random_state, restore_random_state
+
+
+class Stateful(Protocol):
+    """A module, an optimizer, a schedule."""
+
+    def state_dict(self) -> Any: ...
+
+    def load_state_dict(self, state: Any) -> Any: ...
+
+
+def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:
+    """Write the run's state: whole, or not at all and the older one stays.
+
+    Args:
+        path: where.
+        parts: what the optimizer step changes.
+        progress: tensors, numbers, strings, lists and dicts of these.
+    """
+    state = {name: part.state_dict() for name, part in parts.items()}
+    state |= {"progress": progress, "random": random_state()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    torch.save(state, temporary)
+    os.replace(temporary, path)
+
+
+def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
+    """Put `parts` and the random generators back as they were saved; return the progress.
+
+    Raises:
+        CheckpointError: a truncated or foreign file, or the state of another run.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        restore_random_state(state["random"])
+        return dict(state["progress"])
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{path}: not the state of this training run ({reason}); delete it to start over"
+        ) from None

@@ -1,0 +1,109 @@
+"""What every stage asks of the machine: device, precision, seeds, optimizer, progress bar."""
+
+import random
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+from tqdm import tqdm
+
+
+class MachineError(ValueError):
+    """The machine has not what was asked of it; the message is one line."""
+
+
+def choose_device(device: str = "auto") -> torch.device:
+    """Return the named device; `auto` takes a GPU where there is one.
+
+    Raises:
+        MachineError: `cuda` asked for where there is none.
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise MachineError(f"device {device}: no CUDA device is available here; use --device cpu")
+    return torch.device(device)
+
+
+def choose_precision(precision: str, device: torch.device) -> torch.dtype:
+    """Return the dtype of matrix products; `auto` is bfloat16 where the hardware multiplies it.
+
+    Decided by what the processor says it has, not by a timing, so that runs repeat.
+    """
+    if precision != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported()
+    else:
+        # Older releases of torch cannot tell; float32 is always right.
+        flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+        fast = bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
+    return torch.bfloat16 if fast else torch.float32
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[Any]:
+    """Return the context in which matrix products run in `dtype`."""
+    return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+def set_seed(seed: int) -> None:
+    """Seed every generator in use."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def random_state() -> dict[str, Any]:
+    """Return the states of torch's generators, which draw dropout and masking."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def restore_random_state(state: dict[str, Any]) -> None:
+    """Undo everything drawn since `random_state` was taken."""
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def adamw(modules: Iterable[tuple[nn.Module, float]], weight_decay: float) -> torch.optim.AdamW:
+    """AdamW over (module, learning rate) pairs.
+
+    Matrices are decayed; biases and layer norms are not (BERT's own rule).
+    """
+    groups = []
+    for module, learning_rate in modules:
+        decayed: list[nn.Parameter] = []
+        plain: list[nn.Parameter] = []
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                bare = name.endswith("bias") or "LayerNorm" in name
+                (plain if bare else decayed).append(parameter)
+        groups.append({"params": decayed, "lr": learning_rate, "weight_decay": weight_decay})
+        groups.append({"params": plain, "lr": learning_rate, "weight_decay": 0.0})
+    return torch.optim.AdamW(groups, eps=1e-8, fused=True)
+
+
+def linear_schedule(
+    optimizer: torch.optim.Optimizer, num_steps: int, warmup_ratio: float
+) -> LambdaLR:
+    """Rise linearly to the learning rate over the warm-up, then fall linearly to 0."""
+    warmup = round(num_steps * warmup_ratio)
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        return max(0.0, (num_steps - step) / max(1, num_steps - warmup))
+
+    return LambdaLR(optimizer, factor)
+
+
+def progress(description: str, total: int, unit: str, show: bool | None = None) -> "tqdm[Any]":
+    """Return a progress bar on stderr; by default only where stderr is a terminal."""
+    quiet = not sys.stderr.isatty() if show is None else not show
+    return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1)

@@ -1,0 +1,173 @@
+"""The files beside a checkpoint by which sentence-transformers knows how to pool it, in and out.
+
+`modules.json` lists the steps (Transformer, Pooling, Dense, Normalize), each with a folder.
+SimCSE's `cls` is Pooling([CLS]) and Dense(tanh); the averages over two layers are
+WeightedLayerPooling and Pooling(mean). Feeds: encoder.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from minbert.checkpoint import load_module, read_file, write_tensors
+from minbert.config import CheckpointError
+from minbert.model import BertModel
+
+
+class StatedPooling(NamedTuple):
+    """What a checkpoint folder says about pooling; None where it says nothing."""
+
+    pooling: str | None = None
+    normalize: bool = False
+    max_length: int | None = None
+
+
+def read_pooling(folder: Path, name: str = "") -> StatedPooling:
+    """Read how a checkpoint is to be pooled.
+
+    The published SimCSE checkpoints say it by their name only: the supervised ones keep the MLP
+    over [CLS], which is stored as the pooler; the unsupervised ones drop it after training.
+
+    Raises:
+        CheckpointError: a damaged file, or steps that this project has no pooling for.
+    """
+    modules_file = folder / "modules.json"
+    if not modules_file.is_file():
+        if "unsup-simcse" in name:
+            return StatedPooling("cls_before_pooler")
+        return StatedPooling("cls") if "sup-simcse" in name else StatedPooling()
+    steps = [step["type"].rpartition(".")[2] for step in _read(modules_file)]
+    paths = dict(zip(steps, (step["path"] for step in _read(modules_file)), strict=True))
+    pooling = None
+    if "Pooling" in steps:
+        pooling = _pooling_of(_read(folder / paths["Pooling"] / "config.json"), steps, folder)
+    if "WeightedLayerPooling" in steps:
+        first = _read(folder / paths["WeightedLayerPooling"] / "config.json")["layer_start"]
+        pooling = "avg_first_last" if first == 1 else "avg_top2"
+    settings_file = folder / "sentence_bert_config.json"
+    settings = _read(settings_file) if settings_file.is_file() else {}
+    return StatedPooling(pooling, "Normalize" in steps, settings.get("max_seq_length"))
+
+
+def _pooling_of(config: dict[str, Any], steps: list[str], folder: Path) -> str:
+    """Translate a Pooling config, in the old form (flags) or the new one (one mode)."""
+    modes = {key.removeprefix("pooling_mode_") for key, value in config.items() if value is True}
+    if isinstance(config.get("pooling_mode"), str):
+        modes.add(config["pooling_mode"])
+    modes -= {"include_prompt"}
+    if modes & {"cls_token", "cls"} and len(modes) == 1:
+        return "cls" if "Dense" in steps else "cls_before_pooler"
+    if modes & {"mean_tokens", "mean"} and len(modes) == 1 and "Dense" not in steps:
+        return "avg"
+    raise CheckpointError(
+        f"{folder}: sentence-transformers pooling {sorted(modes)} with {steps} is not supported; "
+        f"give --pooling to choose another"
+    )
+
+
+def load_dense(folder: Path, model: BertModel) -> None:
+    """Give the pooler the weights of sentence-transformers' Dense step, if the folder has one.
+
+    In folders of this project the two are the same numbers; in others only the Dense was trained.
+
+    Raises:
+        CheckpointError: a Dense that is not (H, H) with tanh.
+    """
+    modules_file = folder / "modules.json"
+    steps = _read(modules_file) if modules_file.is_file() else []
+    for path in (folder / step["path"] for step in steps if step["type"].endswith(".Dense")):
+        activation = _read(path / "config.json").get("activation_function", "")
+        if not activation.endswith(".Tanh") or model.pooler is None:
+            raise CheckpointError(f"{path}: expected a Dense with Tanh, found {activation!r}")
+        weights = path / "model.safetensors"
+        tensors = read_file(weights if weights.is_file() else path / "pytorch_model.bin")
+        renamed = {key.replace("linear.", "dense."): tensor for key, tensor in tensors.items()}
+        load_module(model.pooler, renamed, path)
+
+
+def write_modules(
+    folder: Path, model: BertModel, pooling: str, normalize: bool, max_length: int
+) -> None:
+    """Write modules.json and the folders it names, for one of the five poolings."""
+    size = model.config.hidden_size
+    steps = ["Transformer"]
+    if pooling in ("avg_top2", "avg_first_last"):
+        steps.append("WeightedLayerPooling")
+        _write_layer_pooling(folder / "1_WeightedLayerPooling", model, pooling)
+    mode = "cls_token" if pooling.startswith("cls") else "mean_tokens"
+    flags = {
+        f"pooling_mode_{known}": known == mode
+        for known in ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens")
+    }
+    _write(
+        folder / f"{len(steps)}_Pooling" / "config.json",
+        {"word_embedding_dimension": size, **flags},
+    )
+    steps.append("Pooling")
+    if pooling == "cls":
+        _write_dense(folder / f"{len(steps)}_Dense", model)
+        steps.append("Dense")
+    if normalize:
+        (folder / f"{len(steps)}_Normalize").mkdir()
+        steps.append("Normalize")
+    modules = [
+        {
+            "idx": index,
+            "name": str(index),
+            "path": f"{index}_{step}" if index else "",
+            "type": f"sentence_transformers.models.{step}",
+        }
+        for index, step in enumerate(steps)
+    ]
+    _write(folder / "modules.json", modules)
+    _write(
+        folder / "sentence_bert_config.json",
+        {"max_seq_length": max_length, "do_lower_case": False},
+    )
+
+
+def _write_dense(folder: Path, model: BertModel) -> None:
+    """Write the pooler once more, as sentence-transformers' Dense: same weights, same tanh."""
+    assert model.pooler is not None
+    size = model.config.hidden_size
+    config = {
+        "in_features": size,
+        "out_features": size,
+        "bias": True,
+        "activation_function": "torch.nn.modules.activation.Tanh",
+    }
+    _write(folder / "config.json", config)
+    tensors = {
+        "linear.weight": model.pooler.dense.weight,
+        "linear.bias": model.pooler.dense.bias,
+    }
+    write_tensors(tensors, folder / "model.safetensors")
+
+
+def _write_layer_pooling(folder: Path, model: BertModel, pooling: str) -> None:
+    """Write weights that take two of the layers `layer_start`..last, and none of the others."""
+    last = model.config.num_hidden_layers
+    start = 1 if pooling == "avg_first_last" else last - 1
+    weights = torch.zeros(last + 1 - start)
+    weights[0] = weights[-1] = 1.0
+    config = {
+        "word_embedding_dimension": model.config.hidden_size,
+        "layer_start": start,
+        "num_hidden_layers": last,
+    }
+    _write(folder / "config.json", config)
+    write_tensors({"layer_weights": weights}, folder / "model.safetensors")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
+
+
+def _write(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,47 @@
+"""What is needed to repeat a run: versions, machine, hashes of the input files."""
+
+import hashlib
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensors")
+
+
+def provenance() -> dict[str, Any]:
+    """Return versions of everything that computes, the machine, and the code's commit."""
+    return {
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "commit": _commit(),
+    }
+
+
+def file_hash(path: Path) -> str:
+    """Return a file's SHA-256."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Return the commit of this code and whether files differ from it; None outside git."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here, capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip()

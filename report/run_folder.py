@@ -1,0 +1,99 @@
+"""The run folder: config, results, curves and predictions; files appear whole or not at all.
+
+Reads: cells, as dictionaries. Feeds: the user, and the next run of the same command.
+"""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Cell = dict[str, Any]
+
+# CS224N's file names and headers, its spelling included.
+PREDICTION_FILES = {
+    "sst": "sst-{}-output.csv",
+    "para": "para-{}-output.csv",
+    "sts": "sts-{}-output.csv",
+}
+PREDICTION_HEADERS = {
+    "sst": "Predicted_Sentiment",
+    "para": "Predicted_Is_Paraphrase",
+    "sts": "Predicted_Similiary",
+}
+CSV_KEYS = (
+    *("pretrain", "task", "encoder", "tune", "features", "backbone", "data", "seed", "split", "n"),
+    *("accuracy", "f1", "pearson", "spearman", "seconds", "sentences_per_second"),
+)
+
+
+class RunFolder:
+    """One folder under `runs/`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def finished_cells(self) -> dict[str, list[Cell]]:
+        """Return the cells of an earlier run of this folder, by their key (one a split)."""
+        finished: dict[str, list[Cell]] = {}
+        path = self.path / "results.json"
+        if path.is_file():
+            for cell in json.loads(path.read_text(encoding="utf-8")):
+                finished.setdefault(cell["key"], []).append(cell)
+        return finished
+
+    def write_json(self, name: str, content: Any) -> None:
+        """Write a JSON file."""
+        self._write(name, json.dumps(content, indent=2) + "\n")
+
+    def write_results(self, cells: Sequence[Cell]) -> None:
+        """Write results.json and results.csv."""
+        self.write_json("results.json", list(cells))
+        table = io.StringIO()
+        writer = csv.DictWriter(table, CSV_KEYS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for cell in cells:
+            writer.writerow({**cell, **cell["metrics"]})
+        self._write("results.csv", table.getvalue())
+
+    def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
+        """Put a curve into metrics.jsonl, one dev check or epoch a line, for an older one."""
+        path = self.path / "metrics.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        kept = [line for line in lines if json.loads(line)["curve"] != name]
+        new = [json.dumps({"curve": name, **record}) for record in history]
+        self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))
+
+    def write_predictions(
+        self, cell_name: str, task: str, split: str, ids: Sequence[str], predictions: np.ndarray
+    ) -> None:
+        """Write predictions as CS224N's starter code does, odd separators included.
+
+        Paraphrase predictions are floats there (0.0 and 1.0), sentiment integers.
+        """
+        kind = int if task == "sst" else float
+        rows = [f"id \t {PREDICTION_HEADERS[task]} \n"]
+        rows += [f"{id} , {kind(value)} \n" for id, value in zip(ids, predictions, strict=True)]
+        name = PREDICTION_FILES[task].format(split)
+        self._write(f"predictions/{cell_name}/{name}", "".join(rows))
+
+    def link(self, name: str, target: Path) -> None:
+        """Point `name` at a folder outside, relatively, so that runs/ can be moved."""
+        link = self.path / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        temporary = link.with_name(f".{link.name}.tmp")
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(os.path.relpath(target.resolve(), link.parent.resolve()))
+        os.replace(temporary, link)
+
+    def _write(self, name: str, content: str) -> None:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
+        temporary.write_text(content, encoding="utf-8")
+        os.replace(temporary, path)

@@ -1,0 +1,357 @@
+"""SimCSE-tuned BERT, frozen, with heads for sentiment, paraphrase and STS: bi- or cross-encoder?
+
+    python run_multitask.py --pretrain sup --task sts --encoder bi cross
+    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross --seeds 3
+
+One command is a grid of cells (pretrain x task x encoder x seed). The story of a cell:
+data -> contrastive tuning -> freeze -> head -> metrics -> runs/<name>/.
+"""
+
+import sys
+
+from report.options import parse_options
+
+# Before the heavy imports, so that --help and mistyped flags answer at once.
+OPTIONS = parse_options() if __name__ == "__main__" else None
+
+import argparse
+import hashlib
+import json
+import logging
+from copy import deepcopy
+from dataclasses import asdict, astuple, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import minbert
+from data.cs224n import read_task
+from data.download import fetch
+from data.examples import DataError
+from data.overlap import Seen
+from data.selection import selection_pairs
+from data.simcse import iter_sentences, iter_triplets
+from data.sources import SOURCES
+from evaluation.metrics import MAIN_METRIC, task_metrics
+from evaluation.scoring import is_labelled, score_split
+from evaluation.sts import sts_metrics
+from heads.config import TASKS, HeadConfig, head_config
+from heads.experiment import save_head, train_cell
+from heads.inputs import texts_of
+from minbert.checkpoint import find_checkpoint
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.runtime import MachineError, choose_device, choose_precision
+from report.provenance import file_hash, provenance
+from report.run_folder import Cell, RunFolder
+from report.table import results_table
+from simcse.config import SimCSEConfig, simcse_config
+from simcse.stage import tuned_backbone
+
+# flag -> field of the stage's settings that it overrides
+SIMCSE_FLAGS = {
+    "simcse_steps": "max_steps",
+    "simcse_epochs": "num_epochs",
+    "simcse_batch_size": "batch_size",
+    "simcse_lr": "learning_rate",
+    "simcse_max_length": "max_length",
+    "eval_steps": "eval_steps",
+    "temperature": "temperature",
+    "hard_negative_weight": "hard_negative_weight",
+    "mlm_weight": "mlm_weight",
+    "symmetric": "symmetric",
+}
+HEAD_FLAGS = {
+    "head_epochs": "num_epochs",
+    "head_batch_size": "batch_size",
+    "head_lr": "learning_rate",
+    "backbone_lr": "backbone_learning_rate",
+}
+# What changes where or how a run is done, but not its numbers.
+NOT_SETTINGS = ("run_dir", "resume", "dry_run", "threads")
+
+
+class Inputs:
+    """What the command line names, found, checked and read before anything is computed."""
+
+    def __init__(self, args: argparse.Namespace):
+        tasks = TASKS if "all" in args.task else tuple(dict.fromkeys(args.task))
+        self.data_folder = _data_folder(args.data)
+        self.splits = {task: read_task(self.data_folder, task) for task in tasks}
+        self.pretrains = tuple(dict.fromkeys(args.pretrain))
+        named = {"unsup": args.unsup_data, "sup": args.sup_data}
+        self.simcse_files = {
+            pretrain: _simcse_file(pretrain, named[pretrain], self.data_folder)
+            for pretrain in self.pretrains
+            if pretrain != "none"
+        }
+        self.selection = selection_pairs(self.data_folder) if self.simcse_files else []
+        self.backbone = find_checkpoint(args.backbone)
+        # Sentiment reads one text: there is nothing to cross.
+        kinds = tuple(dict.fromkeys(args.encoder))
+        self.grid = [(t, k) for t in tasks for k in (("bi",) if t == "sst" else kinds)]
+        self.seeds = range(args.seed, args.seed + args.seeds)
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of everything that is trained on, chosen by or scored."""
+        hashes = {pretrain: file_hash(path) for pretrain, path in self.simcse_files.items()}
+        hashes["selection"] = _digest([asdict(pair) for pair in self.selection])
+        for task, splits in self.splits.items():
+            rows = (*splits.train, *splits.dev, *splits.test)
+            hashes[task] = _digest([asdict(example) for example in rows])
+        return hashes
+
+    def seen(self, pretrain: str, task: str) -> Seen:
+        """Return every text and pair that a cell's training or selection reads."""
+        seen = deepcopy(self._seen_in_tuning[pretrain])
+        texts = [texts_of(example) for example in self.splits[task].train]
+        if task == "sst":
+            seen.add_texts(text for (text,) in texts)
+        else:
+            seen.add_pairs((first, second) for first, second in texts)
+        return seen
+
+    @cached_property
+    def _seen_in_tuning(self) -> dict[str, Seen]:
+        seen = {pretrain: Seen() for pretrain in self.pretrains}
+        for pretrain, path in self.simcse_files.items():
+            if pretrain == "unsup":
+                seen[pretrain].add_texts(iter_sentences(path))
+            else:
+                seen[pretrain].add_texts(t for x in iter_triplets(path) for t in astuple(x) if t)
+            seen[pretrain].add_pairs((pair.text_a, pair.text_b) for pair in self.selection)
+        return seen
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run a command line; return its exit code."""
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+    try:
+        return run(args)
+    except (DataError, CheckpointError, MachineError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command with --resume goes on", file=sys.stderr)
+        return 130
+
+
+def run(args: argparse.Namespace) -> int:
+    """The story: each contrastive tuning, then each head on it; results come as they are made."""
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    choose_device(args.device)
+    inputs = Inputs(args)
+    folder = RunFolder(Path(args.run_dir) if args.run_dir else Path("runs") / _run_name(args))
+    print(describe(args, inputs, folder), flush=True)
+    if args.dry_run:
+        return 0
+    folder.write_json("config.json", run_config(args, inputs))
+    earlier = folder.finished_cells()
+    cells: list[Cell] = []
+    for seed in inputs.seeds:
+        for pretrain in inputs.pretrains:
+            backbone = tuned(args, inputs, pretrain, seed, folder)
+            for task, kind in inputs.grid:
+                cells += cell(args, inputs, folder, backbone, (pretrain, task, kind, seed), earlier)
+                folder.write_results(cells)
+    print(results_table(cells))
+    print(f"results, predictions, heads and curves: {folder.path}")
+    return 0
+
+
+def tuned(
+    args: argparse.Namespace, inputs: Inputs, pretrain: str, seed: int, folder: RunFolder
+) -> Path:
+    """Return the checkpoint of one contrastive tuning, made now or by an earlier run."""
+    if pretrain == "none":
+        return inputs.backbone
+
+    def dev_score(encoder: SentenceEncoder) -> float:
+        spearman = sts_metrics(encoder.encode_quietly, inputs.selection)["spearman"]
+        return spearman or 0.0  # constant vectors rank nothing
+
+    print(f"tuning    {pretrain}, seed {seed}", flush=True)
+    backbone = tuned_backbone(
+        pretrain,
+        inputs.backbone,
+        inputs.simcse_files[pretrain],
+        simcse_settings(args, pretrain, seed),
+        folder.path.parent / "backbones",
+        dev_score if inputs.selection else None,
+        {key: inputs.hashes[key] for key in (pretrain, "selection")},
+        args.device,
+        args.precision,
+        args.resume,
+    )
+    folder.link(f"backbones/{pretrain}-{seed}", backbone)
+    notes = json.loads((backbone / "training.json").read_text("utf-8"))
+    folder.add_curve(f"{pretrain}-{seed}", notes["history"])
+    score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
+    print(f"          {score}, {notes['seconds']:.0f} s: {backbone}", flush=True)
+    return backbone
+
+
+def cell(
+    args: argparse.Namespace,
+    inputs: Inputs,
+    folder: RunFolder,
+    backbone: Path,
+    coordinates: tuple[str, str, str, int],
+    earlier: dict[str, list[Cell]],
+) -> list[Cell]:
+    """Return the records of one cell, one a labelled split, computed now or by an earlier run."""
+    pretrain, task, kind, seed = coordinates
+    config = head_settings(args, task, seed)
+    pooling = args.pooling if pretrain == "none" else None  # a tuned checkpoint knows its own
+    encoder = SentenceEncoder.from_pretrained(str(backbone), pooling, args.device, args.precision)
+    settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
+    key = _digest([*settings, inputs.hashes.get(pretrain), minbert.__version__])[:16]
+    name = f"{pretrain}-{task}-{kind}-{args.tune}-{args.features}-{seed}"
+    if key in earlier:
+        print(f"cell      {name}: done earlier", flush=True)
+        return earlier[key]
+    print(f"cell      {name}", flush=True)
+    splits = inputs.splits[task]
+    labels = np.array([example.label for example in splits.dev], np.float64)
+    result = train_cell(
+        encoder,
+        splits,
+        task,
+        kind,
+        config,
+        lambda predictions: task_metrics(task, predictions, labels)[MAIN_METRIC[task]],
+        folder.path.parent / "cache",
+        folder.path / "state" / f"{name}.pt",
+        args.resume,
+    )
+    save_head(result.head, folder.path / "heads" / f"{name}.safetensors", task, kind, config)
+    if args.tune == "full":
+        encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
+    folder.add_curve(name, result.history)
+    seen = inputs.seen(pretrain, task)
+    record = {
+        "key": key,
+        "pretrain": pretrain,
+        "task": task,
+        "encoder": kind,
+        "tune": args.tune,
+        "features": args.features,
+        "backbone": args.backbone,
+        "data": args.data,
+        "seed": seed,
+        "seconds": result.seconds,
+        "sentences_per_second": result.sentences_per_second,
+    }
+    records = []
+    for split, predictions in result.predictions.items():
+        examples = getattr(splits, split)
+        ids = [example.id for example in examples]
+        folder.write_predictions(name, task, split, ids, predictions)
+        if is_labelled(examples):
+            scores = score_split(task, examples, predictions, seen)
+            records.append({**record, "split": split, **scores})
+    return records
+
+
+def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str:
+    """Return the plan, for people."""
+    device = choose_device(args.device)
+    precision = str(choose_precision(args.precision, device)).removeprefix("torch.")
+    lines = [
+        f"backbone  {args.backbone} ({inputs.backbone})",
+        f"machine   {device}, {precision} products, {torch.get_num_threads()} threads",
+        f"data      {inputs.data_folder}",
+    ]
+    for task, splits in inputs.splits.items():
+        sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
+        lines.append(f"          {task}: {sizes}")
+    lines += [f"          {name}: {path}" for name, path in inputs.simcse_files.items()]
+    if inputs.simcse_files:
+        chosen = f"the best of {len(inputs.selection)} STS training pairs"
+        lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
+    cells = " ".join(f"{task}/{kind}" for task, kind in inputs.grid)
+    lines.append(
+        f"cells     {len(inputs.seeds)} seed(s) x {' '.join(inputs.pretrains)} x {cells}; "
+        f"{args.tune}, {args.features} features, preset {args.preset}"
+    )
+    return "\n".join([*lines, f"folder    {folder.path}"])
+
+
+def run_config(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
+    """Return all that is needed to repeat the run."""
+    device = choose_device(args.device)
+    seed = inputs.seeds[0]
+    return {
+        "command": sys.argv,
+        "options": vars(args),
+        "simcse": {name: asdict(simcse_settings(args, name, seed)) for name in inputs.simcse_files},
+        "heads": {task: asdict(head_settings(args, task, seed)) for task in inputs.splits},
+        "device": str(device),
+        "precision": str(choose_precision(args.precision, device)),
+        "threads": torch.get_num_threads(),
+        "sha256": inputs.hashes,
+        **provenance(),
+    }
+
+
+def simcse_settings(args: argparse.Namespace, pretrain: str, seed: int) -> SimCSEConfig:
+    """Return the contrastive stage's settings: the preset's, with the flags over them."""
+    config = simcse_config(args.preset, pretrain)
+    return replace(config, seed=seed, **_given(args, SIMCSE_FLAGS))
+
+
+def head_settings(args: argparse.Namespace, task: str, seed: int) -> HeadConfig:
+    """Return a head's settings: the preset's, with the flags over them."""
+    config = head_config(args.preset, args.tune, task)
+    return replace(config, seed=seed, features=args.features, **_given(args, HEAD_FLAGS))
+
+
+def _given(args: argparse.Namespace, flags: dict[str, str]) -> dict[str, Any]:
+    """Return the fields whose flags were given."""
+    values = {field: getattr(args, flag) for flag, field in flags.items()}
+    return {field: value for field, value in values.items() if value not in (None, False)}
+
+
+def _run_name(args: argparse.Namespace) -> str:
+    """Return a readable folder name that differs when any setting differs."""
+    settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
+    words = ("+".join(words) for words in (args.pretrain, args.task, args.encoder))
+    return "_".join((*words, args.tune, _digest(settings)[:8]))
+
+
+def _data_folder(name: str) -> Path:
+    """Return the folder of CS224N files; the name `cs224n` is fetched where it is absent."""
+    if name != "cs224n" or Path(name).is_dir():
+        return Path(name)
+    folder = Path("downloads", name)
+    for remote in SOURCES[name]:
+        fetch(remote, folder)
+    return folder
+
+
+def _simcse_file(pretrain: str, named: str | None, data_folder: Path) -> Path:
+    """Return the contrastive training file: the one named, or where downloads put it."""
+    source = {"unsup": "wiki1m", "sup": "nli"}[pretrain]
+    file = SOURCES[source][0].name
+    tried = [Path(named)] if named else [data_folder / file, Path("downloads", source, file)]
+    for path in tried:
+        if path.is_file():
+            return path
+    raise DataError(
+        f"--pretrain {pretrain}: no file {' or '.join(map(str, tried))}; "
+        f"give --{pretrain}-data FILE, or fetch it: python -m data.download {source}"
+    )
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    assert OPTIONS is not None
+    sys.exit(main(OPTIONS))

@@ -1,0 +1,72 @@
+"""The contrastive objectives of SimCSE, on tensors only.
+
+Legend: B examples, H hidden_size. sim(u, v) is the cosine, tau the temperature.
+Feeds: train.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def info_nce(
+    anchors: Tensor,
+    positives: Tensor,
+    hard_negatives: Tensor | None = None,
+    temperature: float = 0.05,
+    hard_negative_logit: float = 0.0,
+) -> Tensor:
+    """Return the mean contrastive loss (Gao et al. 2021, equations 1, 4 and 5).
+
+    l_i = -log(exp(sim(h_i, h_i+)/tau)
+               / sum_j [exp(sim(h_i, h_j+)/tau) + exp(sim(h_i, h_j-)/tau)])
+
+    The unsupervised form passes two dropout views of the same sentences and no hard negatives.
+
+    Args:
+        anchors, positives: (B, H), of any length; row i of one belongs to row i of the other.
+        hard_negatives: (B, H) or None.
+        temperature: positive; 0.05 in SimCSE (table D.1).
+        hard_negative_logit: added to each anchor's *own* hard negative: the logarithm of the
+            weight alpha of equation (8), 0 for weight 1.
+
+    Returns:
+        Scalar.
+    """
+    logits = cosine_matrix(anchors, positives) / temperature  # (B, B)
+    if hard_negatives is not None:
+        against = cosine_matrix(anchors, hard_negatives) / temperature  # (B, B)
+        own = torch.eye(len(anchors), device=anchors.device)
+        logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
+    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+
+
+def nt_xent(
+    anchors: Tensor,
+    positives: Tensor,
+    hard_negatives: Tensor | None = None,
+    temperature: float = 0.05,
+    hard_negative_logit: float = 0.0,
+) -> Tensor:
+    """Return the mean symmetric loss: every one of the 2B views must find its partner.
+
+    NT-Xent (Chen et al. 2020, equation 1): the candidates of a view are all 2B - 1 others, its
+    own similarity being masked. Hard negatives, which SimCLR does not have, are B more candidates.
+
+    Args and returns: as `info_nce`.
+    """
+    views = torch.cat([anchors, positives])  # (2B, H)
+    itself = torch.eye(len(views), dtype=torch.bool, device=views.device)
+    logits = cosine_matrix(views, views) / temperature  # (2B, 2B)
+    logits = logits.masked_fill(itself, float("-inf"))
+    if hard_negatives is not None:
+        against = cosine_matrix(views, hard_negatives) / temperature  # (2B, B)
+        own = torch.eye(len(anchors), device=views.device).repeat(2, 1)
+        logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (2B, 3B)
+    partners = torch.arange(len(views), device=views.device).roll(len(anchors))
+    return F.cross_entropy(logits, partners)
+
+
+def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
+    """Return all cosines between the rows of left (A, H) and right (B, H): (A, B)."""
+    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T

@@ -1,0 +1,120 @@
+"""The contrastive stage as one call: a backbone in, a tuned and content-addressed folder out.
+
+Reads: a checkpoint, sentences or triplets. Feeds: heads, through the folder it leaves.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import minbert
+from data.simcse import iter_sentences, iter_triplets
+from minbert.encoder import SentenceEncoder
+from simcse.config import SimCSEConfig
+from simcse.train import SimCSETrainer
+from simcse.views import ContrastiveData, supervised, unsupervised
+
+DevScore = Callable[[SentenceEncoder], float]
+
+
+def stage_key(backbone: SentenceEncoder, config: SimCSEConfig, hashes: dict[str, str]) -> str:
+    """Return the name of the tuned backbone: a hash of all that decides its weights.
+
+    Args:
+        backbone: as loaded, before tuning.
+        config: the stage's settings.
+        hashes: SHA-256 of the training data and of the selection set.
+    """
+    made_of = {
+        "backbone": backbone.fingerprint(),
+        "config": asdict(config),
+        "data": hashes,
+        "version": minbert.__version__,
+    }
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def resolve_pooling(backbone: SentenceEncoder, config: SimCSEConfig) -> SimCSEConfig:
+    """Fill in a pooling of None: an average that the backbone states, else SimCSE's [CLS]."""
+    stated = backbone.stated_pooling or "cls"
+    own = "cls" if stated.startswith("cls") else stated
+    return replace(config, pooling=config.pooling or own)
+
+
+def read_views(pretrain: str, path: Path, encoder: SentenceEncoder, length: int) -> ContrastiveData:
+    """Tokenize the training file of `unsup` (sentences) or `sup` (triplets), as a stream."""
+    if pretrain == "unsup":
+        return unsupervised(iter_sentences(path), encoder.tokenizer, length)
+    return supervised(iter_triplets(path), encoder.tokenizer, length)
+
+
+def tuned_backbone(
+    pretrain: str,
+    backbone: Path,
+    data_path: Path,
+    config: SimCSEConfig,
+    root: Path,
+    dev_score: DevScore | None,
+    hashes: dict[str, str],
+    device: str = "auto",
+    precision: str = "auto",
+    resume: bool = False,
+) -> Path:
+    """Return the folder of the tuned backbone, tuning it unless an earlier run did.
+
+    Args:
+        pretrain: `unsup` or `sup`.
+        backbone: the folder of the untuned weights.
+        data_path: sentences or triplets.
+        config: the stage's settings; its pooling gives way to one that the backbone states.
+        root: the folder of all tuned backbones.
+        dev_score: scores the encoder for checkpoint selection; None keeps the last state.
+        hashes: SHA-256 of the training data and of the selection set.
+        device, precision: as SentenceEncoder.
+        resume: go on from the state of an interrupted run.
+    """
+    encoder = SentenceEncoder.from_pretrained(str(backbone), device=device, precision=precision)
+    config = resolve_pooling(encoder, config)
+    folder = root / f"{pretrain}-{stage_key(encoder, config, hashes)}"
+    if not (folder / "config.json").is_file():
+        tune(pretrain, encoder, data_path, config, folder, dev_score, backbone, resume)
+    return folder
+
+
+def tune(
+    pretrain: str,
+    encoder: SentenceEncoder,
+    data_path: Path,
+    config: SimCSEConfig,
+    folder: Path,
+    dev_score: DevScore | None,
+    source: Path,
+    resume: bool = False,
+) -> None:
+    """Tune `encoder` in place and save it in `folder`, whole or not at all.
+
+    The resumable state lies beside the folder meanwhile; the curve goes into its training.json.
+    """
+    started = time.perf_counter()
+    views = read_views(pretrain, data_path, encoder, config.max_length)
+    state_path = folder.with_name(folder.name + ".state.pt")
+    score = None if dev_score is None else lambda: dev_score(encoder)
+    trainer = SimCSETrainer(encoder, views, config, score, state_path, source)
+    history = trainer.run(resume)
+    notes: dict[str, Any] = {
+        "pretrain": pretrain,
+        "backbone": str(source),
+        "data": data_path.name,
+        "examples": len(views),
+        "negatives_per_anchor": (views.rows.shape[1] - 1) * config.batch_size - 1,
+        "config": asdict(config),
+        "best_score": trainer.best_score,
+        "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
+        "history": history,
+    }
+    encoder.save(folder, notes)
+    state_path.unlink(missing_ok=True)
