@@ -19,20 +19,7 @@ from minbert.tokenizer import BertTokenizer
 
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
-NOUNS = "cat dog boat baker river lamp garden teacher storm violin train apple".split()  # noqa: SIM905
-    "cat",
-    "dog",
-    "boat",
-    "baker",
-    "river",
-    "lamp",
-    "garden",
-    "teacher",
-    "storm",
-    "violin",
-    "train",
-    "apple",
-]
+NOUNS = "cat dog boat baker river lamp garden teacher storm violin train apple".split()
 VERBS = ["sees", "likes", "paints", "follows", "hears", "leaves", "holds", "finds"]
 ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"]
 
