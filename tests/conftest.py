@@ -8,6 +8,8 @@ from pathlib import Path
 # Before transformers or sentence-transformers look for anything on the hub.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Tiny models gain nothing from threads, and threads of several processes wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
