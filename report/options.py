@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+Group = argparse._ArgumentGroup
+
 DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, paraphrase and
 similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, and cost."""
 
@@ -25,129 +27,154 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    grid = parser.add_argument_group("what to compare (several values make a grid)")
-    grid.add_argument(
+    _add_grid(parser.add_argument_group("what to compare (several values make a grid)"))
+    _add_sources(parser.add_argument_group("where things come from"))
+    _add_recipe(parser.add_argument_group("how (a preset first, then single values over it)"))
+    _add_machine(parser.add_argument_group("machine and run folder"))
+    return parser
+
+
+def _add_grid(group: Group) -> None:
+    group.add_argument(
         "--pretrain",
         nargs="+",
         choices=["none", "unsup", "sup"],
         default=["none"],
-        help="contrastive stage: none, SimCSE on sentences, SimCSE on triplets",
+        help="contrastive stage: none, SimCSE on sentences, SimCSE on triplets (none)",
     )
-    grid.add_argument(
+    group.add_argument(
         "--task",
         nargs="+",
         choices=["sst", "para", "sts", "all"],
         default=["sst"],
-        help="sentiment (5 classes), paraphrase (binary), similarity (0-5)",
+        help="sentiment in 5 classes, paraphrase yes/no, similarity 0-5 (sst)",
     )
-    grid.add_argument(
+    group.add_argument(
         "--encoder",
         nargs="+",
         choices=["bi", "cross"],
         default=["bi"],
-        help="two texts encoded apart, or as one joined pair (sst is always bi)",
+        help="two texts encoded apart, or as one joined pair; sst is always bi (bi)",
     )
-    grid.add_argument(
+    group.add_argument(
         "--tune",
         choices=["frozen", "full"],
         default="frozen",
-        help="train the head only, or head and encoder together",
+        help="train the head only, or head and encoder together (frozen)",
     )
-    grid.add_argument(
+    group.add_argument(
         "--features",
         choices=["interaction", "concat"],
         default="interaction",
-        help="what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of "
-        "both halves), or the report's [u; v] (cross: [CLS])",
+        help="what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), "
+        "or the report's [u; v] (cross: [CLS])",
     )
-    grid.add_argument(
+    group.add_argument(
         "--seeds",
         type=_positive,
         default=1,
         metavar="N",
-        help="repeat with N seeds; the table gives mean and deviation",
+        help="repeat with N seeds; the table gives mean and deviation (1)",
     )
-    grid.add_argument("--seed", type=int, default=42, help="the first seed (42)")
+    group.add_argument("--seed", type=_seed, default=42, help="the first seed (42)")
 
-    source = parser.add_argument_group("where things come from")
-    source.add_argument(
+
+def _add_sources(group: Group) -> None:
+    group.add_argument(
         "--backbone",
         default="bert-base-uncased",
         help="checkpoint folder or hub id (bert-base-uncased)",
     )
-    source.add_argument(
+    group.add_argument(
         "--data",
         default="cs224n",
-        help="folder of CS224N files, or cs224n: downloads/cs224n, fetched if absent",
+        help="folder of CS224N files; cs224n is downloads/cs224n, fetched if absent (cs224n)",
     )
-    source.add_argument(
+    group.add_argument(
         "--unsup-data",
         metavar="FILE",
         help="sentences, one a line (wiki1m_for_simcse.txt in the data folder)",
     )
-    source.add_argument(
+    group.add_argument(
         "--sup-data",
         metavar="FILE",
         help="sent0,sent1,hard_neg CSV (nli_for_simcse.csv in the data folder)",
     )
 
-    recipe = parser.add_argument_group("how (a preset first, then single values over it)")
-    recipe.add_argument(
+
+def _add_recipe(group: Group) -> None:
+    group.add_argument(
         "--preset",
         choices=["quick", "report", "paper"],
         default="quick",
-        help="quick: minutes on a laptop; report, paper: as published",
+        help="quick: minutes on a laptop; report, paper: as published (quick)",
     )
-    recipe.add_argument(
+    group.add_argument(
         "--pooling",
         choices=["cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last"],
-        help="what the checkpoint says, else SimCSE's [CLS]",
+        help="from token states to a vector: what the checkpoint says, else SimCSE's [CLS]",
+    )
+    group.add_argument(
+        "--symmetric", action="store_true", help="NT-Xent: both views look for their partner"
     )
     for flag, kind, text in (
         ("--simcse-steps", _positive, "stop the contrastive stage after this many steps"),
         ("--simcse-epochs", _positive, "its epochs"),
         ("--simcse-batch-size", _positive, "its examples a batch; the others are the negatives"),
         ("--simcse-lr", _rate, "its learning rate"),
-        ("--simcse-max-length", _positive, "its longest sentence in tokens (32)"),
+        ("--simcse-max-length", _length, "its longest sentence in tokens (32)"),
         ("--eval-steps", _positive, "steps between dev checks; the best state is kept (125)"),
         ("--temperature", _rate, "of the contrastive loss (0.05)"),
-        ("--hard-negative-weight", _rate, "alpha of the own hard negative (1 = like all others)"),
-        ("--mlm-weight", _rate, "of the auxiliary masked-language-model loss (0; paper 0.1)"),
+        ("--hard-negative-weight", _rate, "alpha of the own hard negative (1: like all others)"),
+        ("--mlm-weight", _rate, "of the auxiliary masked-language-model loss (0; paper: 0.1)"),
         ("--head-epochs", _positive, "epochs of a head (10 sst, 5 para, 20 sts)"),
         ("--head-batch-size", _positive, "its batch size (64)"),
         ("--head-lr", _rate, "its learning rate (1e-3)"),
         ("--backbone-lr", _rate, "the encoder's learning rate under --tune full"),
     ):
-        recipe.add_argument(flag, type=kind, metavar="X", help=text)
-    recipe.add_argument(
-        "--symmetric", action="store_true", help="NT-Xent: both views look for their partner"
-    )
+        group.add_argument(flag, type=kind, metavar="X", help=text)
 
-    machine = parser.add_argument_group("machine and run folder")
-    machine.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    machine.add_argument(
+
+def _add_machine(group: Group) -> None:
+    group.add_argument(
+        "--device", choices=["auto", "cpu", "cuda"], default="auto", help="auto: a GPU if any"
+    )
+    group.add_argument(
         "--precision",
         choices=["auto", "float32", "bfloat16"],
         default="auto",
         help="of matrix products; auto: bfloat16 where the hardware has it",
     )
-    machine.add_argument("--threads", type=_positive, metavar="N", help="CPU threads (all)")
-    machine.add_argument(
+    group.add_argument("--threads", type=_positive, metavar="N", help="CPU threads (all)")
+    group.add_argument(
         "--run-dir", metavar="DIR", help="where results go (runs/<name made of the settings>)"
     )
-    machine.add_argument(
+    group.add_argument(
         "--resume",
         action="store_true",
         help="go on where an interrupted run of this command stopped",
     )
-    machine.add_argument("--dry-run", action="store_true", help="print the plan and stop")
-    return parser
+    group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
 
 
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def _length(text: str) -> int:
+    value = int(text)
+    if value < 3:
+        raise argparse.ArgumentTypeError(f"{text} leaves no room between [CLS] and [SEP]")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2**32 - 1")
     return value
 
 
