@@ -163,9 +163,9 @@ def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
     load_module(model, tensors, folder)
     if not any(key.startswith("pooler.") for key in model.state_dict()):
         logger.warning("%s: has no pooler; [CLS] is available before the pooler only", folder)
-    own = model.state_dict().keys()
-    # Heads of other models in the same file: cls.predictions, cls.seq_relationship, classifier.
-    heads = {".".join(key.split(".")[:2]) for key in tensors.keys() - own}
+    surplus = tensors.keys() - model.state_dict().keys()
+    # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
+    heads = {".".join(key.split(".")[:2]) for key in surplus} - {"cls.predictions"}
     if heads:
         logger.warning(
             "%s: ignored what is not the encoder's: %s", folder, ", ".join(sorted(heads))

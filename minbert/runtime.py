@@ -103,7 +103,9 @@ def linear_schedule(
     return LambdaLR(optimizer, factor)
 
 
-def progress(description: str, total: int, unit: str, show: bool | None = None) -> "tqdm[Any]":
+def progress(
+    description: str, total: int | None, unit: str, show: bool | None = None
+) -> "tqdm[Any]":
     """Return a progress bar on stderr; by default only where stderr is a terminal."""
     quiet = not sys.stderr.isatty() if show is None else not show
     return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1)

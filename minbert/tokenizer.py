@@ -21,6 +21,7 @@ from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.packing import TokenSequences
 
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHUNK = 4096  # texts tokenized at a time: enough for all threads, little memory
 
 
@@ -32,6 +33,8 @@ class BertTokenizer:
         backend.no_truncation()
         self.backend = backend
         self.vocab_size = backend.get_vocab_size()
+        # Two bytes hold every id of a usual vocabulary.
+        self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
         self.cls_id, self.sep_id, self.mask_id, self.pad_id = (
             self._special_id(token, source) for token in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")
         )
@@ -82,8 +85,7 @@ class BertTokenizer:
             lowercase=casing.get("do_lower_case", True),
         )
         backend.pre_tokenizer = BertPreTokenizer()
-        specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-        backend.add_special_tokens([token for token in specials if token in ids])
+        backend.add_special_tokens([token for token in SPECIAL_TOKENS if token in ids])
         tokenizer = cls(backend, str(vocab))
         backend.post_processor = TemplateProcessing(
             single="[CLS]:0 $A:0 [SEP]:0",
@@ -107,7 +109,7 @@ class BertTokenizer:
         """
         inputs = texts if text_pairs is None else zip(texts, text_pairs, strict=True)
         self.backend.enable_truncation(max_length, strategy="longest_first")
-        dtype = np.uint16 if self.vocab_size <= 2**16 else np.int32
+        dtype = self.dtype
         ids, lengths, firsts = (
             [np.empty(0, dtype)],
             [np.empty(0, np.int64)],

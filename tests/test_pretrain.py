@@ -1,0 +1,128 @@
+"""Pre-training from scratch: corpus, vocabulary, learning, resuming, and a usable checkpoint."""
+
+import json
+import lzma
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+
+from minbert import pretrain
+from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
+from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM
+from minbert.tokenizer import BertTokenizer
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Two toy files, one compressed, and held-out text of the same language."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for seed, name in enumerate(("a.txt", "valid.txt")):
+        lines = toy_sentences(600, seed)
+        documents = [" ".join(lines[i : i + 6]) for i in range(0, 600, 6)]
+        (folder / name).write_text("\n\n".join(documents) + "\n")
+    with lzma.open(folder / "b.txt.xz", "wt") as file:
+        file.write("\n".join(toy_sentences(300, 5)) + "\n")
+    return folder
+
+
+def command(corpus, out, *more):
+    files = [str(corpus / "a.txt"), str(corpus / "b.txt.xz")]
+    sizes = "--vocab-size 120 --layers 1 --hidden-size 64 --length 24 --batch-size 32".split()
+    return [
+        *("--corpus", *files, "--valid", str(corpus / "valid.txt"), "--out", str(out)),
+        *sizes,
+        *("--precision", "float32", "--device", "cpu", "--tokens", "491520", "--eval-steps", "80"),
+        *("--lr", "3e-3"),
+        *more,
+    ]
+
+
+def test_rows_are_packed_cut_at_documents_and_lose_no_order(tmp_path, tiny_encoder):
+    text = tmp_path / "text.txt"
+    words = [["cat", "dog", "boat", "lamp", "river"], ["apple", "train"], ["storm"] * 9]
+    text.write_text("\n\n".join(" ".join(document) for document in words))
+    tokenizer = tiny_encoder.tokenizer
+    rows = tokenize_corpus([text], tokenizer, 5, tmp_path / "rows.npy")
+    pieces = [[tokenizer.backend.id_to_token(i) for i in row] for row in rows.tolist()]
+    assert pieces == [
+        ["[CLS]", "cat", "dog", "boat", "[SEP]"],  # lamp river: too short for a row
+        *[["[CLS]", "storm", "storm", "storm", "[SEP]"]] * 3,
+    ]
+    assert rows.dtype == np.uint16
+    batch = as_sequences(rows).pack([1, 0])
+    assert batch.lengths == (5, 5)
+    assert batch.input_ids[5:].tolist() == rows[0].tolist()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n\n", b"\xff\xfe bad", b"short"])
+def test_an_unusable_corpus_is_one_clear_line_and_exit_2(content, corpus, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    if content is not None:
+        path.write_bytes(content)
+    argv = command(corpus, tmp_path / "out")
+    argv[1:3] = [str(path)]
+    assert pretrain.main(argv) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("error: ") and str(path) in error and "\n" not in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_truncated_compressed_file_is_named(corpus, tmp_path):
+    path = tmp_path / "cut.txt.xz"
+    path.write_bytes((corpus / "b.txt.xz").read_bytes()[:200])
+    with pytest.raises(CorpusError, match=r"cut\.txt\.xz"):
+        list(read_paragraphs([path]))
+
+
+def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus, tmp_path):
+    out = tmp_path / "bert"
+    assert pretrain.main(command(corpus, out)) == 0
+    notes = json.loads((out / "training.json").read_text())
+    first, last = notes["history"][0], notes["history"][-1]
+    assert last["step"] == 640
+    assert last["valid_perplexity"] < first["valid_perplexity"]
+    assert last["valid_accuracy"] > 0.2  # the commonest piece alone: 0.12
+    encoder = SentenceEncoder.from_pretrained(str(out), pooling="avg", precision="float32")
+    assert encoder.model.config.hidden_dropout_prob == 0.1
+    assert np.isfinite(encoder.encode(["the old cat sees a dog .", ""])).all()
+    assert BertForMaskedLM.from_pretrained(str(out)).bert.pooler is None
+    transformers = pytest.importorskip("transformers")
+    reference = transformers.BertModel.from_pretrained(out, add_pooling_layer=False).eval()
+    ids = torch.tensor([encoder.tokenizer(["the old cat"])[0]])
+    with torch.no_grad():
+        theirs = reference(ids).last_hidden_state.float()
+        ours = encoder.model(ids).last_hidden_state
+    torch.testing.assert_close(ours, theirs, atol=2e-2, rtol=0)  # stored as float16
+
+
+def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch, capsys):
+    short = ("--tokens", "76800")  # 100 steps
+    assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
+    step = pretrain.Pretrainer._train_step
+    done = []
+
+    def interrupted(trainer):
+        if len(done) == 90:
+            raise KeyboardInterrupt
+        done.append(1)
+        return step(trainer)
+
+    monkeypatch.setattr(pretrain.Pretrainer, "_train_step", interrupted)
+    assert pretrain.main(command(corpus, tmp_path / "cut", *short)) == 130
+    assert "--resume" in capsys.readouterr().err
+    assert not (tmp_path / "cut").exists()
+    monkeypatch.setattr(pretrain.Pretrainer, "_train_step", step)
+    assert pretrain.main(command(corpus, tmp_path / "cut", *short, "--resume")) == 0
+    whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+
+
+def test_vocabulary_has_bert_special_tokens_first(corpus, tmp_path):
+    paragraphs = read_paragraphs([corpus / "a.txt"])
+    tokenizer = pretrain.train_vocabulary(paragraphs, 100, tmp_path)
+    special = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+    assert special == (0, 2, 3, 4)
+    assert BertTokenizer.from_vocab(tmp_path / "vocab.txt").vocab_size == tokenizer.vocab_size
