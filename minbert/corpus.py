@@ -53,7 +53,11 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, folder: Path) -> BertTokenizer:
-    """Train an uncased WordPiece vocabulary and save it in `folder` as vocab.txt."""
+    """Train an uncased WordPiece vocabulary and save it in `folder` as vocab.txt.
+
+    The library breaks ties between equally frequent pieces at random, so that two trainings may
+    differ in a few pieces; a run is repeated exactly with the first one's vocab.txt.
+    """
     backend = Tokenizer(WordPiece(unk_token="[UNK]"))
     backend.normalizer = BertNormalizer(lowercase=True)
     backend.pre_tokenizer = BertPreTokenizer()
@@ -61,9 +65,10 @@ def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, folder: Path) -
         vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
     )
     backend.train_from_iterator(paragraphs, trainer)
-    ids = sorted(backend.get_vocab().items(), key=lambda item: item[1])
+    learned = sorted(backend.get_vocab().keys() - set(SPECIAL_TOKENS))
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in ids), "utf-8")
+    lines = "".join(f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned))
+    (folder / "vocab.txt").write_text(lines, "utf-8")
     return BertTokenizer.from_vocab(folder / "vocab.txt")
 
 

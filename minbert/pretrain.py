@@ -204,8 +204,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     work = args.out.with_name(args.out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    vocab = work / "vocab.txt"
-    if not vocab.is_file():
+    vocab = args.vocab or work / "vocab.txt"
+    if not args.vocab and not vocab.is_file():
         print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
         train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, work)
     tokenizer = BertTokenizer.from_vocab(vocab)
@@ -261,6 +261,9 @@ def _parser() -> argparse.ArgumentParser:
                              ".xz, .gz and .bz2 too")  # fmt: skip
     parser.add_argument("--valid", type=Path, required=True, metavar="FILE", help="held-out text")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the checkpoint")
+    parser.add_argument(
+        "--vocab", type=Path, metavar="FILE", help="a vocab.txt to use instead of training one"
+    )
     defaults = PretrainConfig()
     for flag, value, text in (
         ("--tokens", defaults.tokens, "tokens seen in all"),

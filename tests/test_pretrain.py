@@ -101,6 +101,7 @@ def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus
 def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch, capsys):
     short = ("--tokens", "76800")  # 100 steps
     assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
+    vocab = ("--vocab", str(tmp_path / "whole.work" / "vocab.txt"))
     step = pretrain.Pretrainer._train_step
     done = []
 
@@ -111,11 +112,11 @@ def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkey
         return step(trainer)
 
     monkeypatch.setattr(pretrain.Pretrainer, "_train_step", interrupted)
-    assert pretrain.main(command(corpus, tmp_path / "cut", *short)) == 130
+    assert pretrain.main(command(corpus, tmp_path / "cut", *short, *vocab)) == 130
     assert "--resume" in capsys.readouterr().err
     assert not (tmp_path / "cut").exists()
     monkeypatch.setattr(pretrain.Pretrainer, "_train_step", step)
-    assert pretrain.main(command(corpus, tmp_path / "cut", *short, "--resume")) == 0
+    assert pretrain.main(command(corpus, tmp_path / "cut", *short, *vocab, "--resume")) == 0
     whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
     assert whole == cut
 
