@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from minbert.checkpoint import whole_folder, write_tensors
 from minbert.config import BertConfig, CheckpointError
+from minbert.cooccurrence import cooccurrence_embeddings
 from minbert.corpus import (
     CorpusError,
     as_sequences,
@@ -46,6 +47,9 @@ from minbert.runtime import (
     set_seed,
 )
 from minbert.tokenizer import BertTokenizer
+
+
+INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 
 @dataclass(frozen=True)
@@ -227,10 +231,13 @@ def _run(args: argparse.Namespace) -> int:
         num_hidden_layers=args.layers,
         num_attention_heads=args.hidden_size // 64,
         intermediate_size=4 * args.hidden_size,
+        max_position_embeddings=args.length,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
     model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
+    if args.init == "cooccurrence":
+        _start_from_counts(model, train[:INIT_ROWS], args.seed)
     state_path = work / "state.pt"
     trainer = Pretrainer(
         model,
@@ -248,6 +255,17 @@ def _run(args: argparse.Namespace) -> int:
     save_pretrained(model, tokenizer, args.out, notes)
     print(f"checkpoint, vocabulary and curve: {args.out}")
     return 0
+
+
+def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> None:
+    """Give the word embeddings the corpus's co-occurrence statistics."""
+    config = model.bert.config
+    weight = model.bert.embeddings.word_embeddings.weight
+    start = cooccurrence_embeddings(
+        np.asarray(rows), config.vocab_size, config.hidden_size, config.initializer_range, seed
+    )
+    with torch.no_grad():
+        weight.copy_(start)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -280,6 +298,12 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(
             flag, type=type(value), default=value, metavar="X", help=f"{text} ({value})"
         )
+    parser.add_argument(
+        "--init",
+        choices=["cooccurrence", "random"],
+        default="cooccurrence",
+        help="word embeddings at the start: factorised co-occurrence counts, or noise",
+    )
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")
     parser.add_argument("--resume", action="store_true", help="go on where a run stopped")
