@@ -48,7 +48,6 @@ from minbert.runtime import (
 )
 from minbert.tokenizer import BertTokenizer
 
-
 INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 
