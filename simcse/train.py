@@ -23,12 +23,15 @@ from minbert.runtime import (
     autocast,
     linear_schedule,
     progress,
+    release_memory,
     set_seed,
 )
 from simcse.config import SimCSEConfig
 from simcse.loss import cosine_matrix, info_nce, nt_xent
 from simcse.projection import attach_projection
 from simcse.views import ContrastiveData
+
+RELEASE_STEPS = 16  # often enough to bound the waste, seldom enough to cost nothing
 
 History = list[dict[str, Any]]
 
@@ -115,6 +118,8 @@ class SimCSETrainer:
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
+        if self.step % RELEASE_STEPS == 0:
+            release_memory()
         return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
 
     def _batch_of(self, step: int) -> np.ndarray:
