@@ -107,8 +107,8 @@ def linear_schedule(
 def release_memory() -> None:
     """Give freed memory back to the system, where the C library can (glibc).
 
-    Packed batches differ in size from step to step; the freed pieces of one rarely fit the next, and
-    what the library keeps for later grows to a gigabyte within some thirty steps.
+    Packed batches differ in size from step to step; the freed pieces of one rarely fit the next,
+    and what the library keeps for later grows to a gigabyte within some thirty steps.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
