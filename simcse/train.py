@@ -112,10 +112,10 @@ class SimCSETrainer:
         self.trained.train()
         examples = self._batch_of(self.step)
         loss, accuracy, num_sentences = self._loss(examples)
-        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
         self.optimizer.step()
+        self.optimizer.zero_grad()  # now, so that no gradients lie about during the next forward
         self.schedule.step()
         self.step += 1
         if self.step % RELEASE_STEPS == 0:
