@@ -44,7 +44,7 @@ from heads.inputs import texts_of
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.runtime import MachineError, choose_device, choose_precision
+from minbert.runtime import MachineError, TrainingError, choose_device, choose_precision
 from report.provenance import file_hash, provenance
 from report.run_folder import Cell, RunFolder
 from report.table import results_table
@@ -132,7 +132,7 @@ def main(args: argparse.Namespace) -> int:
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
         return run(args)
-    except (DataError, CheckpointError, MachineError) as error:
+    except (DataError, CheckpointError, MachineError, TrainingError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -158,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
             backbone = tuned(args, inputs, pretrain, seed, folder)
             for task, kind in inputs.grid:
                 cells += cell(args, inputs, folder, backbone, (pretrain, task, kind, seed), earlier)
-                folder.write_results(cells)
+                folder.write_results(cells, earlier)
     print(results_table(cells))
     print(f"results, predictions, heads and curves: {folder.path}")
     return 0

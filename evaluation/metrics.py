@@ -46,15 +46,18 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
-    """Return Pearson's r, or None where one side is constant."""
-    return None if _constant(predictions, labels) else float(pearsonr(predictions, labels)[0])
+    """Return Pearson's r, or None where one side is constant or not finite."""
+    return None if _unrankable(predictions, labels) else float(pearsonr(predictions, labels)[0])
 
 
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
-    """Return Spearman's rho, or None where one side is constant."""
-    return None if _constant(predictions, labels) else float(spearmanr(predictions, labels)[0])
+    """Return Spearman's rho, or None where one side is constant or not finite."""
+    return None if _unrankable(predictions, labels) else float(spearmanr(predictions, labels)[0])
 
 
-def _constant(*arrays: np.ndarray) -> bool:
-    """A spread within float32's rounding is noise on a constant, not a ranking."""
-    return any(np.ptp(a) <= 1e-6 * max(1.0, float(np.abs(a).max())) for a in arrays)
+def _unrankable(*arrays: np.ndarray) -> bool:
+    """Constant, up to float32's rounding (noise on a constant is no ranking), or not finite."""
+    return any(
+        not np.isfinite(a).all() or np.ptp(a) <= 1e-6 * max(1.0, float(np.abs(a).max()))
+        for a in arrays
+    )

@@ -18,6 +18,7 @@ from heads.inputs import Inputs, LiveInputs
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     adamw,
+    check_finite,
     linear_schedule,
     progress,
     set_seed,
@@ -110,6 +111,7 @@ class HeadTrainer:
             nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
             self.optimizer.step()
             self.schedule.step()
+            check_finite(loss.item(), self.epoch * self.steps_per_epoch)
             total += loss.item() * len(rows)  # the last batch is shorter
             tick()
         return total / len(order)

@@ -38,8 +38,10 @@ from minbert.packing import PackedBatch, TokenSequences
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     MachineError,
+    TrainingError,
     adamw,
     autocast,
+    check_finite,
     choose_device,
     choose_precision,
     linear_schedule,
@@ -148,6 +150,7 @@ class Pretrainer:
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
+        check_finite(loss.item(), self.step)
         return loss.item()
 
     def _logits(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:
@@ -196,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         return _run(args)
-    except (CorpusError, CheckpointError, MachineError) as error:
+    except (CorpusError, CheckpointError, MachineError, TrainingError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

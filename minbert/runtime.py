@@ -1,6 +1,7 @@
 """What every stage asks of the machine: device, precision, seeds, optimizer, progress bar."""
 
 import ctypes
+import math
 import random
 import sys
 from collections.abc import Iterable
@@ -16,6 +17,10 @@ from tqdm import tqdm
 
 class MachineError(ValueError):
     """The machine has not what was asked of it; the message is one line."""
+
+
+class TrainingError(ValueError):
+    """Training cannot go on; the message is one line with what to change."""
 
 
 def choose_device(device: str = "auto") -> torch.device:
@@ -102,6 +107,16 @@ def linear_schedule(
         return max(0.0, (num_steps - step) / max(1, num_steps - warmup))
 
     return LambdaLR(optimizer, factor)
+
+
+def check_finite(loss: float, step: int) -> None:
+    """Stop a training that has diverged, before it costs hours.
+
+    Raises:
+        TrainingError: the loss is infinite or not a number.
+    """
+    if not math.isfinite(loss):
+        raise TrainingError(f"the loss is {loss} at step {step}; lower the learning rate")
 
 
 def release_memory() -> None:

@@ -1,7 +1,9 @@
 """The command line of run_multitask.py: flags and their help, no work and no heavy imports."""
 
 import argparse
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 Group = argparse._ArgumentGroup
 
@@ -157,32 +159,33 @@ def _add_machine(group: Group) -> None:
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+def _number(text: str, kind: Callable[[str], float], least: float, most: float) -> Any:
+    """Return the number a flag was given, if it lies between `least` and `most`."""
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        noun = "a whole number" if kind is int else "a number"
+        raise argparse.ArgumentTypeError(f"{text!r}: expected {noun} from {least:g} to {most:g}")
     return value
+
+
+def _positive(text: str) -> int:
+    return int(_number(text, int, 1, 1e12))
 
 
 def _length(text: str) -> int:
-    value = int(text)
-    if value < 3:
-        raise argparse.ArgumentTypeError(f"{text} leaves no room between [CLS] and [SEP]")
-    return value
+    # At least one piece between [CLS] and [SEP].
+    return int(_number(text, int, 3, 1e6))
 
 
 def _seed(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 2**32 - 1")
-    return value
+    return int(_number(text, int, 0, 2**32 - 1))
 
 
 def _rate(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
+    return float(_number(text, float, 1e-12, 1e12))
 
 
 def parse_options(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -32,6 +32,12 @@ CSV_KEYS = (
 )
 
 
+def _coordinates(cell: Cell) -> tuple[Any, ...]:
+    """What tells the cells of one folder apart."""
+    names = ("pretrain", "task", "encoder", "tune", "features", "backbone", "data", "seed", "split")
+    return tuple(cell[name] for name in names)
+
+
 class RunFolder:
     """One folder under `runs/`."""
 
@@ -51,9 +57,12 @@ class RunFolder:
         """Write a JSON file."""
         self._write(name, json.dumps(content, indent=2) + "\n")
 
-    def write_results(self, cells: Sequence[Cell]) -> None:
-        """Write results.json and results.csv."""
-        self.write_json("results.json", list(cells))
+    def write_results(self, cells: Sequence[Cell], earlier: dict[str, list[Cell]]) -> None:
+        """Write results.json and results.csv: these cells, and earlier ones they do not replace."""
+        new = {_coordinates(cell) for cell in cells}
+        kept = [cell for group in earlier.values() for cell in group]
+        cells = [*cells, *(cell for cell in kept if _coordinates(cell) not in new)]
+        self.write_json("results.json", cells)
         table = io.StringIO()
         writer = csv.DictWriter(table, CSV_KEYS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()

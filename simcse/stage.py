@@ -13,6 +13,7 @@ from typing import Any
 
 import minbert
 from data.simcse import iter_sentences, iter_triplets
+from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
@@ -79,6 +80,12 @@ def tuned_backbone(
     """
     encoder = SentenceEncoder.from_pretrained(str(backbone), device=device, precision=precision)
     config = resolve_pooling(encoder, config)
+    positions = encoder.model.config.max_position_embeddings
+    if config.max_length > positions:
+        raise CheckpointError(
+            f"{backbone}: has {positions} positions, too few for --simcse-max-length "
+            f"{config.max_length}"
+        )
     folder = root / f"{pretrain}-{stage_key(encoder, config, hashes)}"
     if not (folder / "config.json").is_file():
         tune(pretrain, encoder, data_path, config, folder, dev_score, backbone, resume)

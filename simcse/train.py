@@ -21,6 +21,7 @@ from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     adamw,
     autocast,
+    check_finite,
     linear_schedule,
     progress,
     release_memory,
@@ -120,6 +121,7 @@ class SimCSETrainer:
         self.step += 1
         if self.step % RELEASE_STEPS == 0:
             release_memory()
+        check_finite(loss.item(), self.step)
         return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
 
     def _batch_of(self, step: int) -> np.ndarray:
