@@ -19,7 +19,7 @@ import hashlib
 import json
 import logging
 from copy import deepcopy
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,18 +29,15 @@ import torch
 
 import minbert
 from data.cs224n import read_task
-from data.download import fetch
 from data.examples import DataError
+from data.locate import data_folder, iter_training_texts, simcse_file
 from data.overlap import Seen
 from data.selection import selection_pairs
-from data.simcse import iter_sentences, iter_triplets
-from data.sources import SOURCES
 from evaluation.metrics import MAIN_METRIC, task_metrics
 from evaluation.scoring import is_labelled, score_split
 from evaluation.sts import sts_metrics
 from heads.config import TASKS, HeadConfig, head_config
 from heads.experiment import save_head, train_cell
-from heads.inputs import texts_of
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -79,12 +76,12 @@ class Inputs:
 
     def __init__(self, args: argparse.Namespace):
         tasks = TASKS if "all" in args.task else tuple(dict.fromkeys(args.task))
-        self.data_folder = _data_folder(args.data)
+        self.data_folder = data_folder(args.data)
         self.splits = {task: read_task(self.data_folder, task) for task in tasks}
         self.pretrains = tuple(dict.fromkeys(args.pretrain))
         named = {"unsup": args.unsup_data, "sup": args.sup_data}
         self.simcse_files = {
-            pretrain: _simcse_file(pretrain, named[pretrain], self.data_folder)
+            pretrain: simcse_file(pretrain, named[pretrain], self.data_folder)
             for pretrain in self.pretrains
             if pretrain != "none"
         }
@@ -108,22 +105,15 @@ class Inputs:
     def seen(self, pretrain: str, task: str) -> Seen:
         """Return every text and pair that a cell's training or selection reads."""
         seen = deepcopy(self._seen_in_tuning[pretrain])
-        texts = [texts_of(example) for example in self.splits[task].train]
-        if task == "sst":
-            seen.add_texts(text for (text,) in texts)
-        else:
-            seen.add_pairs((first, second) for first, second in texts)
+        seen.add_examples(self.splits[task].train)
         return seen
 
     @cached_property
     def _seen_in_tuning(self) -> dict[str, Seen]:
         seen = {pretrain: Seen() for pretrain in self.pretrains}
         for pretrain, path in self.simcse_files.items():
-            if pretrain == "unsup":
-                seen[pretrain].add_texts(iter_sentences(path))
-            else:
-                seen[pretrain].add_texts(t for x in iter_triplets(path) for t in astuple(x) if t)
-            seen[pretrain].add_pairs((pair.text_a, pair.text_b) for pair in self.selection)
+            seen[pretrain].add_texts(iter_training_texts(pretrain, path))
+            seen[pretrain].add_examples(self.selection)
         return seen
 
 
@@ -322,30 +312,6 @@ def _run_name(args: argparse.Namespace) -> str:
     settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
     words = ("+".join(words) for words in (args.pretrain, args.task, args.encoder))
     return "_".join((*words, args.tune, _digest(settings)[:8]))
-
-
-def _data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; the name `cs224n` is fetched where it is absent."""
-    if name != "cs224n" or Path(name).is_dir():
-        return Path(name)
-    folder = Path("downloads", name)
-    for remote in SOURCES[name]:
-        fetch(remote, folder)
-    return folder
-
-
-def _simcse_file(pretrain: str, named: str | None, data_folder: Path) -> Path:
-    """Return the contrastive training file: the one named, or where downloads put it."""
-    source = {"unsup": "wiki1m", "sup": "nli"}[pretrain]
-    file = SOURCES[source][0].name
-    tried = [Path(named)] if named else [data_folder / file, Path("downloads", source, file)]
-    for path in tried:
-        if path.is_file():
-            return path
-    raise DataError(
-        f"--pretrain {pretrain}: no file {' or '.join(map(str, tried))}; "
-        f"give --{pretrain}-data FILE, or fetch it: python -m data.download {source}"
-    )
 
 
 def _digest(content: Any) -> str:

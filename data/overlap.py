@@ -77,6 +77,15 @@ class Seen:
         self.texts = np.union1d(self.texts, hash_pairs)
         self.pairs = np.union1d(self.pairs, _combine(hash_pairs))
 
+    def add_examples(self, examples: Sequence[Sentence] | Sequence[SentencePair]) -> None:
+        """Notes the texts, and the pairs, of labelled examples."""
+        self.add_texts(example.text for example in examples if isinstance(example, Sentence))
+        self.add_pairs(
+            (example.text_a, example.text_b)
+            for example in examples
+            if isinstance(example, SentencePair)
+        )
+
     def has_text(self, text: str) -> bool:
         """Returns whether the text was noted, by itself or in a pair."""
         return bool(_is_in(_hashes([text]), self.texts)[0])
