@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from data.examples import DataError
+
 Cell = dict[str, Any]
 
 # CS224N's file names and headers, its spelling included.
@@ -45,12 +47,19 @@ class RunFolder:
         self.path = path
 
     def finished_cells(self) -> dict[str, list[Cell]]:
-        """Return the cells of an earlier run of this folder, by their key (one a split)."""
+        """Return the cells of an earlier run of this folder, by their key (one a split).
+
+        Raises:
+            DataError: results.json was damaged.
+        """
         finished: dict[str, list[Cell]] = {}
         path = self.path / "results.json"
-        if path.is_file():
-            for cell in json.loads(path.read_text(encoding="utf-8")):
+        try:
+            for cell in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
+                _coordinates(cell)  # a cell that lacks one of them is none of ours
                 finished.setdefault(cell["key"], []).append(cell)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
         return finished
 
     def write_json(self, name: str, content: Any) -> None:

@@ -1,0 +1,68 @@
+"""The README is true: its commands exist, its flags exist, its tables are the recorded results."""
+
+import csv
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from report.options import build_parser, parse_options
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = "\n".join(re.findall(r"```bash\n(.*?)```", README, re.DOTALL)).replace("\\\n", " ")
+COMMANDS = [line.strip() for line in BLOCKS.splitlines() if line.strip()]
+
+
+def test_every_run_command_parses():
+    runs = [line for line in COMMANDS if "run_multitask.py" in line]
+    assert len(runs) >= 4
+    for line in runs:
+        words = shlex.split(line, comments=True)
+        assert parse_options(words[words.index("run_multitask.py") + 1 :])
+
+
+def test_every_module_that_is_run_exists():
+    modules = set(re.findall(r"python -m ([\w.]+)", BLOCKS)) - {"venv", "pytest"}
+    assert modules
+    for module in modules:
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_every_flag_is_in_the_readme_or_the_help():
+    mentioned = set(re.findall(r"`(--[a-z-]+)", README))
+    known = {flag for action in build_parser()._actions for flag in action.option_strings}
+    assert mentioned <= known | {"--resume"}, mentioned - known
+
+
+def test_every_file_that_the_readme_names_exists():
+    named = re.findall(
+        r"`((?:minbert|simcse|heads|data|evaluation|report|docs)/[\w/.]*\w)`", README
+    )
+    assert len(named) > 10
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("name", ["frozen", "concat", "full"])
+def test_tables_are_the_recorded_results(name):
+    with (ROOT / "docs" / "results" / f"{name}.csv").open() as file:
+        cells = list(csv.DictReader(file))
+    table = README.split(f"<!-- table: {name} -->")[1].split("\n\n")[0]
+    rows = [
+        [cell.strip(" *") for cell in row.split("|")[1:-1]] for row in table.strip().splitlines()
+    ]
+    header, body = rows[0], rows[2:]
+    assert len(body) == len(cells)
+    for row in body:
+        shown = dict(zip(header, row, strict=True))
+        keys = ("task", "pretrain", "encoder")
+        (cell,) = [c for c in cells if all(c[key] == shown[key] for key in keys)]
+        for metric in ("accuracy", "f1", "pearson", "spearman", "n"):
+            value = cell[metric]
+            if metric == "n":
+                assert shown["n"] == value
+            else:
+                assert shown[metric] == (f"{float(value):.3f}" if value else "-"), (name, row)
