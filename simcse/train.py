@@ -32,8 +32,6 @@ from simcse.loss import cosine_matrix, info_nce, nt_xent
 from simcse.projection import attach_projection
 from simcse.views import ContrastiveData
 
-RELEASE_STEPS = 4  # bounds the waste; costs about a hundredth of a step
-
 History = list[dict[str, Any]]
 
 
@@ -119,8 +117,7 @@ class SimCSETrainer:
         self.optimizer.zero_grad()  # now, so that no gradients lie about during the next forward
         self.schedule.step()
         self.step += 1
-        if self.step % RELEASE_STEPS == 0:
-            release_memory()
+        release_memory()
         check_finite(loss.item(), self.step)
         return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
 
