@@ -123,7 +123,7 @@ def release_memory() -> None:
     """Give freed memory back to the system, where the C library can (glibc).
 
     Packed batches differ in size from step to step; the freed pieces of one rarely fit the next,
-    and what the library keeps for later grows to a gigabyte within some thirty steps. The call takes
+    and what the library keeps for later grows to a gigabyte within some thirty steps. A call takes
     three milliseconds.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import random
+import shutil
 from pathlib import Path
 
 # Before transformers or sentence-transformers look for anything on the hub.
@@ -75,6 +76,7 @@ def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
     encoder.save(folder / "tiny")
     for name in ("modules.json", "sentence_bert_config.json"):  # a plain BERT, as bert-base is
         (folder / "tiny" / name).unlink()
+    shutil.rmtree(folder / "tiny" / "1_Pooling")
     return folder / "tiny"
 
 

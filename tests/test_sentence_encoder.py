@@ -1,0 +1,163 @@
+"""Texts in, vectors out: equal to sentence-transformers', independent of batching and order."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import torch
+from conftest import real_checkpoint, real_data, toy_sentences
+from safetensors.torch import load_file, save_file
+from scipy.stats import spearmanr
+
+from data.cs224n import read_sts
+from evaluation.sts import sts_metrics
+from minbert import BertModel, BertTokenizer
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.pooling import mean_of_segments
+
+
+def test_minilm_vectors_equal_sentence_transformers():
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    folder = str(real_checkpoint())
+    texts = [*toy_sentences(20), "", "word " * 600, "Ünïcödé 猫"]
+    own = SentenceEncoder.from_pretrained(folder, device="cpu", precision="float32")
+    theirs = sentence_transformers.SentenceTransformer(folder, device="cpu")
+    assert own.pooling == "avg" and own.normalize and own.max_length == 256
+    assert abs(own.encode(texts) - theirs.encode(texts)).max() < 1e-5
+
+
+def test_bfloat16_vectors_stay_close_and_keep_the_ranking():
+    pairs = read_sts(real_data("cs224n/sts-dev.csv"))[:400]
+    folder = str(real_checkpoint())
+    exact, fast = (
+        SentenceEncoder.from_pretrained(folder, device="cpu", precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    texts = [pair.text_a for pair in pairs]
+    assert (exact.encode(texts) * fast.encode(texts)).sum(axis=1).min() >= 0.999
+    both = [sts_metrics(encoder.encode, pairs)["spearman"] for encoder in (exact, fast)]
+    assert abs(both[0] - both[1]) <= 0.002
+
+
+def test_order_duplicates_and_batching_change_nothing(tiny_encoder):
+    texts = [*toy_sentences(30), "the cat", "the cat", ""]
+    whole = tiny_encoder.encode(texts)
+    assert whole.dtype == np.float32 and whole.shape == (33, 32)
+    assert np.array_equal(whole[30], whole[31])
+    backwards = tiny_encoder.encode(texts[::-1])[::-1]
+    small = tiny_encoder.encode(texts, batch_tokens=1)
+    assert abs(whole - backwards).max() < 1e-5 and abs(whole - small).max() < 1e-5
+
+
+def test_no_texts_and_one_bare_text(tiny_encoder):
+    assert tiny_encoder.encode([]).shape == (0, 32)
+    with pytest.raises(TypeError, match="list"):
+        tiny_encoder.encode("the cat")
+
+
+def test_freeze_stops_gradients_and_dropout(tiny_encoder):
+    tiny_encoder.model.train()
+    assert tiny_encoder.freeze() is tiny_encoder
+    assert not tiny_encoder.model.training
+    batch = tiny_encoder.tokenize(["the cat"]).pack([0])
+    assert not tiny_encoder.embed(batch).requires_grad
+
+
+def test_fingerprint_follows_weights_and_settings(tiny_encoder):
+    first = tiny_encoder.fingerprint()
+    assert first == tiny_encoder.fingerprint()
+    tiny_encoder.pooling = "avg"
+    second = tiny_encoder.fingerprint()
+    with torch.no_grad():
+        tiny_encoder.model.embeddings.LayerNorm.bias[0] += 1e-6
+    assert len({first, second, tiny_encoder.fingerprint()}) == 3
+
+
+def test_each_pooling_equals_its_definition(tiny_encoder):
+    texts = ["the cat", "the old dog sees a boat .", ""]
+    for text in texts:
+        ids = torch.tensor([tiny_encoder.tokenizer([text])[0]])
+        with torch.no_grad():
+            output = tiny_encoder.model(ids, output_hidden_states=True)
+        states = [state[0].double() for state in output.hidden_states]
+        expected = {
+            "cls": output.pooler_output[0],
+            "cls_before_pooler": states[-1][0],
+            "avg": states[-1].mean(0),
+            "avg_top2": ((states[-1] + states[-2]) / 2).mean(0),
+            "avg_first_last": ((states[1] + states[-1]) / 2).mean(0),
+        }
+        for pooling, vector in expected.items():
+            tiny_encoder.pooling = pooling
+            found = tiny_encoder.encode([*texts, text])[-1]
+            np.testing.assert_allclose(found, vector.numpy(), atol=1e-5)
+
+
+def test_means_of_segments_equal_a_loop(tiny_encoder):
+    batch = tiny_encoder.tokenize(["the cat", "", "a"], ["", "a dog sees", "b"]).pack([0, 1, 2])
+    states = torch.randn(len(batch.input_ids), 5)
+    first, second = mean_of_segments(states, batch)
+    for row in range(3):
+        own = slice(batch.cu_seqlens[row], batch.cu_seqlens[row + 1])
+        types = batch.token_type_ids[own].bool()
+        torch.testing.assert_close(first[row], states[own][~types].mean(0))
+        torch.testing.assert_close(second[row], states[own][types].mean(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("sup-simcse-bert", "cls"), ("unsup-simcse-bert", "cls_before_pooler"), ("bert", None)],
+)
+def test_published_simcse_checkpoints_are_known_by_name(name, expected, tiny_checkpoint, tmp_path):
+    (tmp_path / name).symlink_to(tiny_checkpoint)
+    encoder = SentenceEncoder.from_pretrained(str(tmp_path / name))
+    assert encoder.stated_pooling == expected
+    assert encoder.pooling == (expected or "cls_before_pooler")
+    assert SentenceEncoder.from_pretrained(str(tmp_path / name), pooling="avg").pooling == "avg"
+
+
+def test_a_foreign_dense_step_is_used_instead_of_the_pooler(tiny_encoder, tmp_path):
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    tiny_encoder.pooling = "cls"
+    tiny_encoder.save(tmp_path / "st")
+    weights = tmp_path / "st" / "2_Dense" / "model.safetensors"
+    save_file({key: torch.randn_like(t) for key, t in load_file(weights).items()}, weights)
+    theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "st"), device="cpu")
+    own = SentenceEncoder.from_pretrained(str(tmp_path / "st"), precision="float32")
+    texts = toy_sentences(5)
+    assert abs(own.encode(texts) - theirs.encode(texts)).max() < 1e-5
+    assert abs(own.encode(texts) - tiny_encoder.encode(texts)).max() > 0.1
+
+
+def test_a_pooling_that_is_not_ours_is_refused_in_one_line(tiny_encoder, tmp_path):
+    tiny_encoder.pooling = "avg"
+    tiny_encoder.save(tmp_path / "st")
+    path = tmp_path / "st" / "1_Pooling" / "config.json"
+    path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "max"}))
+    with pytest.raises(CheckpointError, match="max"):
+        SentenceEncoder.from_pretrained(str(tmp_path / "st"))
+    path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "mean"}))
+    assert SentenceEncoder.from_pretrained(str(tmp_path / "st")).pooling == "avg"
+
+
+def test_tokenizer_and_model_of_different_checkpoints_are_refused(tiny_checkpoint, tiny_config):
+    small = BertModel(type(tiny_config)(**{**tiny_config.__dict__, "vocab_size": 20}))
+    with pytest.raises(CheckpointError, match="not of one checkpoint"):
+        SentenceEncoder(small, BertTokenizer.from_pretrained(tiny_checkpoint))
+
+
+def test_pooling_cls_without_a_pooler_is_refused(tiny_checkpoint, tiny_config):
+    bare = BertModel(tiny_config, add_pooling_layer=False)
+    with pytest.raises(CheckpointError, match="pooler"):
+        SentenceEncoder(bare, BertTokenizer.from_pretrained(tiny_checkpoint), pooling="cls")
+
+
+def test_cosines_of_minilm_rank_real_pairs_well():
+    with real_data("cs224n/sts-dev.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))[:300]
+    encoder = SentenceEncoder.from_pretrained(str(real_checkpoint()))
+    first, second = (encoder.encode([row[f"sentence{i}"] for row in rows]) for i in (1, 2))
+    gold = [float(row["similarity"]) for row in rows]
+    assert spearmanr((first * second).sum(axis=1), gold)[0] > 0.8
