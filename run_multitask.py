@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
 import minbert
 from data.cs224n import read_task
@@ -50,6 +51,7 @@ from simcse.stage import tuned_backbone
 
 # flag -> field of the stage's settings that it overrides
 SIMCSE_FLAGS = {
+    "pooling": "pooling",
     "simcse_steps": "max_steps",
     "simcse_epochs": "num_epochs",
     "simcse_batch_size": "batch_size",
@@ -112,7 +114,8 @@ class Inputs:
     def _seen_in_tuning(self) -> dict[str, Seen]:
         seen = {pretrain: Seen() for pretrain in self.pretrains}
         for pretrain, path in self.simcse_files.items():
-            seen[pretrain].add_texts(iter_training_texts(pretrain, path))
+            texts = iter_training_texts(pretrain, path)
+            seen[pretrain].add_texts(tqdm(texts, "leak audit", unit="text", delay=2, disable=None))
             seen[pretrain].add_examples(self.selection)
         return seen
 
@@ -159,6 +162,7 @@ def tuned(
 ) -> Path:
     """Return the checkpoint of one contrastive tuning, made now or by an earlier run."""
     if pretrain == "none":
+        folder.link("backbones/none", inputs.backbone)
         return inputs.backbone
 
     def dev_score(encoder: SentenceEncoder) -> float:

@@ -132,8 +132,11 @@ def release_memory() -> None:
 
 
 def progress(
-    description: str, total: int | None, unit: str, show: bool | None = None
+    description: str, total: int | None, unit: str, show: bool | None = None, delay: float = 0.0
 ) -> "tqdm[Any]":
-    """Return a progress bar on stderr; by default only where stderr is a terminal."""
+    """Return a progress bar on stderr; by default only where stderr is a terminal.
+
+    With a `delay` in seconds, work that is done sooner shows none.
+    """
     quiet = not sys.stderr.isatty() if show is None else not show
-    return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1)
+    return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)

@@ -20,6 +20,7 @@ from tokenizers.processors import TemplateProcessing
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.packing import TokenSequences
+from minbert.runtime import progress
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHUNK = 4096  # texts tokenized at a time: enough for all threads, little memory
@@ -109,22 +110,23 @@ class BertTokenizer:
         """
         inputs = texts if text_pairs is None else zip(texts, text_pairs, strict=True)
         self.backend.enable_truncation(max_length, strategy="longest_first")
-        dtype = self.dtype
-        ids, lengths, firsts = (
-            [np.empty(0, dtype)],
-            [np.empty(0, np.int64)],
-            [np.empty(0, np.int32)],
+        empty = np.empty(0, np.int32)
+        parts = [TokenSequences(empty.astype(self.dtype), np.zeros(1, np.int64), empty)]
+        with progress("tokenize", None, "text", delay=2) as bar:
+            for chunk in _chunks(inputs, CHUNK):
+                parts.append(self._sequences(self.backend.encode_batch_fast(chunk)))
+                bar.update(len(chunk))
+        return TokenSequences.join(parts)
+
+    def _sequences(self, encodings: list[Encoding]) -> TokenSequences:
+        lengths = [len(encoding.ids) for encoding in encodings]
+        # Token type ids are 0 in the first segment and 1 in the second.
+        firsts = [len(encoding.ids) - sum(encoding.type_ids) for encoding in encodings]
+        return TokenSequences(
+            np.concatenate([np.array(encoding.ids, self.dtype) for encoding in encodings]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.array(firsts, np.int32),
         )
-        for chunk in _chunks(inputs, CHUNK):
-            encodings = self.backend.encode_batch_fast(chunk)
-            ids.append(np.concatenate([np.array(e.ids, dtype) for e in encodings]))
-            lengths.append(np.array([len(e.ids) for e in encodings], np.int64))
-            if text_pairs is None:
-                firsts.append(lengths[-1].astype(np.int32))
-            else:
-                firsts.append(np.array([_first_length(e) for e in encodings], np.int32))
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-        return TokenSequences(np.concatenate(ids), offsets, np.concatenate(firsts))
 
     def save(self, folder: Path) -> None:
         """Write tokenizer.json, vocab.txt and tokenizer_config.json into `folder`."""
@@ -152,11 +154,6 @@ class BertTokenizer:
         if index is None:
             raise CheckpointError(f"{source}: the vocabulary has no {token}; not a BERT tokenizer")
         return int(index)
-
-
-def _first_length(encoding: Encoding) -> int:
-    """Tokens of the first segment: token type ids are 0 there and 1 afterwards."""
-    return len(encoding.type_ids) - sum(encoding.type_ids)
 
 
 def _chunks(items: Iterable[Any], size: int) -> Iterator[Sequence[Any]]:

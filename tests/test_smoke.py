@@ -191,6 +191,9 @@ def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_da
 def test_variants_run_to_the_end(flags, tiny_checkpoint, toy_data, tmp_path):
     argv = ["--pretrain", "unsup", "sup", "--task", "sts", "--encoder", "bi", "cross", *flags]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    if "--pooling" in flags:  # the tuned encoder says how it is to be pooled
+        tuned = SentenceEncoder.from_pretrained(str(tmp_path / "r" / "backbones" / "sup-42"))
+        assert tuned.stated_pooling == flags[1]
     for cell in results(tmp_path / "r"):
         assert cell["metrics"]["pearson"] is None or -1 <= cell["metrics"]["pearson"] <= 1
 
