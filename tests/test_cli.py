@@ -121,9 +121,14 @@ def test_an_interrupted_run_resumes_to_the_same_results(how, tiny_checkpoint, to
     assert run(*argv, "--run-dir", whole).returncode == 0
     command = [sys.executable, ROOT / "run_multitask.py", *argv, "--run-dir", cut]
     process = subprocess.Popen(
-        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        list(map(str, command)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
+        # A background shell hands down an ignored SIGINT; a terminal, as users have, does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 60
     while not list((tmp_path / "cut").glob("backbones/*.state.pt")):
         assert time.monotonic() < deadline and process.poll() is None
