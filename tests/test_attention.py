@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
+from conftest import toy_sentences
 
+from minbert import model
 from minbert.attention import (
     attention_by_length,
     attention_reference,
@@ -106,6 +108,19 @@ def test_a_sequence_never_sees_its_neighbours():
     changed = (before != after).flatten(1).any(dim=1)
     assert changed[1:5].all()
     assert not changed[:1].any() and not changed[5:].any()
+
+
+def test_the_gpu_form_carries_the_whole_encoder(tiny_encoder, monkeypatch):
+    texts = toy_sentences(9)
+    expected = tiny_encoder.encode(texts)
+    monkeypatch.setattr(model, "packed_attention", attention_varlen)
+    assert abs(tiny_encoder.encode(texts) - expected).max() < 1e-5
+    batch = tiny_encoder.tokenize(texts).pack(range(9))
+    tiny_encoder.model.train()
+    first, second = tiny_encoder.embed(batch), tiny_encoder.embed(batch)
+    assert not torch.equal(first, second)  # dropout
+    first.sum().backward()
+    assert tiny_encoder.model.encoder.layer[0].attention.self.query.weight.grad.any()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
