@@ -1,0 +1,171 @@
+"""The loop of masked-language-model pre-training; stops and resumes without changing a number.
+
+Legend: M masked positions, V vocab_size. Reads: corpus, mlm. Feeds: pretrain.
+"""
+
+import json
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from minbert.checkpoint import whole_folder, write_tensors
+from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.packing import PackedBatch, TokenSequences
+from minbert.resume import Stateful, load_training, save_training
+from minbert.runtime import (
+    adamw,
+    autocast,
+    check_finite,
+    choose_device,
+    choose_precision,
+    linear_schedule,
+    progress,
+)
+from minbert.tokenizer import BertTokenizer
+
+
+@dataclass(frozen=True)
+class PretrainConfig:
+    """One pre-training run."""
+
+    tokens: int = 200_000_000  # seen in all, padding-free
+    length: int = 128
+    batch_size: int = 64  # sequences
+    learning_rate: float = 1e-3
+    warmup_ratio: float = 0.05
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    mask_probability: float = 0.15
+    eval_steps: int = 500
+    valid_rows: int = 512
+    seed: int = 42
+
+
+class Pretrainer:
+    """Trains a masked-language model on rows of tokens; stops and resumes exactly.
+
+    Args:
+        model: encoder and prediction head.
+        tokenizer: names the special ids.
+        train, valid: rows of `config.length` tokens.
+        config: how.
+        state_path: where the resumable state lies.
+        device, precision: as in the rest of the project.
+    """
+
+    def __init__(
+        self,
+        model: BertForMaskedLM,
+        tokenizer: BertTokenizer,
+        train: TokenSequences,
+        valid: TokenSequences,
+        config: PretrainConfig,
+        state_path: Path,
+        device: str = "auto",
+        precision: str = "auto",
+    ):
+        self.device = choose_device(device)
+        self.dtype = choose_precision(precision, self.device)
+        self.model, self.tokenizer = model.to(self.device), tokenizer
+        self.train, self.valid, self.config = train, valid, config
+        self.state_path = state_path
+        self.num_steps = max(1, config.tokens // (config.batch_size * config.length))
+        self.steps_per_epoch = math.ceil(len(train) / config.batch_size)
+        self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay)
+        self.schedule = linear_schedule(self.optimizer, self.num_steps, config.warmup_ratio)
+        self.step = 0
+        self.history: list[dict[str, Any]] = []
+
+    def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
+        """Train to the end; return one record a validation."""
+        if resume and self.state_path.is_file():
+            progressed = load_training(self.state_path, self._parts())
+            self.step, self.history = progressed["step"], progressed["history"]
+        losses: list[float] = []
+        started = time.perf_counter()
+        with progress("pretrain", self.num_steps, "step", show_progress) as bar:
+            bar.update(self.step)
+            while self.step < self.num_steps:
+                losses.append(self._train_step())
+                bar.update(1)
+                if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
+                    self._check(losses, time.perf_counter() - started)
+                    bar.set_postfix(self.history[-1])
+                    losses, started = [], time.perf_counter()
+        return self.history
+
+    def evaluate(self) -> dict[str, float]:
+        """Return perplexity and accuracy on held-out text, always the same masks."""
+        self.model.eval()
+        loss, correct, count = 0.0, 0, 0
+        with torch.random.fork_rng(devices=[]), torch.inference_mode():
+            torch.manual_seed(self.config.seed)
+            for start in range(0, len(self.valid), 64):
+                rows = np.arange(start, min(start + 64, len(self.valid)))
+                logits, labels = self._logits(self.valid.pack(rows))
+                loss += nn.functional.cross_entropy(logits, labels, reduction="sum").item()
+                correct += int((logits.argmax(dim=-1) == labels).sum())
+                count += len(labels)
+        return {"valid_perplexity": math.exp(loss / count), "valid_accuracy": correct / count}
+
+    def _train_step(self) -> float:
+        self.model.train()
+        epoch, position = divmod(self.step, self.steps_per_epoch)
+        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.train))
+        rows = order[position * self.config.batch_size :][: self.config.batch_size]
+        logits, labels = self._logits(self.train.pack(rows))
+        loss = nn.functional.cross_entropy(logits, labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+        self.optimizer.step()
+        self.schedule.step()
+        self.step += 1
+        check_finite(loss.item(), self.step)
+        return loss.item()
+
+    def _logits(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+        """Mask a batch; return float32 logits (M, V) and labels (M,) at the masked positions."""
+        tokenizer = self.tokenizer
+        specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
+        masked, labels = mask_tokens(
+            batch, specials, tokenizer.mask_id, tokenizer.vocab_size, self.config.mask_probability
+        )
+        positions = (labels != -100).nonzero().squeeze(1)  # (M,)
+        with autocast(self.device, self.dtype):
+            logits = self.model(masked.to(self.device), positions.to(self.device))
+        return logits.float(), labels[positions].to(self.device)
+
+    def _check(self, losses: list[float], seconds: float) -> None:
+        tokens = len(losses) * self.config.batch_size * self.config.length
+        record: dict[str, Any] = {"step": self.step, "loss": float(np.mean(losses))}
+        record |= self.evaluate()
+        record["tokens_per_second"] = round(tokens / seconds)
+        self.history.append(record)
+        save_training(self.state_path, self._parts(), {"step": self.step, "history": self.history})
+
+    def _parts(self) -> dict[str, Stateful]:
+        return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
+
+
+def save_pretrained(
+    model: BertForMaskedLM, tokenizer: BertTokenizer, folder: Path, notes: dict[str, Any]
+) -> None:
+    """Write the model with its prediction head as float16, tokenizer, config and curve."""
+    tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
+    for key, tensor in model.head.state_dict().items():
+        tensors[f"cls.predictions.{key}"] = tensor.half()
+    with whole_folder(folder) as temporary:
+        write_tensors(tensors, temporary / "model.safetensors")
+        config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"]}
+        # Trained without dropout, to be tuned with it: SimCSE's views differ by nothing else.
+        config |= {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+        (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
+        tokenizer.save(temporary)
