@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import logging
+from collections import deque
 from copy import deepcopy
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -47,7 +48,7 @@ from report.provenance import file_hash, provenance
 from report.run_folder import Cell, RunFolder
 from report.table import results_table
 from simcse.config import SimCSEConfig, simcse_config
-from simcse.stage import tuned_backbone
+from simcse.stage import check_length, tuned_backbone
 
 # flag -> field of the stage's settings that it overrides
 SIMCSE_FLAGS = {
@@ -93,6 +94,19 @@ class Inputs:
         kinds = tuple(dict.fromkeys(args.encoder))
         self.grid = [(t, k) for t in tasks for k in (("bi",) if t == "sst" else kinds)]
         self.seeds = range(args.seed, args.seed + args.seeds)
+
+    def check(self, args: argparse.Namespace) -> None:
+        """Read what only later stages need, so that a fault in it shows before hours of work.
+
+        Raises:
+            DataError, CheckpointError, MachineError: as those stages would.
+        """
+        encoder = SentenceEncoder.from_pretrained(
+            str(self.backbone), args.pooling, args.device, args.precision
+        )
+        for pretrain, path in self.simcse_files.items():
+            check_length(encoder, simcse_settings(args, pretrain, self.seeds[0]))
+            deque(iter_training_texts(pretrain, path), maxlen=0)
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -143,8 +157,9 @@ def run(args: argparse.Namespace) -> int:
     print(describe(args, inputs, folder), flush=True)
     if args.dry_run:
         return 0
-    folder.write_json("config.json", run_config(args, inputs))
+    inputs.check(args)
     earlier = folder.finished_cells()
+    folder.write_json("config.json", run_config(args, inputs))
     cells: list[Cell] = []
     for seed in inputs.seeds:
         for pretrain in inputs.pretrains:
@@ -220,7 +235,7 @@ def cell(
         config,
         lambda predictions: task_metrics(task, predictions, labels)[MAIN_METRIC[task]],
         folder.path.parent / "cache",
-        folder.path / "state" / f"{name}.pt",
+        folder.path / "state" / f"{name}-{key}.pt",
         args.resume,
     )
     save_head(result.head, folder.path / "heads" / f"{name}.safetensors", task, kind, config)
@@ -324,4 +339,6 @@ def _digest(content: Any) -> str:
 
 if __name__ == "__main__":
     assert OPTIONS is not None
+    # A terminal without "±" shows "?" instead of failing after an hour's work.
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(main(OPTIONS))

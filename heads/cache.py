@@ -38,7 +38,7 @@ def frozen_vectors(
         Memory-mapped float32: (n, H) pooled texts, or (n, 3, H) parts of pairs.
     """
     path = folder / f"{_key(fingerprint, items)}.npy"
-    if not path.is_file():
+    if _load(path) is None:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
@@ -46,7 +46,17 @@ def frozen_vectors(
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-    return np.load(path, mmap_mode="r")
+    vectors = _load(path)
+    assert vectors is not None
+    return vectors
+
+
+def _load(path: Path) -> np.ndarray | None:
+    """Return the memory-mapped array, or None where there is none or a damaged one."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError):
+        return None
 
 
 def _key(fingerprint: str, items: list[Item]) -> str:

@@ -94,7 +94,9 @@ class HeadTrainer:
         predictions = np.empty(len(inputs), np.float64)
         with torch.inference_mode():
             for rows in inputs.batches():
-                predictions[rows] = self.head.predict(self.head(inputs.batch(rows))).cpu().numpy()
+                logits = self.head(inputs.batch(rows))
+                check_finite(logits.abs().max().item(), self.epoch * self.steps_per_epoch)
+                predictions[rows] = self.head.predict(logits).cpu().numpy()
         return predictions
 
     def _train_epoch(self, tick: Callable[[], Any]) -> float:

@@ -51,7 +51,15 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
             part.load_state_dict(state[name])
         restore_random_state(state["random"])
         return dict(state["progress"])
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ) as error:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"{path}: not the state of this training run ({reason}); delete it to start over"

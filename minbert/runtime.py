@@ -109,14 +109,14 @@ def linear_schedule(
     return LambdaLR(optimizer, factor)
 
 
-def check_finite(loss: float, step: int) -> None:
+def check_finite(value: float, step: int) -> None:
     """Stop a training that has diverged, before it costs hours.
 
     Raises:
-        TrainingError: the loss is infinite or not a number.
+        TrainingError: a loss or a logit is infinite or not a number.
     """
-    if not math.isfinite(loss):
-        raise TrainingError(f"the loss is {loss} at step {step}; lower the learning rate")
+    if not math.isfinite(value):
+        raise TrainingError(f"training diverged to {value} at step {step}; lower the learning rate")
 
 
 def release_memory() -> None:

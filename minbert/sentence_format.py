@@ -33,6 +33,18 @@ def read_pooling(folder: Path, name: str = "") -> StatedPooling:
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
+    try:
+        return _read_pooling(folder, name)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(
+            f"{folder}: modules.json or a file that it names is not in sentence-transformers' "
+            f"format ({error!r})"
+        ) from None
+
+
+def _read_pooling(folder: Path, name: str) -> StatedPooling:
     modules_file = folder / "modules.json"
     if not modules_file.is_file():
         if "unsup-simcse" in name:
@@ -48,7 +60,8 @@ def read_pooling(folder: Path, name: str = "") -> StatedPooling:
         pooling = "avg_first_last" if first == 1 else "avg_top2"
     settings_file = folder / "sentence_bert_config.json"
     settings = _read(settings_file) if settings_file.is_file() else {}
-    return StatedPooling(pooling, "Normalize" in steps, settings.get("max_seq_length"))
+    length = settings.get("max_seq_length")
+    return StatedPooling(pooling, "Normalize" in steps, None if length is None else int(length))
 
 
 def _pooling_of(config: dict[str, Any], steps: list[str], folder: Path) -> str:

@@ -73,7 +73,7 @@ def _add_grid(group: Group) -> None:
     )
     group.add_argument(
         "--seeds",
-        type=_positive,
+        type=_count,
         default=1,
         metavar="N",
         help="repeat with N seeds; the table gives mean and deviation (1)",
@@ -147,7 +147,7 @@ def _add_machine(group: Group) -> None:
         default="auto",
         help="of matrix products; auto: bfloat16 where the hardware has it",
     )
-    group.add_argument("--threads", type=_positive, metavar="N", help="CPU threads (all)")
+    group.add_argument("--threads", type=_count, metavar="N", help="CPU threads (all)")
     group.add_argument(
         "--run-dir", metavar="DIR", help="where results go (runs/<name made of the settings>)"
     )
@@ -175,13 +175,17 @@ def _positive(text: str) -> int:
     return int(_number(text, int, 1, 1e12))
 
 
+def _count(text: str) -> int:
+    return int(_number(text, int, 1, 1000))
+
+
 def _length(text: str) -> int:
     # At least one piece between [CLS] and [SEP].
     return int(_number(text, int, 3, 1e6))
 
 
 def _seed(text: str) -> int:
-    return int(_number(text, int, 0, 2**32 - 1))
+    return int(_number(text, int, 0, 2**31))
 
 
 def _rate(text: str) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError
+from evaluation.metrics import METRICS
 
 Cell = dict[str, Any]
 
@@ -40,6 +41,18 @@ def _coordinates(cell: Cell) -> tuple[Any, ...]:
     return tuple(cell[name] for name in names)
 
 
+def _check_cell(cell: Cell) -> None:
+    """Read all that the table shows; a cell that lacks some of it raises KeyError or TypeError."""
+    hash(_coordinates(cell))  # lists in their place cannot be compared
+    for number in (
+        *(cell["n"], cell["seconds"], cell["sentences_per_second"], cell["overlap"]["sentences"]),
+        *(cell["metrics"][name] for name in METRICS if cell["metrics"][name] is not None),
+        *cell["overlap"]["metrics_on_rest"].values(),
+    ):
+        if number is not None:
+            float(number)
+
+
 class RunFolder:
     """One folder under `runs/`."""
 
@@ -53,14 +66,26 @@ class RunFolder:
             DataError: results.json was damaged.
         """
         finished: dict[str, list[Cell]] = {}
+        self._check_is_ours()
         path = self.path / "results.json"
         try:
             for cell in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
-                _coordinates(cell)  # a cell that lacks one of them is none of ours
+                _check_cell(cell)
                 finished.setdefault(cell["key"], []).append(cell)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
         return finished
+
+    def _check_is_ours(self) -> None:
+        """A folder whose config.json is not a run's (a checkpoint's, say) is not written to."""
+        path = self.path / "config.json"
+        try:
+            if path.is_file() and "options" not in json.loads(path.read_text(encoding="utf-8")):
+                raise DataError(f"{path}: not a run's config; give another --run-dir")
+        except (ValueError, TypeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{path}: not a run's config; give another --run-dir") from None
 
     def write_json(self, name: str, content: Any) -> None:
         """Write a JSON file."""
@@ -83,7 +108,10 @@ class RunFolder:
         """Put a curve into metrics.jsonl, one dev check or epoch a line, for an older one."""
         path = self.path / "metrics.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        kept = [line for line in lines if json.loads(line)["curve"] != name]
+        try:
+            kept = [line for line in lines if json.loads(line)["curve"] != name]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path}: not a run's curves ({error!r}); delete or mend it") from None
         new = [json.dumps({"curve": name, **record}) for record in history]
         self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))
 

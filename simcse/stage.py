@@ -46,6 +46,19 @@ def resolve_pooling(backbone: SentenceEncoder, config: SimCSEConfig) -> SimCSECo
     return replace(config, pooling=config.pooling or own)
 
 
+def check_length(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
+    """Refuse sentences longer than the encoder has positions.
+
+    Raises:
+        CheckpointError: the message gives both numbers.
+    """
+    positions = encoder.model.config.max_position_embeddings
+    if config.max_length > positions:
+        raise CheckpointError(
+            f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
+        )
+
+
 def read_views(pretrain: str, path: Path, encoder: SentenceEncoder, length: int) -> ContrastiveData:
     """Tokenize the training file of `unsup` (sentences) or `sup` (triplets), as a stream."""
     if pretrain == "unsup":
@@ -80,12 +93,6 @@ def tuned_backbone(
     """
     encoder = SentenceEncoder.from_pretrained(str(backbone), device=device, precision=precision)
     config = resolve_pooling(encoder, config)
-    positions = encoder.model.config.max_position_embeddings
-    if config.max_length > positions:
-        raise CheckpointError(
-            f"{backbone}: has {positions} positions, too few for --simcse-max-length "
-            f"{config.max_length}"
-        )
     folder = root / f"{pretrain}-{stage_key(encoder, config, hashes)}"
     if not (folder / "config.json").is_file():
         tune(pretrain, encoder, data_path, config, folder, dev_score, backbone, resume)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
-from report.options import build_parser
+from report.options import build_parser, parse_options
+from run_multitask import main
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
@@ -65,10 +68,16 @@ def refused(tmp_path, *argv) -> str:
 def test_what_is_missing_is_named_in_one_line(tiny_checkpoint, toy_data, tmp_path):
     backbone, data = ["--backbone", tiny_checkpoint], ["--data", toy_data]
     assert "nowhere" in refused(tmp_path, "--backbone", "./nowhere", *data)
-    assert "nowhere" in refused(tmp_path, *backbone, "--data", "./nowhere")
-    sup = ["--pretrain", "sup", "--sup-data", "nowhere.csv"]
-    assert "nowhere.csv" in refused(tmp_path, *backbone, *data, *sup)
     assert "no CUDA device" in refused(tmp_path, *backbone, *data, "--device", "cuda")
+
+
+def test_missing_data_is_named_in_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):
+    sup = ["--data", toy_data, "--pretrain", "sup", "--sup-data", "nowhere.csv"]
+    for argv in (["--data", "./nowhere"], sup):
+        argv = ["--backbone", tiny_checkpoint, *argv]
+        code, lines, left = in_process(tmp_path, capsys, *argv)
+        assert code == 2 and len(lines) == 1 and not left
+        assert lines[0].startswith("error: ") and "nowhere" in lines[0]
 
 
 def test_a_bad_label_is_named_with_file_and_line(tiny_checkpoint, toy_data, tmp_path):
@@ -111,14 +120,22 @@ def test_a_run_dir_that_cannot_be_written_is_one_line(tiny_checkpoint, toy_data,
     assert "Traceback" not in done.stderr and "error: " in done.stderr
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_resumes_to_the_same_results(how, tiny_checkpoint, toy_data, tmp_path):
+@pytest.fixture(scope="module")
+def undisturbed(tiny_checkpoint, toy_data, tmp_path_factory):
+    """Run a command to its end; return its arguments and its results."""
     argv = ["--pretrain", "sup", "--task", "sts", "--encoder", "bi", "cross", "--device", "cpu"]
     argv += ["--backbone", tiny_checkpoint, "--data", toy_data, "--precision", "float32"]
-    argv += ["--simcse-steps", "240", "--simcse-epochs", "200", "--eval-steps", "20"]
+    argv += ["--simcse-steps", "72", "--simcse-epochs", "200", "--eval-steps", "6"]
     argv += ["--head-epochs", "3"]
-    whole, cut = tmp_path / "whole" / "r", tmp_path / "cut" / "r"
+    whole = tmp_path_factory.mktemp("whole") / "r"
     assert run(*argv, "--run-dir", whole).returncode == 0
+    return argv, json.loads((whole / "results.json").read_text())
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_resumes_to_the_same_results(how, undisturbed, tmp_path):
+    argv, expected = undisturbed
+    cut = tmp_path / "cut" / "r"
     command = [sys.executable, ROOT / "run_multitask.py", *argv, "--run-dir", cut]
     process = subprocess.Popen(
         list(map(str, command)),
@@ -135,13 +152,116 @@ def test_an_interrupted_run_resumes_to_the_same_results(how, tiny_checkpoint, to
         time.sleep(0.01)
     process.send_signal(how)
     _, errors = process.communicate(timeout=60)
-    assert list((tmp_path / "cut").glob("backbones/*.state.pt")), "interrupted too late to test"
+    states = list((tmp_path / "cut").glob("backbones/*.state.pt"))
+    assert states, "interrupted too late to test"
+    before = torch.load(states[0], weights_only=True)["progress"]["history"]
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert "--resume" in errors and "Traceback" not in errors
     assert run(*argv, "--run-dir", cut, "--resume").returncode == 0
-    results = [json.loads((folder / "results.json").read_text()) for folder in (whole, cut)]
-    for first, second in zip(*results, strict=True):
+    found = json.loads((cut / "results.json").read_text())
+    for first, second in zip(expected, found, strict=True):
         assert first["metrics"] == second["metrics"]
         assert first["key"] == second["key"]
     assert not list((tmp_path / "cut").glob("backbones/*.state.pt"))
+    (notes,) = (tmp_path / "cut").glob("backbones/sup-*/training.json")
+    history = json.loads(notes.read_text())["history"]
+    assert history[: len(before)] == before  # measured speeds too: nothing was done twice
+
+
+def in_process(tmp_path, capsys, *argv) -> tuple[int, list[str], list[Path]]:
+    """Run a command here, for speed: its exit code, its errors, the files that it left."""
+    options = [*SMALL, *argv, "--run-dir", tmp_path / "runs" / "r"]
+    code = main(parse_options(list(map(str, options))))
+    lines = [line for line in capsys.readouterr().err.splitlines() if line[:6] != "note: "]
+    return code, lines, [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
+
+
+def broken(checkpoint, folder, damage) -> Path:
+    """Copy a checkpoint and break it."""
+    shutil.copytree(checkpoint, folder)
+    if damage == "truncated weights":
+        weights = folder / "model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:5000])
+    elif damage == "no config":
+        (folder / "config.json").unlink()
+    elif damage == "no tokenizer":
+        for name in ("tokenizer.json", "vocab.txt"):
+            (folder / name).unlink(missing_ok=True)
+    else:
+        name, _, content = damage.partition("=")
+        (folder / "modules.json").write_text("[]")
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.mark.parametrize("damage", ["truncated weights", "no config", "no tokenizer"])
+def test_a_broken_checkpoint_is_one_line(damage, tiny_checkpoint, toy_data, tmp_path, capsys):
+    folder = broken(tiny_checkpoint, tmp_path / "bert", damage)
+    argv = ["--backbone", folder, "--data", toy_data, "--task", "sts"]
+    code, lines, _ = in_process(tmp_path, capsys, *argv)
+    assert code == 2
+    assert len(lines) == 1 and lines[0].startswith("error: ") and str(folder) in lines[0]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("modules.json=7", 'modules.json=[{"a": 1}]', "sentence_bert_config.json=[]"),
+        'sentence_bert_config.json={"max_seq_length": "x"}',
+    ],
+)
+def test_broken_pooling_files_are_one_line(damage, tiny_checkpoint, toy_data, tmp_path, capsys):
+    folder = broken(tiny_checkpoint, tmp_path / "bert", damage)
+    argv = ["--backbone", folder, "--data", toy_data, "--task", "sts"]
+    code, lines, _ = in_process(tmp_path, capsys, *argv)
+    assert code == 2 and len(lines) == 1
+
+
+@pytest.mark.parametrize("wrong", ["checkpoint", "triplet", "sentences", "length"])
+def test_wrong_inputs_leave_no_run_folder(wrong, tiny_checkpoint, toy_data, tmp_path, capsys):
+    file = tmp_path / "training"
+    file.write_text("" if wrong == "sentences" else "a,b,c\nthe cat,,the dog\n")
+    argv = {
+        "checkpoint": [],
+        "triplet": ["--pretrain", "none", "sup", "--sup-data", file],
+        "sentences": ["--pretrain", "unsup", "--unsup-data", file],
+        "length": ["--pretrain", "sup", "--simcse-max-length", "100000"],
+    }[wrong]
+    backbone = tiny_checkpoint
+    if wrong == "checkpoint":
+        backbone = broken(tiny_checkpoint, tmp_path / "bert", "truncated weights")
+    argv += ["--backbone", backbone, "--data", toy_data, "--task", "sts"]
+    code, lines, left = in_process(tmp_path, capsys, *argv)
+    assert code == 2 and len(lines) == 1
+    assert not left
+
+
+def test_a_folder_with_one_task_is_refused_for_all(tiny_checkpoint, toy_data, tmp_path, capsys):
+    folder = tmp_path / "only sts"
+    folder.mkdir()
+    for path in toy_data.glob("sts-*"):
+        shutil.copy(path, folder)
+    argv = ["--backbone", tiny_checkpoint, "--data", folder, "--task", "all"]
+    code, lines, left = in_process(tmp_path, capsys, *argv)
+    assert code == 2 and len(lines) == 1 and not left
+    assert "ids-sst-train.csv" in lines[0] and str(folder) in lines[0]
+
+
+@pytest.mark.parametrize(
+    "flags", [["--seed", str(2**32 - 1), "--seeds", "2"], ["--threads", str(2**31)]]
+)
+def test_numbers_too_large_are_refused(flags, tiny_checkpoint, toy_data, tmp_path, capsys):
+    argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--task", "sts", *flags]
+    try:
+        code, _, left = in_process(tmp_path, capsys, *argv)
+    except SystemExit as stop:
+        code, left = stop.code, []
+    assert code == 2 and not left
+
+
+def test_an_ascii_terminal_shows_the_table(tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--task", "sts", "--seeds", "2"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run(*SMALL, *argv, "--run-dir", tmp_path / "r", env=env)
+    assert done.returncode == 0 and "Traceback" not in done.stderr

@@ -60,3 +60,27 @@ def test_functions_are_short_and_public_ones_documented(path):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             obvious = node.name in ("forward", "state_dict", "load_state_dict")
             assert ast.get_docstring(node) or obvious, f"{node.name} has no docstring"
+
+
+def test_nothing_imports_the_main_program():
+    for path in FILES:
+        assert "run_multitask" not in imported(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_no_file_is_named_for_nothing_in_particular():
+    names = {path.name for path in [*FILES, *ROOT.glob("*.py")]}
+    assert not names & {"utils.py", "util.py", "helpers.py", "misc.py", "common.py", "datasets.py"}
+
+
+def test_the_main_program_has_short_documented_functions():
+    tree = ast.parse((ROOT / "run_multitask.py").read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(functions) > 5
+    for node in functions:
+        assert node.end_lineno - node.lineno < 60, f"{node.name} is too long"
+        assert ast.get_docstring(node) or node.name.startswith("_") or node not in tree.body
+
+
+def test_importing_the_options_loads_no_heavy_library():
+    names = imported(ast.parse((ROOT / "report" / "options.py").read_text(encoding="utf-8")))
+    assert names <= set(sys.stdlib_module_names)

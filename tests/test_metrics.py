@@ -123,3 +123,37 @@ def test_selection_without_official_rows_takes_training_pairs(toy_data, tmp_path
         pair.id for pair in read_task(toy_data, "sts").train
     ]
     assert selection_pairs(tmp_path) == []
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-8])
+def test_correlation_with_constant_labels_is_undefined(noise, recwarn):
+    labels = 3.0 + noise * np.arange(9)
+    assert task_metrics("sts", np.arange(9.0), labels) == dict.fromkeys(METRICS)
+    assert not recwarn.list
+
+
+def test_a_narrow_but_real_ranking_is_not_taken_for_noise():
+    metrics = task_metrics("sts", 2.5 + 1e-4 * np.arange(9), np.arange(9.0))
+    assert metrics["pearson"] == pytest.approx(1.0)
+    assert metrics["spearman"] == pytest.approx(1.0)
+
+
+def test_one_row_has_no_correlation():
+    assert task_metrics("sts", np.array([1.0]), np.array([2.0]))["spearman"] is None
+
+
+def test_a_seen_half_of_a_pair_counts_but_is_not_a_seen_pair():
+    seen = Seen()
+    seen.add_pairs([("a kite", "a lamp")])
+    rows = [SentencePair("1", "a kite", "a boat", 1.0), SentencePair("2", "a sea", "a sail", 0.0)]
+    found = score_split("para", rows, np.array([0, 0]), seen)["overlap"]
+    assert (found["sentences"], found["pairs"], found["n_rest"]) == (0.5, 0.0, 1)
+    assert found["metrics_on_rest"]["accuracy"] == 1.0
+
+
+def test_selection_takes_only_rows_of_the_official_dev_set():
+    folder = real_data("cs224n")
+    assert all(5749 <= pair.row <= 7248 for pair in selection_pairs(folder))
+    scored = read_task(folder, "sts")
+    rows = {pair.row for pair in (*scored.dev, *scored.test)}
+    assert not rows & {pair.row for pair in selection_pairs(folder)}

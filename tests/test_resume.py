@@ -1,5 +1,7 @@
 """Stopped and resumed training ends with the same numbers as undisturbed training."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,10 @@ from heads.experiment import train_cell
 from heads.train import HeadTrainer
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from report.options import parse_options
+from run_multitask import main
 from simcse.config import SimCSEConfig
+from simcse.stage import tune
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -148,3 +153,158 @@ def test_diverged_training_stops_with_what_to_change(tiny_checkpoint, tmp_path):
         run.encoder.model.embeddings.LayerNorm.weight.fill_(float("nan"))
     with pytest.raises(ValueError, match="lower the learning rate"):
         run.run()
+
+
+@pytest.mark.parametrize("best", [1, 2, 3])
+def test_simcse_keeps_the_best_state_wherever_it_was(best, tiny_checkpoint):
+    encoder = encoder_of(tiny_checkpoint)
+    data = unsupervised(toy_sentences(60), encoder.tokenizer, 32)
+    config = SimCSEConfig(batch_size=20, eval_steps=1, learning_rate=1e-3, pooling="cls")
+    states = []
+
+    def dev_score() -> float:
+        states.append({key: t.clone() for key, t in encoder.model.state_dict().items()})
+        return float(len(states) - 1 == best)  # the first call is before training
+
+    trainer = SimCSETrainer(encoder, data, config, dev_score)
+    trainer.run()
+    assert len(states) == 4 and trainer.best_score == 1.0
+    kept = encoder.model.state_dict()
+    same = [all(kept[key].equal(t) for key, t in state.items()) for state in states]
+    assert same == [number == best for number in range(4)]
+
+
+def test_a_head_keeps_the_best_epoch_not_the_last(tiny_checkpoint, toy_data, tmp_path):
+    seen = []
+
+    def dev_score(found) -> float:
+        seen.append(found.copy())
+        return float(len(seen) == 2)
+
+    config = HeadConfig(num_epochs=4, learning_rate=1e-2)
+    splits = read_task(toy_data, "sts")
+    encoder = encoder_of(tiny_checkpoint)
+    result = train_cell(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
+    assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
+    assert not np.allclose(seen[1], seen[3], atol=1e-4)
+
+
+def test_an_undefined_dev_score_never_wins(tiny_checkpoint, toy_data, tmp_path):
+    scores = iter([None, -0.5, None])
+    config = HeadConfig(num_epochs=3, learning_rate=1e-2)
+    seen = []
+
+    def dev_score(found):
+        seen.append(found.copy())
+        return next(scores)
+
+    splits = read_task(toy_data, "sts")
+    encoder = encoder_of(tiny_checkpoint)
+    result = train_cell(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
+    assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
+
+
+def test_the_stage_leaves_a_whole_folder_and_no_state(tiny_checkpoint, toy_data, tmp_path):
+    config = SimCSEConfig(batch_size=30, eval_steps=1, pooling="cls")
+    folder = tmp_path / "tuned"
+    path = toy_data / "nli_for_simcse.csv"
+    tune("sup", encoder_of(tiny_checkpoint), path, config, folder, None, tiny_checkpoint)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tuned"]
+    assert encoder_of(folder).encode(["the cat"]).shape == (1, 32)
+
+
+def test_a_state_of_another_shape_is_refused(tiny_checkpoint, tmp_path):
+    path = tmp_path / "state.pt"
+    config = SimCSEConfig(batch_size=16, eval_steps=2, pooling="cls", mlp_only_train=True)
+    simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
+    other = SimCSEConfig(batch_size=16, eval_steps=2, pooling="avg")  # without the projection
+    with pytest.raises(CheckpointError, match=r"state\.pt"):
+        simcse_trainer(tiny_checkpoint, other, "unsup", path).run(resume=True)
+
+
+@pytest.mark.parametrize("content", [[1], 3])
+def test_a_state_that_is_no_dictionary_is_refused(content, tiny_checkpoint, tmp_path):
+    path = tmp_path / "state.pt"
+    torch.save(content, path)
+    with pytest.raises(CheckpointError):
+        simcse_trainer(tiny_checkpoint, SimCSEConfig(), "unsup", path).run(resume=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["--head-lr", "1e-3"], ["--head-lr", "3e-2"]),
+        (["--head-epochs", "6"], ["--head-epochs", "3"]),
+        (["--pretrain", "sup"], ["--pretrain", "sup", "--simcse-lr", "1e-2"]),
+    ],
+)
+def test_resume_never_goes_on_from_other_settings(
+    first, second, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    base = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
+    base += ["--head-epochs", "5", "--simcse-steps", "4", "--eval-steps", "2"]
+    base += ["--device", "cpu", "--precision", "float32"]
+    train_epoch = HeadTrainer._train_epoch
+
+    def interrupted(trainer, tick):
+        if trainer.epoch == 4:
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    def run(folder, *argv) -> int:
+        return main(parse_options([*base, "--run-dir", str(folder), *argv]))
+
+    mixed, clean = tmp_path / "mixed" / "r", tmp_path / "clean" / "r"
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", interrupted)
+    assert run(mixed, *first) == 130
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", train_epoch)
+    assert run(clean, *second) == 0
+    if run(mixed, *second, "--resume") == 0:  # refusing would do as well
+        found, expected = (
+            json.loads((folder / "results.json").read_text())[0]["metrics"]
+            for folder in (mixed, clean)
+        )
+        assert found == expected
+
+
+def test_resumed_simcse_takes_only_the_steps_that_were_missing(
+    tiny_checkpoint, tmp_path, monkeypatch
+):
+    config = SimCSEConfig(batch_size=20, num_epochs=3, eval_steps=3, pooling="cls")
+    killed = simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt", kill_at=4)
+    with pytest.raises(Killed):
+        killed.run()  # at step 9, the state being that of step 6
+    steps = []
+    train_step = SimCSETrainer._train_step
+
+    def counted(trainer):
+        steps.append(trainer.step)
+        return train_step(trainer)
+
+    monkeypatch.setattr(SimCSETrainer, "_train_step", counted)
+    simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt").run(resume=True)
+    assert steps == [6, 7, 8]
+
+
+@pytest.mark.parametrize("flags", [["--resume"], []])
+@pytest.mark.parametrize("tune", ["frozen", "full"])
+def test_resume_reaches_the_head_and_only_when_asked(
+    tune, flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
+    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--tune", tune]
+    argv += ["--device", "cpu", "--precision", "float32"]
+    train_epoch = HeadTrainer._train_epoch
+    epochs = []
+
+    def counted(trainer, tick):
+        epochs.append(trainer.epoch)
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    assert main(parse_options(argv)) == 130
+    assert main(parse_options([*argv, *flags])) == 0
+    assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
+    assert not list(tmp_path.rglob("*.pt"))

@@ -2,15 +2,21 @@
 
 import csv
 import json
+import re
+import shutil
 
 import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.torch import load_file
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import accuracy_score, f1_score
 
 import run_multitask
 from data.cs224n import read_task
 from evaluation.metrics import task_metrics
+from heads.config import HeadConfig
+from heads.experiment import build_head, train_cell
 from minbert.encoder import SentenceEncoder
 from report.options import parse_options
 from report.provenance import file_hash
@@ -29,6 +35,19 @@ def results(folder):
     return json.loads((folder / "results.json").read_text())
 
 
+def hashes_of(folder):
+    """Return the hash of every file below a folder."""
+    return {path: file_hash(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def predicted(grid, cell, split):
+    """Return the (id, value) fields of a prediction file, as text."""
+    keys = ("pretrain", "task", "encoder", "tune", "features", "seed")
+    name = "-".join(str(cell[key]) for key in keys)
+    path = grid / "predictions" / name / f"{cell['task']}-{split}-output.csv"
+    return [line.split(" , ") for line in path.read_text().splitlines()[1:]]
+
+
 def numbers(cell):
     """Return all of a cell that a repetition must give again."""
     return {key: value for key, value in cell.items() if "second" not in key}
@@ -37,10 +56,10 @@ def numbers(cell):
 @pytest.fixture(scope="module")
 def grid(tiny_checkpoint, toy_data, tmp_path_factory):
     """Run the report's table once, on toy data."""
-    before = file_hash(tiny_checkpoint / "model.safetensors")
+    before = hashes_of(tiny_checkpoint)
     folder = tmp_path_factory.mktemp("grid") / "runs" / "table"
     assert run(tiny_checkpoint, toy_data, folder, *ALL) == 0
-    assert file_hash(tiny_checkpoint / "model.safetensors") == before
+    assert hashes_of(tiny_checkpoint) == before
     return folder
 
 
@@ -213,3 +232,101 @@ def test_a_damaged_results_file_is_refused_not_overwritten(
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
     assert "results.json" in capsys.readouterr().err
     assert (tmp_path / "r" / "results.json").read_text() == '[{"half": '
+
+
+def test_metrics_are_those_of_scikit_learn_and_scipy_on_the_prediction_files(grid, toy_data):
+    for cell in results(grid):
+        found = np.array([float(value) for _, value in predicted(grid, cell, "dev")])
+        gold = np.array([row.label for row in read_task(toy_data, cell["task"]).dev], float)
+        if cell["task"] == "sts":
+            expected = {"pearson": pearsonr(found, gold)[0], "spearman": spearmanr(found, gold)[0]}
+        else:
+            average = "binary" if cell["task"] == "para" else "macro"
+            f1 = f1_score(gold, found, average=average, zero_division=0)
+            expected = {"accuracy": accuracy_score(gold, found), "f1": f1}
+        for name in ("accuracy", "f1", "pearson", "spearman"):
+            assert cell["metrics"][name] == pytest.approx(expected.get(name), abs=1e-12), name
+
+
+def test_predictions_are_spelled_as_the_course_spells_them(grid):
+    patterns = {"sst": r"[0-4] ?", "para": r"[01]\.0 ?", "sts": r"[0-5]\.\d+(e-\d+)? ?"}
+    for cell in results(grid):
+        for split, count in (("dev", 16), ("test", 8)):
+            fields = predicted(grid, cell, split)
+            assert len({row_id for row_id, _ in fields}) == len(fields) == count
+            for _, value in fields:
+                assert re.fullmatch(patterns[cell["task"]], value), (cell["task"], value)
+
+
+def test_saved_heads_fit_into_a_freshly_built_head(grid):
+    for cell in results(grid):
+        keys = ("pretrain", "task", "encoder", "tune", "features", "seed")
+        name = "-".join(str(cell[key]) for key in keys)
+        path = grid / "heads" / f"{name}.safetensors"
+        with safe_open(path, "pt") as file:
+            about = file.metadata()
+        assert (about["task"], about["encoder"]) == (cell["task"], cell["encoder"])
+        config = HeadConfig(**json.loads(about["config"]))
+        head = build_head(cell["task"], cell["encoder"], 32, config)
+        head.load_state_dict(load_file(path))
+
+
+@pytest.mark.parametrize("kind", ["bi", "cross"])
+def test_training_a_head_leaves_a_frozen_encoder_as_it_was(kind, tiny_encoder, toy_data, tmp_path):
+    before = {key: tensor.clone() for key, tensor in tiny_encoder.model.state_dict().items()}
+    config = HeadConfig(num_epochs=2, learning_rate=0.1)
+    splits = read_task(toy_data, "sts")
+    train_cell(tiny_encoder, splits, "sts", kind, config, lambda found: float(found[0]), tmp_path)
+    after = tiny_encoder.model.state_dict()
+    assert after.keys() == before.keys()
+    assert all(after[key].equal(tensor) for key, tensor in before.items())
+
+
+def test_names_with_blanks_and_other_alphabets_work(tiny_checkpoint, toy_data, tmp_path):
+    data = tmp_path / "données 漢 字"
+    shutil.copytree(toy_data, data)
+    folder = tmp_path / "my läufe" / "r 1"
+    assert run(tiny_checkpoint, data, folder, "--pretrain", "sup", "--task", "sts") == 0
+    assert results(folder)[0]["data"] == str(data)
+
+
+def test_one_triplet_is_enough_to_run(tiny_checkpoint, toy_data, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("sent0,sent1,hard_neg\nthe cat,a cat,the dog\n")
+    argv = ["--pretrain", "sup", "--sup-data", str(path), "--task", "sts"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+
+
+def test_a_checkpoint_named_as_run_folder_is_not_overwritten(tiny_checkpoint, toy_data, tmp_path):
+    checkpoint = tmp_path / "bert"
+    shutil.copytree(tiny_checkpoint, checkpoint)
+    before = hashes_of(checkpoint)
+    run(checkpoint, toy_data, checkpoint, "--task", "sts")
+    assert {path: file_hash(path) for path in before} == before
+
+
+def test_a_refused_run_leaves_the_older_config(tiny_checkpoint, toy_data, tmp_path):
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / "results.json").write_text("[{")
+    (folder / "config.json").write_text("{}")
+    assert run(tiny_checkpoint, toy_data, folder, "--task", "sts") == 2
+    assert (folder / "config.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("size", [0, 100, 1000])
+def test_a_truncated_cache_is_no_traceback(size, tiny_checkpoint, toy_data, tmp_path):
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+    before = results(tmp_path / "r")[0]["metrics"]
+    (tmp_path / "r" / "results.json").unlink()
+    for path in (tmp_path / "cache").glob("*.npy"):
+        path.write_bytes(path.read_bytes()[:size])
+    code = run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
+    assert code == 2 or results(tmp_path / "r")[0]["metrics"] == before
+
+
+def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--task", "sts", "--head-lr", "1e12", "--head-epochs", "1", "--head-batch-size", "999"]
+    run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
+    for path in (tmp_path / "r").rglob("*-output.csv"):
+        assert "nan" not in path.read_text()
