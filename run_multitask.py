@@ -48,7 +48,7 @@ from report.provenance import file_hash, provenance
 from report.run_folder import Cell, RunFolder
 from report.table import results_table
 from simcse.config import SimCSEConfig, simcse_config
-from simcse.stage import check_length, tuned_backbone
+from simcse.stage import check_length, read_notes, tuned_backbone
 
 # flag -> field of the stage's settings that it overrides
 SIMCSE_FLAGS = {
@@ -182,7 +182,7 @@ def tuned(
 
     def dev_score(encoder: SentenceEncoder) -> float:
         spearman = sts_metrics(encoder.encode_quietly, inputs.selection)["spearman"]
-        return spearman or 0.0  # constant vectors rank nothing
+        return -1.0 if spearman is None else spearman  # constant vectors rank nothing
 
     print(f"tuning    {pretrain}, seed {seed}", flush=True)
     backbone = tuned_backbone(
@@ -198,7 +198,7 @@ def tuned(
         args.resume,
     )
     folder.link(f"backbones/{pretrain}-{seed}", backbone)
-    notes = json.loads((backbone / "training.json").read_text("utf-8"))
+    notes = read_notes(backbone)
     folder.add_curve(f"{pretrain}-{seed}", notes["history"])
     score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
     print(f"          {score}, {notes['seconds']:.0f} s: {backbone}", flush=True)

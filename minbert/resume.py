@@ -35,8 +35,13 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     state |= {"progress": progress, "random": random_state()}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
-    torch.save(state, temporary)
-    os.replace(temporary, path)
+    try:
+        torch.save(state, temporary)
+        os.replace(temporary, path)
+    except RuntimeError as error:  # what torch makes of a full disk
+        raise OSError(f"{path}: cannot be written ({error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:

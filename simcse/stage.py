@@ -124,7 +124,7 @@ def tune(
         "backbone": str(source),
         "data": data_path.name,
         "examples": len(views),
-        "negatives_per_anchor": (views.rows.shape[1] - 1) * config.batch_size - 1,
+        "negatives_per_anchor": (views.rows.shape[1] - 1) * min(config.batch_size, len(views)) - 1,
         "config": asdict(config),
         "best_score": trainer.best_score,
         "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
@@ -132,3 +132,19 @@ def tune(
     }
     encoder.save(folder, notes)
     state_path.unlink(missing_ok=True)
+
+
+def read_notes(folder: Path) -> dict[str, Any]:
+    """Return what `tune` noted beside its weights.
+
+    Raises:
+        CheckpointError: the file was damaged or taken away.
+    """
+    path = folder / "training.json"
+    try:
+        notes = json.loads(path.read_text(encoding="utf-8"))
+        return {key: notes[key] for key in ("history", "best_score", "seconds")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{path}: not a tuned backbone's notes ({error!r}); delete the folder to tune again"
+        ) from None

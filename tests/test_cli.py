@@ -66,9 +66,14 @@ def refused(tmp_path, *argv) -> str:
 
 
 def test_what_is_missing_is_named_in_one_line(tiny_checkpoint, toy_data, tmp_path):
-    backbone, data = ["--backbone", tiny_checkpoint], ["--data", toy_data]
+    data = ["--data", toy_data]
     assert "nowhere" in refused(tmp_path, "--backbone", "./nowhere", *data)
-    assert "no CUDA device" in refused(tmp_path, *backbone, *data, "--device", "cuda")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_gpu_that_is_not_there_is_refused(tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--device", "cuda"]
+    assert "no CUDA device" in refused(tmp_path, *argv)
 
 
 def test_missing_data_is_named_in_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):

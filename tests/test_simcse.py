@@ -9,11 +9,12 @@ import torch
 from conftest import toy_sentences
 
 from data.examples import DataError, Triplet
+from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import adamw, linear_schedule
 from simcse.config import SUP_PAPER, UNSUP, SimCSEConfig, simcse_config
 from simcse.projection import attach_projection
-from simcse.stage import resolve_pooling, stage_key, tune
+from simcse.stage import read_notes, resolve_pooling, stage_key, tune
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -213,6 +214,10 @@ def test_the_tuned_folder_says_what_made_it(tiny_encoder, tiny_checkpoint, toy_d
     notes = json.loads((folder / "training.json").read_text())
     assert notes["examples"] == 60
     assert notes["negatives_per_anchor"] == 2 * 16 - 1
+    assert read_notes(folder)["history"] == notes["history"]
+    (folder / "training.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"training\.json"):
+        read_notes(folder)
     assert notes["config"]["learning_rate"] == 1e-3
     assert [record["step"] for record in notes["history"]] == [5, 10, 12]
     assert not list(tmp_path.glob("*.state.pt"))
