@@ -30,12 +30,15 @@ SAFETENSORS, INDEX, PICKLE = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
+MINI = Path(__file__).parent / "mini"
 # The small files of a checkpoint: sizes, vocabulary, and how sentence-transformers pools it.
 SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
 
 
 def find_checkpoint(path_or_name: str | Path) -> Path:
     """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
+
+    The name `mini` is the small BERT that comes along.
 
     Raises:
         CheckpointError: in none of the three; the message says where it was looked for.
@@ -44,6 +47,8 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     if folder.is_dir():
         return folder
     name = str(path_or_name)
+    if name == "mini":
+        return MINI
     if folder.exists():
         raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
     if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):

@@ -87,7 +87,7 @@ class BertForMaskedLM(nn.Module):
 
     def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:
         """Return logits (M, V) at `positions` (M,) of the packed batch."""
-        hidden_states = self.bert.packed(batch).last_hidden_state[positions]  # (M, H)
+        hidden_states = self.bert.packed_rows(batch, positions)  # (M, H)
         return self.head(hidden_states, self.bert.embeddings.word_embeddings.weight)
 
     def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:

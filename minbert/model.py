@@ -91,8 +91,13 @@ class BertAttention(nn.Module):
         self.self = BertSelfAttention(config)  # the checkpoint's name, unlucky in Python
         self.output = BertResidual(config.hidden_size, config)
 
-    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        return self.output(self.self(hidden_states, batch), hidden_states)
+    def forward(
+        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
+    ) -> Tensor:
+        context = self.self(hidden_states, batch)  # (total_tokens, H)
+        if rows is not None:
+            context, hidden_states = context[rows], hidden_states[rows]  # (M, H)
+        return self.output(context, hidden_states)
 
 
 class BertIntermediate(nn.Module):
@@ -115,8 +120,11 @@ class BertLayer(nn.Module):
         self.intermediate = BertIntermediate(config)
         self.output = BertResidual(config.intermediate_size, config)
 
-    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        hidden_states = self.attention(hidden_states, batch)
+    def forward(
+        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
+    ) -> Tensor:
+        """Return the new states, of all tokens or of `rows` (M,) alone."""
+        hidden_states = self.attention(hidden_states, batch, rows)
         return self.output(self.intermediate(hidden_states), hidden_states)
 
 
@@ -127,12 +135,17 @@ class BertEncoder(nn.Module):
         super().__init__()
         self.layer = nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))
 
-    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
-        """Return the states before the first layer and after each one, (total_tokens, H) each."""
+    def forward(
+        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
+    ) -> list[Tensor]:
+        """Return the states before the first layer and after each one, (total_tokens, H) each.
+
+        With `rows` (M,), the last layer's are (M, H): what nobody reads is not computed.
+        """
         states = [hidden_states]
-        for layer in self.layer:
+        for layer in self.layer[:-1]:
             states.append(layer(states[-1], batch))
-        return states
+        return [*states, self.layer[-1](states[-1], batch, rows)]
 
 
 class BertPooler(nn.Module):
@@ -186,18 +199,27 @@ class BertModel(nn.Module):
         load_encoder(model, tensors, folder)
         return model.eval()
 
-    def packed(self, batch: PackedBatch) -> BertOutput:
-        """Encode a packed batch; all states are packed too, (total_tokens, H)."""
+    def check_length(self, batch: PackedBatch) -> None:
+        """Raise ValueError if a sequence is longer than there are positions."""
         longest = max(batch.lengths)
         if longest > self.config.max_position_embeddings:
             raise ValueError(
                 f"a sequence of {longest} tokens exceeds this encoder's "
                 f"{self.config.max_position_embeddings} positions; truncate when tokenizing"
             )
+
+    def packed(self, batch: PackedBatch) -> BertOutput:
+        """Encode a packed batch; all states are packed too, (total_tokens, H)."""
+        self.check_length(batch)
         states = self.encoder(self.embeddings(batch), batch)
         cls_states = states[-1][batch.cu_seqlens[:-1]]  # (B, H)
         pooler_output = None if self.pooler is None else self.pooler(cls_states)
         return BertOutput(states[-1], pooler_output, tuple(states))
+
+    def packed_rows(self, batch: PackedBatch, rows: Tensor) -> Tensor:
+        """Return the last states (M, H) of `rows` (M,) of a packed batch, and compute no others."""
+        self.check_length(batch)
+        return self.encoder(self.embeddings(batch), batch, rows)[-1]
 
     def forward(
         self,

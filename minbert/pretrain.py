@@ -62,6 +62,7 @@ def _run(args: argparse.Namespace) -> int:
         batch_size=args.batch_size,
         learning_rate=args.lr,
         mask_probability=args.mask_probability,
+        warmup_steps=args.warmup_steps,
         eval_steps=args.eval_steps,
         seed=args.seed,
     )
@@ -81,14 +82,13 @@ def _run(args: argparse.Namespace) -> int:
     model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
     if args.init == "cooccurrence":
         _start_from_counts(model, train[:INIT_ROWS], args.seed)
-    state_path = work / "state.pt"
     trainer = Pretrainer(
         model,
         tokenizer,
         as_sequences(train),
         as_sequences(valid[: config.valid_rows]),
         config,
-        state_path,
+        work,
         args.device,
         args.precision,
     )
@@ -131,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
         ("--length", defaults.length, "tokens a sequence"),
         ("--batch-size", defaults.batch_size, "sequences a step"),
         ("--lr", defaults.learning_rate, "peak learning rate"),
+        ("--warmup-steps", defaults.warmup_steps, "steps in which the rate rises to its peak"),
         ("--mask-probability", defaults.mask_probability, "share of tokens to predict"),
         ("--eval-steps", defaults.eval_steps, "steps between validations (and saved states)"),
         ("--seed", defaults.seed, "of weights, order and masks"),

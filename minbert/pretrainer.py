@@ -27,7 +27,10 @@ from minbert.runtime import (
     linear_schedule,
     progress,
 )
+from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
+
+VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs can be compared
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class PretrainConfig:
     length: int = 128
     batch_size: int = 64  # sequences
     learning_rate: float = 1e-3
-    warmup_ratio: float = 0.05
+    warmup_steps: int = 500
+    decay_ratio: float = 0.2  # of the steps, at the end; before it a run can still be prolonged
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0
     mask_probability: float = 0.15
@@ -55,7 +59,9 @@ class Pretrainer:
         tokenizer: names the special ids.
         train, valid: rows of `config.length` tokens.
         config: how.
-        state_path: where the resumable state lies.
+        folder: where the resumable states lie: `stable.pt` until the learning rate falls, then
+            `decay-STEPS.pt`, so that a run that has ended can go on to more tokens from before
+            its fall ("warm-up, stable, decay", Hu et al. 2024, section 4).
         device, precision: as in the rest of the project.
     """
 
@@ -66,7 +72,7 @@ class Pretrainer:
         train: TokenSequences,
         valid: TokenSequences,
         config: PretrainConfig,
-        state_path: Path,
+        folder: Path,
         device: str = "auto",
         precision: str = "auto",
     ):
@@ -74,18 +80,23 @@ class Pretrainer:
         self.dtype = choose_precision(precision, self.device)
         self.model, self.tokenizer = model.to(self.device), tokenizer
         self.train, self.valid, self.config = train, valid, config
-        self.state_path = state_path
+        self.folder = folder
         self.num_steps = max(1, config.tokens // (config.batch_size * config.length))
         self.steps_per_epoch = math.ceil(len(train) / config.batch_size)
         self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay)
-        self.schedule = linear_schedule(self.optimizer, self.num_steps, config.warmup_ratio)
+        warmup_ratio = min(1.0, config.warmup_steps / self.num_steps)
+        self.schedule = linear_schedule(
+            self.optimizer, self.num_steps, warmup_ratio, config.decay_ratio
+        )
+        self.decay_start = self.num_steps - round(self.num_steps * config.decay_ratio)
         self.step = 0
         self.history: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
         """Train to the end; return one record a validation."""
-        if resume and self.state_path.is_file():
-            progressed = load_training(self.state_path, self._parts())
+        states = [path for path in (self._decay_state, self._stable_state) if path.is_file()]
+        if resume and states:
+            progressed = load_training(states[0], self._parts())
             self.step, self.history = progressed["step"], progressed["history"]
         losses: list[float] = []
         started = time.perf_counter()
@@ -94,7 +105,7 @@ class Pretrainer:
             while self.step < self.num_steps:
                 losses.append(self._train_step())
                 bar.update(1)
-                if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
+                if self._is_milestone():
                     self._check(losses, time.perf_counter() - started)
                     bar.set_postfix(self.history[-1])
                     losses, started = [], time.perf_counter()
@@ -108,7 +119,7 @@ class Pretrainer:
             torch.manual_seed(self.config.seed)
             for start in range(0, len(self.valid), 64):
                 rows = np.arange(start, min(start + 64, len(self.valid)))
-                logits, labels = self._logits(self.valid.pack(rows))
+                logits, labels = self._logits(self.valid.pack(rows), VALID_MASK_PROBABILITY)
                 loss += nn.functional.cross_entropy(logits, labels, reduction="sum").item()
                 correct += int((logits.argmax(dim=-1) == labels).sum())
                 count += len(labels)
@@ -119,7 +130,7 @@ class Pretrainer:
         epoch, position = divmod(self.step, self.steps_per_epoch)
         order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.train))
         rows = order[position * self.config.batch_size :][: self.config.batch_size]
-        logits, labels = self._logits(self.train.pack(rows))
+        logits, labels = self._logits(self.train.pack(rows), self.config.mask_probability)
         loss = nn.functional.cross_entropy(logits, labels)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -130,12 +141,12 @@ class Pretrainer:
         check_finite(loss.item(), self.step)
         return loss.item()
 
-    def _logits(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+    def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return float32 logits (M, V) and labels (M,) at the masked positions."""
         tokenizer = self.tokenizer
         specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
         masked, labels = mask_tokens(
-            batch, specials, tokenizer.mask_id, tokenizer.vocab_size, self.config.mask_probability
+            batch, specials, tokenizer.mask_id, tokenizer.vocab_size, mask_probability
         )
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
@@ -148,7 +159,20 @@ class Pretrainer:
         record |= self.evaluate()
         record["tokens_per_second"] = round(tokens / seconds)
         self.history.append(record)
-        save_training(self.state_path, self._parts(), {"step": self.step, "history": self.history})
+        state = self._stable_state if self.step <= self.decay_start else self._decay_state
+        save_training(state, self._parts(), {"step": self.step, "history": self.history})
+
+    def _is_milestone(self) -> bool:
+        ends = (self.decay_start, self.num_steps)
+        return self.step % self.config.eval_steps == 0 or self.step in ends
+
+    @property
+    def _stable_state(self) -> Path:
+        return self.folder / "stable.pt"
+
+    @property
+    def _decay_state(self) -> Path:
+        return self.folder / f"decay-{self.num_steps}.pt"
 
     def _parts(self) -> dict[str, Stateful]:
         return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
@@ -157,8 +181,14 @@ class Pretrainer:
 def save_pretrained(
     model: BertForMaskedLM, tokenizer: BertTokenizer, folder: Path, notes: dict[str, Any]
 ) -> None:
-    """Write the model with its prediction head as float16, tokenizer, config and curve."""
+    """Write the model with its prediction head as float16, tokenizer, config and curve.
+
+    [CLS] was trained to predict nothing, so the checkpoint says that sentences are averages. The
+    second segment never occurred; it starts as a copy of the first instead of as noise.
+    """
     tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
+    token_types = tensors["bert.embeddings.token_type_embeddings.weight"]  # (types, H)
+    token_types[1:] = token_types[0]
     for key, tensor in model.head.state_dict().items():
         tensors[f"cls.predictions.{key}"] = tensor.half()
     with whole_folder(folder) as temporary:
@@ -169,3 +199,5 @@ def save_pretrained(
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
         (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
         tokenizer.save(temporary)
+        length = model.bert.config.max_position_embeddings
+        write_modules(temporary, model.bert, "avg", normalize=False, max_length=length)

@@ -96,15 +96,22 @@ def adamw(modules: Iterable[tuple[nn.Module, float]], weight_decay: float) -> to
 
 
 def linear_schedule(
-    optimizer: torch.optim.Optimizer, num_steps: int, warmup_ratio: float
+    optimizer: torch.optim.Optimizer,
+    num_steps: int,
+    warmup_ratio: float,
+    decay_ratio: float = 1.0,
 ) -> LambdaLR:
-    """Rise linearly to the learning rate over the warm-up, then fall linearly to 0."""
+    """Rise linearly to the learning rate over the warm-up, stay there, fall linearly to 0.
+
+    The fall takes the last `decay_ratio` of the steps; 1 lets it begin where the warm-up ends.
+    """
     warmup = round(num_steps * warmup_ratio)
+    decay = min(round(num_steps * decay_ratio), num_steps - warmup)
 
     def factor(step: int) -> float:
         if step < warmup:
             return (step + 1) / (warmup + 1)
-        return max(0.0, (num_steps - step) / max(1, num_steps - warmup))
+        return min(1.0, max(0, num_steps - step) / max(1, decay))
 
     return LambdaLR(optimizer, factor)
 

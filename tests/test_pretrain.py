@@ -12,6 +12,7 @@ from minbert import pretrain
 from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
+from minbert.runtime import linear_schedule
 from minbert.tokenizer import BertTokenizer
 
 
@@ -35,7 +36,7 @@ def command(corpus, out, *more):
         *("--corpus", *files, "--valid", str(corpus / "valid.txt"), "--out", str(out)),
         *sizes,
         *("--precision", "float32", "--device", "cpu", "--tokens", "491520", "--eval-steps", "80"),
-        *("--lr", "3e-3"),
+        *("--lr", "3e-3", "--warmup-steps", "20"),
         *more,
     ]
 
@@ -85,7 +86,10 @@ def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus
     assert last["step"] == 640
     assert last["valid_perplexity"] < first["valid_perplexity"]
     assert last["valid_accuracy"] > 0.2  # the commonest piece alone: 0.12
-    encoder = SentenceEncoder.from_pretrained(str(out), pooling="avg", precision="float32")
+    encoder = SentenceEncoder.from_pretrained(str(out), precision="float32")
+    assert encoder.pooling == encoder.stated_pooling == "avg" and encoder.max_length == 24
+    types = encoder.model.embeddings.token_type_embeddings.weight
+    assert torch.equal(types[0], types[1]) and types.any()  # the second segment is no noise
     assert encoder.model.config.hidden_dropout_prob == 0.1
     assert np.isfinite(encoder.encode(["the old cat sees a dog .", ""])).all()
     assert BertForMaskedLM.from_pretrained(str(out)).bert.pooler is None
@@ -119,6 +123,40 @@ def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkey
     assert pretrain.main(command(corpus, tmp_path / "cut", *short, *vocab, "--resume")) == 0
     whole, cut = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "cut"))
     assert whole == cut
+
+
+def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tmp_path):
+    small, more = ("--tokens", "76800"), ("--tokens", "153600")  # 100 and 200 steps
+    assert pretrain.main(command(corpus, tmp_path / "long", *more)) == 0
+    vocab = ("--vocab", str(tmp_path / "long.work" / "vocab.txt"))
+    out = tmp_path / "leg"
+    assert pretrain.main(command(corpus, out, *small, *vocab)) == 0
+    first = json.loads((out / "training.json").read_text())["history"]
+    assert [record["step"] for record in first] == [80, 100]  # it falls from step 80 on
+    assert pretrain.main(command(corpus, out, *more, *vocab, "--resume")) == 0
+    whole, leg = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("long", "leg"))
+    assert whole == leg  # as if it had been planned so long
+
+
+@pytest.mark.parametrize(
+    ("step", "factor"), [(0, 1 / 11), (9, 10 / 11), (10, 1), (80, 1), (90, 0.5), (100, 0)]
+)
+def test_schedule_rises_stays_and_falls(step, factor):
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2.0)
+    schedule = linear_schedule(optimizer, 100, warmup_ratio=0.1, decay_ratio=0.2)
+    for _ in range(step):
+        optimizer.step()
+        schedule.step()
+    assert schedule.get_last_lr() == pytest.approx([2 * factor])
+
+
+def test_last_states_of_some_rows_are_those_of_all(tiny_encoder):
+    model = tiny_encoder.model
+    batch = tiny_encoder.tokenize(["the old cat sees a dog .", "a lamp"]).pack([0, 1])
+    rows = torch.tensor([7, 1, 9])
+    with torch.no_grad():
+        expected = model.packed(batch).last_hidden_state[rows]
+        torch.testing.assert_close(model.packed_rows(batch, rows), expected)
 
 
 def test_vocabulary_has_bert_special_tokens_first(corpus, tmp_path):
