@@ -48,7 +48,7 @@ def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> lis
     sentences = []
     for line, row in read_table(path, _columns(["id", "sentence"], "sst", labelled), "\t"):
         label = _class_label(f"{path}:{line}", row["sentiment"], num_classes) if labelled else None
-        sentences.append(Sentence(_id(row), row["sentence"].strip(), label))
+        sentences.append(Sentence(_id(row), row["sentence"].strip(), label, _phenomenon(row)))
     return sentences
 
 
@@ -148,7 +148,11 @@ def _pair(
     row: dict[str, Any], label: float | None, official_row: int | None = None
 ) -> SentencePair:
     text_a, text_b = row["sentence1"].strip(), row["sentence2"].strip()
-    return SentencePair(_id(row), text_a, text_b, label, official_row)
+    return SentencePair(_id(row), text_a, text_b, label, official_row, _phenomenon(row))
+
+
+def _phenomenon(row: dict[str, Any]) -> str | None:
+    return row.get("phenomenon") or None
 
 
 def _number(text: str | None) -> float | None:

@@ -194,18 +194,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_listing())
         return 0
     try:
-        folder = _fetch_all(arguments.name, arguments.out)
+        for name in arguments.names or [""]:
+            folder = _fetch_all(name, arguments.out)
+            print(f"{name}: {len(SOURCES[name])} file(s) in {folder}")
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted; run the same command again to resume", file=sys.stderr)
         return 130
-    print(f"{arguments.name}: {len(SOURCES[arguments.name])} file(s) in {folder}")
     return 0
 
 
-def _fetch_all(name: str | None, out: Path | None) -> Path:
+def _fetch_all(name: str, out: Path | None) -> Path:
     """Fetches a data set file by file; returns its folder, absolute."""
     if name not in SOURCES:
         found = f"unknown data set {name!r}" if name else "no data set named"
@@ -229,12 +230,12 @@ def _listing() -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m data.download",
-        description="Fetch a public data set. An interrupted download resumes when run again; "
+        description="Fetch public data sets. An interrupted download resumes when run again; "
         "a file that is already there and as published is not fetched twice.",
-        epilog="example: python -m data.download cs224n --out downloads/cs224n",
+        epilog="example: python -m data.download cs224n nli --out my-folder",
     )
     names = "; ".join(f"{name} = {what}" for name, what in DESCRIPTIONS.items())
-    parser.add_argument("name", nargs="?", metavar="NAME", help=names)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     out = f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'})"
     parser.add_argument("--out", type=Path, metavar="DIR", help=out)
     listing = "print every file with its address, fetch nothing"

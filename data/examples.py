@@ -12,11 +12,16 @@ class DataError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence to classify; `label` is the class index, None where the file has no labels."""
+    """One sentence to classify.
+
+    `label` is the class index, None where the file has no labels. `phenomenon` says what the row
+    tests, where the file has such a column (the bundled data set has).
+    """
 
     id: str
     text: str
     label: int | None = None
+    phenomenon: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,7 @@ class SentencePair:
 
     `label` is 0.0 or 1.0 (duplicates), a similarity from 0 to 5, or None where the file has no
     labels. `row` is the pair's row in the official STS-Benchmark, where the file gives it.
+    `phenomenon` is as in Sentence.
     """
 
     id: str
@@ -32,6 +38,7 @@ class SentencePair:
     text_b: str
     label: float | None = None
     row: int | None = None
+    phenomenon: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

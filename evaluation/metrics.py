@@ -45,6 +45,15 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
     return metrics
 
 
+def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return each row's error, (N,): 0 or 1 for a class, the distance for a similarity.
+
+    Unlike a correlation it can be averaged over any few rows, those of one phenomenon for instance.
+    """
+    distance = np.abs(predictions - labels)
+    return distance if task == "sts" else (distance > 0).astype(np.float64)
+
+
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Pearson's r, or None where one side is constant or not finite."""
     return None if _unrankable(predictions, labels) else float(pearsonr(predictions, labels)[0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen, overlap
-from evaluation.metrics import task_metrics
+from evaluation.metrics import row_errors, task_metrics
 
 
 def score_split(
@@ -19,10 +19,11 @@ def score_split(
     predictions: np.ndarray,
     seen: Seen,
 ) -> dict[str, Any]:
-    """Return `n`, `metrics` and `overlap` of a labelled split.
+    """Return `n`, `metrics`, `overlap` and `phenomena` of a labelled split.
 
     `overlap` holds the shares of rows of which a sentence, or the whole pair, was seen in training
-    or selection, and `metrics_on_rest`, the metrics on rows of which nothing was seen.
+    or selection, and `metrics_on_rest`, the metrics on rows of which nothing was seen. `phenomena`
+    holds `n` and the mean `error` (see row_errors) of the rows of each tag, {} without tags.
     """
     labels = np.array([example.label for example in examples], np.float64)
     found = overlap(examples, seen)
@@ -38,6 +39,21 @@ def score_split(
                 task_metrics(task, predictions[rest], labels[rest]) if rest.any() else {}
             ),
         },
+        "phenomena": _by_phenomenon(examples, row_errors(task, predictions, labels)),
+    }
+
+
+def _by_phenomenon(
+    examples: Sequence[Sentence] | Sequence[SentencePair], errors: np.ndarray
+) -> dict[str, dict[str, float]]:
+    rows: dict[str, list[float]] = {}
+    tags = [example.phenomenon for example in examples]
+    for tag, error in zip(tags, errors.tolist(), strict=True):
+        if tag:
+            rows.setdefault(tag, []).append(error)
+    return {
+        tag: {"n": len(found), "error": sum(found) / len(found)}
+        for tag, found in sorted(rows.items())
     }
 
 

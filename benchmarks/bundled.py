@@ -1,0 +1,170 @@
+"""How far simple baselines get: `python -m benchmarks.bundled DIR`.
+
+Word overlap and a linear model over TF-IDF, which know neither order nor structure. What they
+solve teaches nothing about encoders. Reads: the files that data.bundled wrote.
+"""
+
+import argparse
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from scipy.stats import pearsonr
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from data.bundled.generate import COLUMNS, FILES, SPLITS
+from data.bundled.lexicon import lexicon
+
+Row = dict[str, str]
+
+
+def read(folder: Path, task: str) -> list[list[Row]]:
+    """Return train, dev and test of a task with all columns."""
+    parts = []
+    for name in FILES[task]:
+        with open(folder / name, encoding="utf-8", newline="") as file:
+            parts.append(list(csv.DictReader(file, delimiter="\t")))
+    return parts
+
+
+def labels(rows: list[Row], task: str) -> np.ndarray:
+    """Return (N,) the labels as numbers."""
+    return np.array([float(row[COLUMNS[task][-1]]) for row in rows])
+
+
+def texts(rows: list[Row], task: str, number: int = 0) -> list[str]:
+    """Return the first or second text of each row."""
+    return [row[COLUMNS[task][number]] for row in rows]
+
+
+def jaccard(rows: list[Row], task: str) -> np.ndarray:
+    """Return (N,) the share of words that two sentences have in common."""
+    scores = []
+    for row in rows:
+        first, second = (set(words(row[column])) for column in COLUMNS[task][:2])
+        scores.append(len(first & second) / len(first | second))
+    return np.array(scores)
+
+
+def words(text: str) -> list[str]:
+    """Return the words in lower case."""
+    return re.findall(r"[\w'-]+", text.lower())
+
+
+def linear(parts: list[list[Row]], task: str) -> list[np.ndarray]:
+    """Return the predictions of a linear model on dev and test, fitted on train."""
+    pairs = task != "sst"
+    both = texts(parts[0], task) + (texts(parts[0], task, 1) if pairs else [])
+    vectorizer = TfidfVectorizer(ngram_range=(1, 1 if pairs else 2), token_pattern=r"[\w'-]+")
+    vectorizer.fit(both)
+    features = [_features(vectorizer, rows, task) for rows in parts]
+    model = Ridge(alpha=1.0) if task == "sts" else LogisticRegression(C=10.0, max_iter=1000)
+    model.fit(features[0], labels(parts[0], task))
+    return [np.asarray(model.predict(part)) for part in features[1:]]
+
+
+def _features(vectorizer: TfidfVectorizer, rows: list[Row], task: str) -> csr_matrix:
+    first = vectorizer.transform(texts(rows, task))
+    if task == "sst":
+        return first
+    second = vectorizer.transform(texts(rows, task, 1))
+    product = first.multiply(second)
+    return hstack([abs(first - second), product, csr_matrix(product.sum(axis=1))]).tocsr()
+
+
+def overlap_classes(parts: list[list[Row]], task: str) -> list[np.ndarray]:
+    """Return duplicates by a threshold on the overlap, the best one on train, either direction."""
+    scores, truth = jaccard(parts[0], task), labels(parts[0], task)
+    edges = np.linspace(0, 1, 101)
+    rules: list[Callable[[np.ndarray, float], np.ndarray]] = [np.greater_equal, np.less]
+    best = max(
+        ((rule, edge) for rule in rules for edge in edges),
+        key=lambda choice: float(np.mean(choice[0](scores, choice[1]) == truth)),
+    )
+    return [best[0](jaccard(part, task), best[1]).astype(float) for part in parts[1:]]
+
+
+def score(task: str, predicted: np.ndarray, truth: np.ndarray) -> float:
+    """Return Pearson's r for sts, else the accuracy."""
+    if task == "sts":
+        return float(pearsonr(predicted, truth)[0])
+    return float(np.mean(predicted == truth))
+
+
+def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
+    """Return {(task, baseline): [dev, test]}, accuracy or (sts) Pearson."""
+    results = {}
+    for task in COLUMNS:
+        parts = read(folder, task)
+        guesses = {"TF-IDF, linear": linear(parts, task), "majority": _majority(parts, task)}
+        if task == "para":
+            guesses["word overlap"] = overlap_classes(parts, task)
+        elif task == "sts":
+            guesses["word overlap"] = [jaccard(part, task) for part in parts[1:]]
+            del guesses["majority"]
+        for name, guess in guesses.items():
+            truths = [labels(part, task) for part in parts[1:]]
+            results[task, name] = [score(task, g, t) for g, t in zip(guess, truths, strict=True)]
+    return results
+
+
+def _majority(parts: list[list[Row]], task: str) -> list[np.ndarray]:
+    values, counts = np.unique(labels(parts[0], task), return_counts=True)
+    return [np.full(len(part), values[counts.argmax()]) for part in parts[1:]]
+
+
+def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
+    """Return {(task, part): share of rows that hold a word never seen in training}."""
+    shares = {}
+    for task in COLUMNS:
+        for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
+            held = {token.lower() for token in lexicon().held_tokens(part)}
+            columns = COLUMNS[task][:-1]
+            hits = [
+                any(not held.isdisjoint(words(row[column])) for column in columns) for row in rows
+            ]
+            shares[task, part] = float(np.mean(hits))
+    return shares
+
+
+def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]]:
+    """Return (phenomenon, rows, mean label, score of the linear baseline) on dev and test.
+
+    The score is the accuracy, for sts the mean distance from the label.
+    """
+    parts = read(folder, task)
+    rows = parts[1] + parts[2]
+    guess, truth = np.concatenate(linear(parts, task)), labels(rows, task)
+    tags = np.array([row["phenomenon"] for row in rows])
+    result = []
+    for tag in sorted(set(tags)):
+        here = tags == tag
+        off = np.abs(guess[here] - truth[here])
+        value = off.mean() if task == "sts" else np.mean(off == 0)
+        result.append((tag, int(here.sum()), float(truth[here].mean()), float(value)))
+    return result
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bundled", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where python -m data.bundled wrote")
+    folder = parser.parse_args().folder
+    print(f"{'task':6}{'baseline':18}{'dev':>7}{'test':>7}")
+    for (task, name), (dev, test) in baselines(folder).items():
+        print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
+    for (task, part), share in held_out_shares(folder).items():
+        print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
+    for task in COLUMNS:
+        measure = "distance" if task == "sts" else "accuracy"
+        print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
+        for tag, count, mean, value in by_phenomenon(folder, task):
+            print(f"  {tag:22}{count:5}{mean:7.2f}{value:7.2f}")
+
+
+if __name__ == "__main__":
+    main()

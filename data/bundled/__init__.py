@@ -1,0 +1,25 @@
+"""A data set of our own, made by a grammar: for courses, tests and machines without a network.
+
+`python -m data.bundled --out DIR` writes it in the formats of CS224N and SimCSE. No sentence is
+anybody else's. What it holds and what it is good for: README.md in this folder.
+
+words_*, patterns -> lexicon -> frames, edits, sampling, renderings, grammar -> pairs, alike,
+differing -> duplicates, scored, triplets, sentences, sentiment -> generate.
+"""
+
+from pathlib import Path
+
+VERSION = "1.0"
+
+__all__ = ["VERSION", "write"]
+
+
+def write(folder: Path, seed: int = 0) -> None:
+    """Write the data set into `folder`; the same seed gives the same bytes everywhere.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    from data.bundled.generate import write_files  # the lexicon loads only where it is used
+
+    write_files(folder, seed)

@@ -1,0 +1,47 @@
+"""The command line: `python -m data.bundled --out DIR`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.bundled import VERSION, write
+
+EXAMPLES = """\
+examples:
+  python -m data.bundled --out bundled
+      writes 20,000 sentences, 10,000 triplets and the files of three tasks to bundled/
+  python -m data.bundled --out bundled1 --seed 1
+      other sentences of the same kind
+
+The files have the names and formats of CS224N's default project (ids-sst-*.csv, quora-*.csv,
+sts-*.csv) and of SimCSE (wiki1m_for_simcse.txt, nli_for_simcse.csv), so DIR can stand wherever a
+folder of these is asked for. The test files hold their labels, and a last column `phenomenon` says
+what each row tests. What the set is good for, and what not: data/bundled/README.md
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the data set; return 0, or 2 where the folder cannot be written."""
+    parser = argparse.ArgumentParser(
+        prog="python -m data.bundled",
+        description="Write a data set made by a grammar: the same bytes for the same seed.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("--version", action="version", version=VERSION)
+    options = parser.parse_args(arguments)
+    try:
+        write(options.out, options.seed)
+    except OSError as error:
+        reason = error.strerror or error
+        print(f"{options.out}: cannot be written ({reason}); name another --out", file=sys.stderr)
+        return 2
+    print(f"bundled data {VERSION}, seed {options.seed}: files are in {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Pairs that say the same, in other words, another order or another voice.
+
+Reads: pairs, edits. Feeds: duplicates, scored.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from data.bundled.edits import reword
+from data.bundled.frames import chance, choose
+from data.bundled.grammar import say
+from data.bundled.pairs import (
+    OPPOSITE_ACTS,
+    Pair,
+    attitude_frame,
+    deny_well,
+    pick,
+    question_frame,
+    same_rendering,
+    say_two,
+    statement_frame,
+    two_clauses,
+    two_renderings,
+    two_voices,
+)
+from data.bundled.renderings import renderings
+from data.bundled.sampling import draw_frame
+
+
+def synonyms(random: Random, split: str) -> Pair | None:
+    """Put synonyms and keep the pattern."""
+    frame = (
+        question_frame(random, split) if chance(random, 0.25) else statement_frame(random, split)
+    )
+    other = reword(frame, random, split, 0.9)
+    return None if other == frame else same_rendering(random, frame, other, "synonym")
+
+
+def reordered(random: Random, split: str) -> Pair | None:
+    """Say the same frame by another pattern of the same voice."""
+    frame = statement_frame(random, split)
+    pattern = pick(random, frame)
+    if pattern is None:
+        return None
+    voice = "passive" in pattern.conditions
+    options = [
+        p for p in renderings(frame) if p != pattern and ("passive" in p.conditions) == voice
+    ]
+    if not options:
+        return None
+    other = choose(random, options)
+    kind = "cleft" if "cleft" in other.name + pattern.name else "word order"
+    return Pair((say(frame, pattern), say(frame, other)), (frame, frame), kind)
+
+
+def voices(random: Random, split: str) -> Pair | None:
+    """Pair active and passive of the same frame, half of them with swappable roles."""
+    frame = statement_frame(random, split, "role swap" if chance(random, 0.6) else "")
+    return two_voices(random, frame, frame, "passive")
+
+
+def paraphrase(random: Random, split: str) -> Pair | None:
+    """Change words and pattern."""
+    frame = statement_frame(random, split)
+    return two_renderings(random, frame, reword(frame, random, split, 0.9), "paraphrase")
+
+
+def same_question(random: Random, split: str) -> Pair | None:
+    """Ask the same in other words."""
+    frame = question_frame(random, split)
+    return two_renderings(random, frame, reword(frame, random, split, 0.5), "question")
+
+
+def symmetric(random: Random, split: str) -> Pair | None:
+    """Exchange the roles of a verb that is true both ways: here the swap changes nothing."""
+    frame = draw_frame(random, split, adjectives=0.3)
+    patient = frame.patient
+    if not frame.verb.symmetric or patient is None or patient.plural != frame.agent.plural:
+        return None
+    other = replace(frame, agent=patient, patient=frame.agent, manner=None)
+    frame = replace(frame, manner=None)
+    return same_rendering(random, frame, other, "symmetric verb")
+
+
+def clause_order(random: Random, split: str) -> Pair | None:
+    """Say two clauses in the other order; what happens at once has none."""
+    drawn = two_clauses(random, split)
+    if drawn is None:
+        return None
+    first, second = drawn
+    name = choose(random, ("and", "while", "as", "at the same time"))
+    names = {"while": ("while first", "while"), "as": ("as first", "as")}.get(name, (name,))
+    text = say_two(random, first, second, (name,))
+    return Pair((text, say_two(random, second, first, names)), (first, first), "clause order")
+
+
+def double_negative(random: Random, split: str) -> Pair | None:
+    """Pair `failed to` with `did not manage to`: a `not` on one side, yet one meaning."""
+    frame = attitude_frame(random, split)
+    if frame is None or not deny_well(frame):
+        return None
+    if frame.attitude not in OPPOSITE_ACTS:
+        return None
+    other = replace(frame, attitude=OPPOSITE_ACTS[frame.attitude], negated=True)
+    pair = same_rendering(random, frame, other, "double negative")
+    return replace(pair, frames=(frame, frame)) if pair else None

@@ -1,0 +1,248 @@
+"""Edits that change what a frame says, and `reword`, which does not.
+
+Reads: frames, lexicon. Feeds: differing, alike, triplets. An edit returns a new frame, or None
+where it makes no sense: roles cannot be swapped between a chef and an onion.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.lexicon import lexicon
+from data.bundled.words import Noun, Quality, Verb
+
+Edit = Callable[[Frame, Random, str], Frame | None]
+
+
+def swap_roles(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Exchange who does it and to whom it is done: a bag of words cannot tell."""
+    patient, agent = frame.patient, frame.agent
+    if patient is None or agent.plural != patient.plural or frame.mood in ("who", "what"):
+        return None
+    if frame.receiver is not None:
+        fits = agent.noun in frame.verb.receivers and frame.receiver.noun in frame.verb.agents
+        same = fits and agent.plural == frame.receiver.plural
+        return replace(frame, agent=frame.receiver, receiver=agent) if same else None
+    if patient.noun not in frame.verb.agents or agent.noun not in frame.verb.patients:
+        return None
+    return replace(frame, agent=patient, patient=agent)
+
+
+def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Let agent and patient exchange their adjectives."""
+    agent, patient = frame.agent, frame.patient
+    if patient is None or not agent.adjective or not patient.adjective:
+        return None
+    mine, theirs = agent.adjective, patient.adjective
+    if mine == theirs or not (_takes(agent.noun, theirs) and _takes(patient.noun, mine)):
+        return None
+    return replace(
+        frame,
+        agent=replace(agent, adjective=theirs),
+        patient=replace(patient, adjective=mine),
+    )
+
+
+def _takes(noun: Noun, adjective: Quality) -> bool:
+    return any(adjective in lexicon().adjectives[group] for group in noun.groups)
+
+
+def negate(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Deny a frame, or take the denial back. (A manner would make unclear what is denied.)"""
+    if frame.manner is not None:
+        frame = replace(frame, manner=None)
+    return replace(frame, negated=not frame.negated)
+
+
+def other_number(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Change how many take part; only numbers that are said."""
+    roles = [(name, phrase) for name, phrase in frame.phrases().items() if phrase.count > 1]
+    if not roles:
+        return None
+    name, phrase = choose(random, roles)
+    count = 2 + int(random.random() * 9)
+    return None if count == phrase.count else _with(frame, name, replace(phrase, count=count))
+
+
+def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
+    if role == "agent":
+        return replace(frame, agent=phrase)
+    return replace(frame, **{role: phrase})  # type: ignore[arg-type]
+
+
+def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Move the frame to another place where it can happen."""
+    places = [place for place in places_of(frame.verb, split) if place != frame.place]
+    return replace(frame, place=choose(random, places)) if places and frame.place else None
+
+
+def places_of(verb: Verb, split: str) -> list[str]:
+    """Return where a verb can happen, in the words that a split may use."""
+    words = lexicon()
+    places = list(verb.places) or words.places[verb.domain]
+    last = particles(verb)
+    return [p for p in places if words.allowed(p, split) and p.split()[0] not in last]
+
+
+def particles(verb: Verb) -> list[str]:
+    """Return what its forms end in: a place that begins so makes "pointed at at the market"."""
+    return [form.split()[-1] for form in (verb.word, *verb.synonyms, verb.antonym) if " " in form]
+
+
+def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Put the opposite time, one that cannot be true of the same event."""
+    if frame.time is None or not frame.time.opposites:
+        return None
+    wanted = choose(random, frame.time.opposites)
+    if wanted.split()[0] in particles(frame.verb):
+        return None
+    return replace(frame, time=_known(lexicon().times[frame.tense], wanted))
+
+
+def _known(qualities: list[Quality], word: str) -> Quality:
+    """Return the quality of this word, or a bare one."""
+    for quality in qualities:
+        if quality.word == word:
+            return quality
+    return Quality(word)
+
+
+def opposite_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Put the opposite of one adjective."""
+    roles = [item for item in frame.phrases().items() if item[1].adjective]
+    if not roles:
+        return None
+    name, phrase = choose(random, roles)
+    assert phrase.adjective
+    if not phrase.adjective.opposites:
+        return None
+    word = choose(random, phrase.adjective.opposites)
+    groups = [q for group in phrase.noun.groups for q in lexicon().adjectives[group]]
+    return _with(frame, name, replace(phrase, adjective=_known(groups, word)))
+
+
+def opposite_manner(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Put the opposite way of doing it."""
+    if frame.manner is None or not frame.manner.opposites:
+        return None
+    word = choose(random, frame.manner.opposites)
+    known = [q for group in frame.verb.manners for q in lexicon().adverbs[group]]
+    return replace(frame, manner=_known(known, word))
+
+
+def opposite_verb(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Put the opposite act."""
+    if not frame.verb.antonym or frame.word == frame.verb.antonym:
+        return None
+    return replace(frame, word=frame.verb.antonym, manner=None, tool=None, receiver=None)
+
+
+def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Let the same do something else to the same."""
+    verbs = [
+        verb
+        for verb in verbs_of(frame.domain, split)
+        if verb.word != frame.verb.word
+        and frame.word not in (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)
+        and not {verb.word, *verb.synonyms} & {*frame.verb.synonyms, frame.verb.antonym}
+        and frame.agent.noun in verb.agents
+        and (frame.patient.noun in verb.patients if frame.patient else not verb.patients)
+        and not (verb.state and frame.tense == "now")
+    ]
+    if not verbs:
+        return None
+    verb = choose(random, verbs)
+    return replace(frame, verb=verb, word=verb.word, manner=None, tool=None, receiver=None)
+
+
+def verbs_of(domain: str, split: str) -> list[Verb]:
+    """Return the verbs of a domain that a split may use."""
+    words = lexicon()
+    return [verb for verb in words.domains[domain] if words.allowed(verb.word, split)]
+
+
+def other_noun(role: str) -> Edit:
+    """Return the edit that puts another agent or patient of the same class."""
+
+    def edit(frame: Frame, random: Random, split: str) -> Frame | None:
+        phrase = frame.phrases().get(role)
+        if phrase is None:
+            return None
+        choices = frame.verb.agents if role == "agent" else frame.verb.patients
+        taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
+        nouns = [
+            noun
+            for noun in choices
+            if noun.groups == phrase.noun.groups
+            and not taken & {noun.word, *noun.synonyms, noun.hypernym}
+            and noun.word != phrase.noun.hypernym
+            and lexicon().allowed(noun.word, split)
+        ]
+        if not nouns:
+            return None
+        noun = choose(random, nouns)
+        return _with(frame, role, replace(phrase, noun=noun, word=noun.word))
+
+    return edit
+
+
+def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Name one participant, or the act, by its hypernym; the adjective goes, as it may not fit."""
+    taken = [phrase.word for phrase in frame.phrases().values()]
+    options: list[tuple[str, Phrase | None]] = [
+        (name, phrase)
+        for name, phrase in frame.phrases().items()
+        if phrase.noun.hypernym and phrase.word != phrase.noun.hypernym
+        and phrase.noun.hypernym not in taken
+    ]  # fmt: skip
+    if frame.verb.hypernym and frame.word in (frame.verb.word, *frame.verb.synonyms):
+        options.append(("verb", None))
+    if not options:
+        return None
+    name, phrase = choose(random, options)
+    if phrase is None:
+        return replace(frame, word=frame.verb.hypernym)
+    return _with(frame, name, replace(phrase, word=phrase.noun.hypernym, adjective=None))
+
+
+def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Leave out one thing that need not be said."""
+    options: list[Frame] = []
+    for name, phrase in frame.phrases().items():
+        if phrase.adjective:
+            options.append(_with(frame, name, replace(phrase, adjective=None)))
+    if frame.tool:
+        options.append(replace(frame, tool=None))
+    if frame.manner:
+        options.append(replace(frame, manner=None))
+    if frame.place:
+        options.append(replace(frame, place=""))
+    if frame.time and frame.tense != "habit":
+        options.append(replace(frame, time=None))
+    return choose(random, options) if options else None
+
+
+def reword(frame: Frame, random: Random, split: str, share: float = 0.7) -> Frame:
+    """Put synonyms for what has some, each with a probability; the meaning stays."""
+    words = lexicon()
+    for name, phrase in frame.phrases().items():
+        if phrase.word == phrase.noun.word and phrase.noun.synonyms and chance(random, share):
+            phrase = replace(phrase, word=choose(random, phrase.noun.synonyms))
+        phrase = replace(phrase, adjective=_say(phrase.adjective, random, share))
+        frame = _with(frame, name, phrase)
+    if frame.word == frame.verb.word and frame.verb.synonyms and chance(random, share):
+        frame = replace(frame, word=choose(random, frame.verb.synonyms))
+    if frame.place in words.place_synonyms and chance(random, share):
+        frame = replace(frame, place=words.place_synonyms[frame.place])
+    return replace(
+        frame,
+        manner=_say(frame.manner, random, share),
+        time=_say(frame.time, random, share),
+    )
+
+
+def _say(quality: Quality | None, random: Random, share: float) -> Quality | None:
+    if quality is None or not quality.synonyms or not chance(random, share):
+        return quality
+    return replace(quality, word=choose(random, quality.synonyms))

@@ -1,0 +1,65 @@
+"""What a sentence says, before it is said: frames. Also how everything here draws at random.
+
+Reads: words. Feeds: edits, grammar, sampling.
+"""
+
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from data.bundled.words import Noun, Quality, Verb
+
+T = TypeVar("T")
+
+DATIVE = ("give", "hand", "show", "send", "mail", "sell", "lend")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A noun phrase: count 1 is singular, 0 an unsaid number of several."""
+
+    noun: Noun
+    word: str
+    count: int = 1
+    definite: bool = True
+    adjective: Quality | None = None
+
+    @property
+    def plural(self) -> bool:
+        """Return whether it takes plural agreement."""
+        return self.count != 1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Who does what to whom, with what, where, when and how."""
+
+    domain: str
+    verb: Verb
+    word: str  # the verb as said: verb.word or a synonym of it, an antonym, a hypernym
+    agent: Phrase
+    patient: Phrase | None = None
+    receiver: Phrase | None = None
+    tool: Phrase | None = None
+    place: str = ""
+    time: Quality | None = None
+    manner: Quality | None = None
+    tense: str = "past"
+    negated: bool = False
+    attitude: str = ""
+    mood: str = "statement"
+
+    def phrases(self) -> dict[str, Phrase]:
+        """Return the filled roles by name."""
+        roles = {"agent": self.agent, "patient": self.patient, "receiver": self.receiver}
+        return {name: phrase for name, phrase in roles.items() if phrase is not None}
+
+
+def choose(random: Random, items: list[T] | tuple[T, ...]) -> T:
+    """Return one of the items, drawn in a way that no Python version has changed."""
+    return items[int(random.random() * len(items))]
+
+
+def chance(random: Random, probability: float) -> bool:
+    """Return True with a probability."""
+    return random.random() < probability

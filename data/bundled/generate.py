@@ -1,0 +1,160 @@
+"""Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
+
+Reads: duplicates, scored, sentiment, sentences, triplets. Feeds: data.cs224n, data.simcse.
+"""
+
+import csv
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from data.bundled.duplicates import duplicate_pair
+from data.bundled.pairs import Example
+from data.bundled.scored import scored_pair
+from data.bundled.sentences import sentence
+from data.bundled.sentiment import label, opinion
+from data.bundled.triplets import triplet
+
+Maker = Callable[[Random, str], Example]
+
+SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
+SENTENCES, TRIPLETS = 20000, 10000
+FILES = {  # as CS224N names them
+    "sst": ("ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"),
+    "para": ("quora-train.csv", "quora-dev.csv", "quora-test-student.csv"),
+    "sts": ("sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
+}
+COLUMNS = {
+    "sst": ("sentence", "sentiment"),
+    "para": ("sentence1", "sentence2", "is_duplicate"),
+    "sts": ("sentence1", "sentence2", "similarity"),
+}
+SPLITS = ("train", "dev", "test")
+
+
+# Classes come in fixed shares: five of a fifth each, and 40 percent duplicates.
+QUOTAS: dict[str, list[dict[str, Any]]] = {
+    "sst": [{"wanted": number} for number in range(5)],
+    "para": [{"positive": number < 2} for number in range(5)],
+    "sts": [{}],
+}
+
+
+def opinion_row(random: Random, split: str, wanted: int) -> Example:
+    """Return a row of the sentiment task of the wanted class."""
+    while True:
+        view = opinion(random, split)
+        found = label(view.value, random)
+        if found == wanted:
+            return Example((view.text,), str(found), view.phenomenon)
+
+
+MAKERS: dict[str, Callable[..., Example]] = {
+    "sst": opinion_row,
+    "para": duplicate_pair,
+    "sts": scored_pair,
+}
+
+
+def shuffle(examples: list[Example], random: Random) -> None:
+    """Shuffle in place, by draws that are the same in every version of Python."""
+    for last in range(len(examples) - 1, 0, -1):
+        other = int(random.random() * (last + 1))
+        examples[last], examples[other] = examples[other], examples[last]
+
+
+class _Writer:
+    """Draws examples, never the same twice, and never a text of one part in another."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self.seed = seed
+        self.part_of: dict[str, str] = {}  # text: the part in which it stands
+        self.rows: dict[tuple[str, ...], None] = {}
+
+    def draw(self, name: str, split: str, size: int, make: Maker) -> list[Example]:
+        """Return `size` new examples; each file has its own generator, so sizes do not interact."""
+        random = Random(f"{self.seed} {name} {split}")
+        examples: list[Example] = []
+        while len(examples) < size:
+            example = make(random, split)
+            if self._is_new(example, split):
+                examples.append(example)
+        return examples
+
+    def _is_new(self, example: Example, split: str) -> bool:
+        key = tuple(sorted(example.texts))
+        if key in self.rows or any(self.part_of.get(t, split) != split for t in example.texts):
+            return False
+        self.rows[key] = None
+        self.part_of.update(dict.fromkeys(example.texts, split))
+        return True
+
+    def table(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a tab-separated file, lines ended alike on every system."""
+        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(rows)
+
+    def lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write a file of one text a line."""
+        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+def identifier(seed: int, name: str, number: int) -> str:
+    """Return 25 hexadecimal digits, as CS224N's ids are."""
+    return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
+
+
+def _write_task(writer: _Writer, task: str, part: int) -> None:
+    name, size, split = FILES[task][part], SIZES[task][part], SPLITS[part]
+    examples: list[Example] = []
+    for number, quota in enumerate(QUOTAS[task]):
+        make = partial(MAKERS[task], **quota)
+        examples += writer.draw(f"{task} {number}", split, size // len(QUOTAS[task]), make)
+    shuffle(examples, Random(f"{writer.seed} {task} {split}"))
+    rows = (
+        (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)
+        for number, e in enumerate(examples)
+    )
+    writer.table(name, ("", "id", *COLUMNS[task], "phenomenon"), rows)
+
+
+def _write_all(folder: Path, seed: int) -> None:
+    writer = _Writer(folder, seed)
+    for part in (2, 1, 0):  # test first: what stands there is then barred from training
+        for task in SIZES:
+            _write_task(writer, task, part)
+    sentences = writer.draw("wiki", "train", SENTENCES, sentence)
+    writer.lines("wiki1m_for_simcse.txt", (e.texts[0] for e in sentences))
+    writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
+    triplets = writer.draw("nli", "train", TRIPLETS, triplet)
+    with open(folder / "nli_for_simcse.csv", "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("sent0", "sent1", "hard_neg"))
+        rows.writerows(e.texts for e in triplets)
+    writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
+
+
+def write_files(folder: Path, seed: int = 0) -> None:
+    """Write all files of the data set into `folder`, made if need be.
+
+    The files grow in a temporary folder beside it and are moved when all are whole: an
+    interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".bundled-", dir=folder) as scratch:
+        _write_all(Path(scratch), seed)
+        for path in sorted(Path(scratch).iterdir()):
+            os.replace(path, folder / path.name)

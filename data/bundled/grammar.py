@@ -1,0 +1,201 @@
+"""Says frames: a frame and a rendering give a sentence with agreement and tense right.
+
+Reads: frames, renderings, morphology. Feeds: pairs, triplets, sentences, sentiment.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from data.bundled.frames import Frame, Phrase, choose
+from data.bundled.lexicon import rows
+from data.bundled.morphology import (
+    article,
+    counted,
+    gerund,
+    participle,
+    past,
+    plural,
+    third_person,
+)
+from data.bundled.patterns import JOINTS
+from data.bundled.renderings import SLOT, Pattern
+
+
+def say(frame: Frame, pattern: Pattern) -> str:
+    """Return the sentence, with capital and full stop."""
+    text = clause(frame, pattern)
+    return finish(text, stop=not pattern.conditions & {"caption", "headline"})
+
+
+def clause(frame: Frame, pattern: Pattern) -> str:
+    """Return the words alone."""
+    return SLOT.sub(lambda match: SLOTS[match.group(2)](frame), pattern.text)
+
+
+def finish(text: str, stop: bool = True) -> str:
+    """Tidy blanks, put the capital and, unless there is a mark, the full stop."""
+    text = re.sub(r" +([,;:?.])", r"\1", " ".join(text.split()))
+    if stop and text[-1] not in "?.!":
+        text += "."
+    return text[0].upper() + text[1:]
+
+
+def join(random: Random, first: str, second: str, names: tuple[str, ...] = ()) -> str:
+    """Join two clauses that happen at once; `names` limits the choice of conjunctions."""
+    joints = [line.split("|") for line in rows(JOINTS)]
+    joints = [joint for joint in joints if not names or joint[0].strip() in names]
+    return finish(choose(random, joints)[1].strip().format(a=first, b=second))
+
+
+# --- noun phrases
+
+
+def noun_phrase(phrase: Phrase | None) -> str:
+    """Return article or number, adjective and noun."""
+    if phrase is None:
+        return ""
+    core = bare_phrase(phrase)
+    if phrase.definite:
+        return f"the {core}"
+    if phrase.count == 1:
+        return article(core)
+    return core if phrase.count > 1 else f"some {core}"
+
+
+def bare_phrase(phrase: Phrase | None) -> str:
+    """Return a noun phrase without its article, as headlines have it."""
+    if phrase is None:
+        return ""
+    noun = plural(phrase.word) if phrase.plural else phrase.word
+    adjective = phrase.adjective.word + " " if phrase.adjective else ""
+    return (counted(phrase.count) + " " if phrase.count > 1 else "") + adjective + noun
+
+
+def _with(word: str, phrase: str) -> str:
+    return f"{word} {phrase}" if phrase else ""
+
+
+# --- verbs
+
+
+def _do(frame: Frame, many: bool) -> str:
+    return {"past": "did"}.get(frame.tense, "do" if many else "does")
+
+
+def _is(tense: str, many: bool) -> str:
+    if tense == "past":
+        return "were" if many else "was"
+    return "are" if many else "is"
+
+
+def _active(frame: Frame, many: bool, split_aux: bool) -> tuple[str, str]:
+    """Return (auxiliary, rest) of the active; the auxiliary is "" where none is needed."""
+    lemma, tail = (frame.attitude, f" to {frame.word}") if frame.attitude else (frame.word, "")
+    tense = frame.tense
+    if tense == "now" and not frame.verb.state and not frame.attitude:
+        return _is(tense, many), gerund(lemma) + tail
+    if tense == "future":
+        return "will", lemma + tail
+    if tense == "perfect":
+        return ("have" if many else "has"), participle(lemma) + tail
+    if split_aux:
+        return _do(frame, many), lemma + tail
+    if tense == "past":
+        return "", past(lemma) + tail
+    return "", (lemma if many else third_person(lemma)) + tail
+
+
+def _passive(frame: Frame, many: bool) -> tuple[str, str]:
+    done = participle(frame.word)
+    return {
+        "past": (_is("past", many), done),
+        "now": (_is("now", many), "being " + done),
+        "habit": (_is("habit", many), done),
+        "future": ("will", "be " + done),
+        "perfect": ("have" if many else "has", "been " + done),
+    }[frame.tense]
+
+
+def _finite(frame: Frame, many: bool, manner: str = "") -> str:
+    aux, rest = _active(frame, many, split_aux=frame.negated)
+    return " ".join(filter(None, [aux, "not" if frame.negated else "", manner, rest]))
+
+
+def _finite_passive(frame: Frame, many: bool, manner: str = "") -> str:
+    aux, rest = _passive(frame, many)
+    if manner and rest.startswith(("being ", "be ", "been ")):
+        first, _, last = rest.partition(" ")
+        rest, manner = f"{first} {manner} {last}", ""
+    return " ".join(filter(None, [aux, "not" if frame.negated else "", manner, rest]))
+
+
+def _other_verb(frame: Frame, lemma: str, many: bool) -> str:
+    """Return another verb in the frame's tense: do, use, take (place)."""
+    return _finite(replace(frame, word=lemma, attitude="", manner=None), many)
+
+
+def _rest(frame: Frame) -> str:
+    aux = "not " if frame.negated else ""
+    return aux + _active(frame, frame.agent.plural, split_aux=True)[1]
+
+
+def _word(frame: Frame, quality: str) -> str:
+    value = getattr(frame, quality)
+    return value.word if value else ""
+
+
+def _headline_verb(frame: Frame) -> str:
+    return frame.word if frame.agent.plural else third_person(frame.word)
+
+
+def _patient_plural(frame: Frame) -> bool:
+    return frame.patient is not None and frame.patient.plural
+
+
+SLOTS: dict[str, Callable[[Frame], str]] = {
+    "S": lambda f: noun_phrase(f.agent),
+    "S0": lambda f: bare_phrase(f.agent),
+    "by": lambda f: f"by {noun_phrase(f.agent)}",
+    "by0": lambda f: f"by {bare_phrase(f.agent)}",
+    "O": lambda f: noun_phrase(f.patient),
+    "O0": lambda f: bare_phrase(f.patient),
+    "R": lambda f: _with("to", noun_phrase(f.receiver)),
+    "R0": lambda f: _with("to", bare_phrase(f.receiver)),
+    "receiver": lambda f: noun_phrase(f.receiver),
+    "W": lambda f: _with("with", noun_phrase(f.tool)),
+    "W0": lambda f: _with("with", bare_phrase(f.tool)),
+    "tool": lambda f: noun_phrase(f.tool),
+    "M": lambda f: _word(f, "manner"),
+    "P": lambda f: f.place,
+    "P0": lambda f: f.place.replace(" the ", " "),
+    "T": lambda f: _word(f, "time"),
+    "V": lambda f: _finite(f, f.agent.plural),
+    "V1": lambda f: _finite(f, False),
+    "V+": lambda f: _finite(replace(f, negated=False), f.agent.plural),
+    "Vm": lambda f: _finite(f, f.agent.plural, _word(f, "manner")),
+    "Vs": _headline_verb,
+    "aux": lambda f: _active(f, f.agent.plural, split_aux=True)[0],
+    "rest": _rest,
+    "inf": lambda f: f.word,
+    "ing": lambda f: gerund(f.word),
+    "en": lambda f: participle(f.word),
+    "B": lambda f: _finite_passive(f, _patient_plural(f)),
+    "Bs": lambda f: _finite_passive(f, False),
+    "Br": lambda f: _finite_passive(f, f.receiver is not None and f.receiver.plural),
+    "Bm": lambda f: _finite_passive(f, _patient_plural(f), _word(f, "manner")),
+    "paux": lambda f: _passive(f, f.mood != "what" and _patient_plural(f))[0],
+    "prest": lambda f: ("not " if f.negated else "") + _passive(f, False)[1],
+    "who": lambda f: "who" if f.agent.noun.human else "that",
+    "that": lambda f: "that",
+    "is": lambda f: _is(f.tense, False),
+    "isS": lambda f: _is(f.tense, f.agent.plural),
+    "isO": lambda f: _is(f.tense, _patient_plural(f)),
+    "theone": lambda f: "the ones" if f.agent.plural else "the one",
+    "pronoun": lambda f: "they" if _patient_plural(f) else "it",
+    "did": lambda f: _other_verb(f, "do", f.agent.plural),
+    "use": lambda f: _other_verb(f, "use", f.agent.plural),
+    "takes": lambda f: _other_verb(f, "take", False),
+    "event": lambda f: f.verb.event,
+}

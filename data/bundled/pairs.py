@@ -1,0 +1,153 @@
+"""What pairs are made of: frames that suit, two renderings, two clauses.
+
+Reads: sampling, grammar. Feeds: alike, differing, scored, triplets, sentences.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from data.bundled.frames import Frame, chance, choose
+from data.bundled.grammar import clause, join, say
+from data.bundled.patterns import ATTITUDES
+from data.bundled.renderings import Pattern, renderings
+from data.bundled.sampling import QUESTIONS, draw_frame
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row of any task: its texts, its label as written and what it tests."""
+
+    texts: tuple[str, ...]
+    label: str
+    phenomenon: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sentences with the frames behind them."""
+
+    texts: tuple[str, str]
+    frames: tuple[Frame, Frame]
+    phenomenon: str
+
+
+Maker = Callable[[Random, str], Pair | None]
+
+
+# Nobody plans to stumble.
+UNWANTED = frozenset(
+    "stumble,sneeze,faint,cough,sweat,yawn,get lost,oversleep,lose,forget,break,burn,spill,drop,"
+    "injure,miss,bump into,know,recognize,admire,trust,doubt,knock over,bore,surprise,annoy,"
+    "recover,survive".split(",")
+)
+
+
+# Denying one is claiming the other.
+OPPOSITE_ACTS = {"fail": "manage", "manage": "fail", "forget": "remember", "remember": "forget"}
+
+
+# Renderings that few frames allow; where one does, it is chosen more often.
+RARE = ("dative", "nominal", "using", "use a", "with a", "it is not")
+
+
+def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
+    """Return a rendering, plain and rare ones more often; `avoid` names one not to use."""
+    options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
+    if not options:
+        return None
+    rare = [pattern for pattern in options if pattern.name.startswith(RARE)]
+    if rare and chance(random, 0.3):
+        return choose(random, rare)
+    plain = [pattern for pattern in options if pattern.name.split(",")[0] in ("active", "passive")]
+    if plain and chance(random, 0.4):
+        return choose(random, plain)
+    return choose(random, options)
+
+
+def statement_frame(random: Random, split: str, kind: str = "") -> Frame:
+    """Draw a frame that an edit of this kind is likely to fit."""
+    swappable = kind in ("role swap", "role swap, passive", "adjective swap")
+    adjectives = 0.95 if kind == "adjective swap" else 0.8 if "adjective" in kind else 0.35
+    mood = "statement"
+    if chance(random, 0.08):
+        mood = "headline"
+    return draw_frame(random, split, "", mood, swappable, adjectives)
+
+
+def question_frame(random: Random, split: str) -> Frame:
+    """Draw a frame that asks something."""
+    return draw_frame(random, split, "", choose(random, QUESTIONS), False, 0.3)
+
+
+def attitude_frame(random: Random, split: str) -> Frame | None:
+    """Draw a frame with an attitude (managed to, refused to), or None where none fits."""
+    frame = draw_frame(random, split, adjectives=0.25)
+    if frame.tense != "past" or not frame.agent.noun.human or frame.verb.state:
+        return None
+    if frame.verb.word in UNWANTED:
+        return None
+    return replace(frame, attitude=choose(random, tuple(ATTITUDES)), manner=None)
+
+
+def deniable(frame: Frame) -> bool:
+    """Tell whether a plain `not` makes the opposite of a frame."""
+    return frame.mood == "statement" and frame.tense != "habit" and deny_well(frame)
+
+
+def deny_well(frame: Frame) -> bool:
+    """Tell whether a denial is clear: `some` and `two` under `not` are not."""
+    return all(p.definite or p.count == 1 for p in frame.phrases().values())
+
+
+def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
+    """Say both frames by one rendering, so that only the meaning tells them apart."""
+    common = [p for p in renderings(first) if p in renderings(second)]
+    if not common:
+        return None
+    pattern = choose(random, common)
+    return Pair((say(first, pattern), say(second, pattern)), (first, second), kind)
+
+
+def two_renderings(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
+    """Say the frames by different renderings."""
+    pattern = pick(random, first)
+    other = pick(random, second, pattern.name) if pattern else None
+    if pattern is None or other is None:
+        return None
+    return Pair((say(first, pattern), say(second, other)), (first, second), kind)
+
+
+def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
+    """Say one frame in the active and the other in the passive."""
+    active = [p for p in renderings(first) if "passive" not in p.conditions]
+    passive = [p for p in renderings(second) if "passive" in p.conditions]
+    if not active or not passive:
+        return None
+    texts = say(first, choose(random, active)), say(second, choose(random, passive))
+    return Pair(texts if chance(random, 0.5) else (texts[1], texts[0]), (first, second), kind)
+
+
+def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
+    """Draw two frames of one domain and one tense whose agents could change places."""
+    first = draw_frame(random, split, adjectives=0.15)
+    second = draw_frame(random, split, first.domain, adjectives=0.15)
+    plain = [
+        replace(frame, place="", time=None, manner=None, tool=None, receiver=None)
+        for frame in (first, second)
+    ]
+    nouns = [phrase.noun for frame in plain for phrase in frame.phrases().values()]
+    if first.tense != second.tense or len(set(nouns)) < len(nouns) or first.tense == "habit":
+        return None
+    return plain[0], plain[1]
+
+
+def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...]) -> str:
+    """Say two frames as clauses of one sentence, joined by one of these conjunctions."""
+    clauses = clause(first, active_pattern(first)), clause(second, active_pattern(second))
+    return join(random, *clauses, names)
+
+
+def active_pattern(frame: Frame) -> Pattern:
+    """Return the plain active."""
+    return next(p for p in renderings(frame) if p.name == "active")

@@ -1,0 +1,205 @@
+"""Draws frames that make sense: agents, patients and places that fit the verb.
+
+Reads: edits, lexicon. Feeds: pairs. The same seed gives the same frames on every machine.
+"""
+
+import zlib
+from dataclasses import replace
+from random import Random
+
+from data.bundled.edits import particles, places_of, verbs_of
+from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.lexicon import lexicon
+from data.bundled.words import Noun, Quality, Verb
+
+# Of 7 pairs of a verb and its patient, one stands in dev and test only.
+FRAME_HOLD_OUT = 7
+HELD_OUT_SHARE = 0.22  # of the draws in dev and test prefer a held-out word where there is one
+QUESTIONS = ("polar", "why", "where", "when", "who", "what")
+TENSES = ("now",) * 7 + ("past",) * 7 + ("habit",) * 2 + ("future",) * 2 + ("perfect",) * 2
+AGENT_COUNTS = (1,) * 16 + (0, 2, 2, 3)
+COUNTS = (1,) * 16 + (0, 0, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
+
+
+def kept_frame(verb: Verb, noun: Noun) -> bool:
+    """Return whether this verb with this patient never stands in train."""
+    return zlib.crc32(f"{verb.word} {noun.word}".encode()) % FRAME_HOLD_OUT == 0
+
+
+def kept(frame: Frame) -> bool:
+    """Return whether what is done to whom is kept from train."""
+    return frame.patient is not None and kept_frame(frame.verb, frame.patient.noun)
+
+
+def draw_noun(random: Random, nouns: list[Noun], split: str) -> Noun | None:
+    """Return one of the nouns that the split may use, in dev and test more often a held-out one."""
+    words = lexicon()
+    nouns = [noun for noun in nouns if words.allowed(noun.word, split)]
+    held = [noun for noun in nouns if noun.word in words.held]
+    if held and chance(random, HELD_OUT_SHARE):
+        return choose(random, held)
+    if not nouns:
+        return None
+    kind = choose(random, list(dict.fromkeys(noun.kind for noun in nouns)))
+    return choose(random, [noun for noun in nouns if noun.kind == kind])
+
+
+def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
+    """Return a verb; those between people, of which every domain has many, more rarely."""
+    verbs = verbs_of(domain, split)
+    held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
+    if held and chance(random, 0.07):
+        return choose(random, held)
+    rich = [verb for verb in verbs if verb.tools or verb.receivers]
+    if rich and not people and chance(random, 0.2):
+        return choose(random, rich)
+    while True:
+        verb = choose(random, verbs)
+        if not verb.patients:
+            if not people and chance(random, 0.5):
+                return verb
+        elif chance(random, 0.3 if between_people(verb) and not people else 1.0):
+            return verb
+
+
+def between_people(verb: Verb) -> bool:
+    """Return whether the verb takes human patients, whatever else."""
+    return any(noun.human for noun in verb.patients)
+
+
+def draw_phrase(
+    random: Random, noun: Noun, split: str, adjectives: float, counts: tuple[int, ...] = COUNTS
+) -> Phrase:
+    """Return a noun with number, article and perhaps an adjective."""
+    adjective = None
+    if noun.groups and chance(random, adjectives):
+        words = lexicon()
+        options = [
+            quality
+            for quality in words.adjectives[choose(random, noun.groups)]
+            if words.allowed(min([quality.word, *quality.opposites[:1]]), split)
+            and not set(quality.word.split("-")) & set(noun.word.replace("-", " ").split())
+        ]
+        adjective = choose(random, options) if options else None
+    definite = chance(random, 0.6)
+    if noun.human:
+        counts = AGENT_COUNTS
+    if noun.kind in ("storm", "body_part"):  # an arm, never three: it is the agent's own
+        counts, definite = (1,), definite and noun.kind == "storm"
+    return Phrase(noun, noun.word, choose(random, counts), definite, adjective)
+
+
+def draw_frame(
+    random: Random,
+    split: str,
+    domain: str = "",
+    mood: str = "statement",
+    swappable: bool = False,
+    adjectives: float = 0.35,
+) -> Frame:
+    """Return a frame.
+
+    Args:
+        split: whose words may be used: train, dev or test.
+        domain: where it happens; any by default.
+        mood: statement, a question (polar, why ...) or headline.
+        swappable: draw until agent and patient could change places.
+        adjectives: the probability of one, for each noun.
+    """
+    while True:
+        where = domain or choose(random, list(lexicon().domains))
+        verb = draw_verb(random, where, split, swappable)
+        frame = _fill(random, split, where, verb, mood, adjectives)
+        if frame and not (swappable and not _swappable(frame)):
+            return frame
+
+
+def _swappable(frame: Frame) -> bool:
+    patient = frame.patient
+    return (
+        patient is not None
+        and frame.receiver is None
+        and not frame.verb.symmetric
+        and patient.plural == frame.agent.plural
+        and patient.noun in frame.verb.agents
+        and frame.agent.noun in frame.verb.patients
+    )
+
+
+def _fill(
+    random: Random, split: str, domain: str, verb: Verb, mood: str, adjectives: float
+) -> Frame | None:
+    """Fill the roles of a verb, or return None where the draw does not fit together."""
+    agent = draw_noun(random, list(verb.agents), split)
+    patients = [noun for noun in verb.patients if noun is not agent]
+    if split == "train":
+        patients = [noun for noun in patients if not kept_frame(verb, noun)]
+    patient = draw_noun(random, patients, split)
+    if agent is None or (verb.patients and patient is None):
+        return None
+    if patient and {patient.word, *patient.synonyms} & {agent.word, agent.hypernym}:
+        return None
+    if mood == "what" and (patient is None or patient.animate):
+        return None
+    frame = Frame(
+        domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS),
+        draw_phrase(random, patient, split, adjectives) if patient else None,
+        mood=mood, tense=_tense(random, verb, mood),
+    )  # fmt: skip
+    return _details(random, split, frame)
+
+
+def _tense(random: Random, verb: Verb, mood: str) -> str:
+    if mood == "headline":
+        return "past"
+    tense = choose(random, TENSES)
+    if verb.domain == "weather" and tense == "habit":
+        tense = "past"
+    return "past" if verb.state and tense in ("now", "habit", "perfect", "future") else tense
+
+
+def _details(random: Random, split: str, frame: Frame) -> Frame | None:
+    """Add receiver, instrument, manner, place and time, never more than three at once."""
+    values: dict[str, Phrase | Quality | str | None] = {}
+    verb = frame.verb
+    others = (frame.agent.noun, frame.patient.noun if frame.patient else None)
+    receivers = [noun for noun in verb.receivers if noun not in others]
+    if receivers and chance(random, 0.75):
+        noun = draw_noun(random, receivers, split)
+        values["receiver"] = draw_phrase(random, noun, split, 0.15) if noun else None
+    if verb.tools and frame.agent.noun.human and chance(random, 0.5):
+        noun = draw_noun(random, list(verb.tools), split)
+        values["tool"] = Phrase(noun, noun.word, 1, False) if noun else None
+    if verb.manners and len(values) < 2 and frame.mood != "headline" and chance(random, 0.35):
+        values["manner"] = _manner(random, verb, split)
+    if frame.mood != "where" and len(values) < 2 and chance(random, 0.6):
+        places = places_of(verb, split)
+        values["place"] = choose(random, places) if places else ""
+    values["time"] = _time(random, frame)
+    if values["time"] is None and frame.tense == "habit" and frame.mood != "when":
+        return None
+    return _replace(frame, values)
+
+
+def _replace(frame: Frame, values: dict[str, Phrase | Quality | str | None]) -> Frame:
+    return replace(frame, **values)  # type: ignore[arg-type]
+
+
+def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
+    words = lexicon()
+    options = [
+        quality
+        for quality in words.adverbs[choose(random, verb.manners)]
+        if words.allowed(min([quality.word, *quality.opposites[:1]]), split)
+    ]
+    return choose(random, options) if options else None
+
+
+def _time(random: Random, frame: Frame) -> Quality | None:
+    shares = {"past": 0.45, "now": 0.06, "habit": 1.0, "future": 0.6, "perfect": 0.0}
+    if frame.mood in ("when", "headline") or not chance(random, shares[frame.tense]):
+        return None
+    last = particles(frame.verb)
+    return choose(
+        random, [t for t in lexicon().times[frame.tense] if t.word.split()[0] not in last]
+    )

@@ -1,0 +1,39 @@
+"""Makes plain sentences of every kind, for contrastive tuning without labels.
+
+Reads: pairs, sampling, sentiment. Feeds: generate.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from data.bundled.frames import chance, choose
+from data.bundled.grammar import clause, join, say
+from data.bundled.pairs import Example, active_pattern, pick, two_clauses
+from data.bundled.sampling import QUESTIONS, draw_frame
+from data.bundled.sentiment import opinion
+
+
+def sentence(random: Random, split: str) -> Example:
+    """Return an unlabelled sentence; its tag is its rendering."""
+    kind = random.random()
+    if kind < 0.12:
+        view = opinion(random, split)
+        return Example((view.text,), "", f"opinion, {view.phenomenon}")
+    if kind < 0.22:
+        return _two_at_once(random, split)
+    mood = "headline" if kind < 0.28 else choose(random, QUESTIONS) if kind < 0.4 else "statement"
+    frame = draw_frame(random, split, mood=mood)
+    if mood == "statement" and chance(random, 0.1) and frame.tense != "habit":
+        frame = replace(frame, negated=True, manner=None)
+    pattern = pick(random, frame)
+    if pattern is None:
+        return sentence(random, split)
+    return Example((say(frame, pattern),), "", pattern.name)
+
+
+def _two_at_once(random: Random, split: str) -> Example:
+    while True:
+        drawn = two_clauses(random, split)
+        if drawn:
+            first, second = (clause(f, active_pattern(f)) for f in drawn)
+            return Example((join(random, first, second),), "", "two clauses")

@@ -1,0 +1,89 @@
+"""What the lexicon is made of: nouns, verbs and qualities with their relations.
+
+Feeds: lexicon, frames.
+"""
+
+from dataclasses import dataclass, field
+
+SPLITS = ("train", "dev", "test")
+FUNCTION_WORDS = frozenset(
+    "a an the of in on at to for up down out off away with by into after back from over about or "
+    "and it no not then all here there near behind outside along upstairs under than is was until "
+    "this".split()
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Noun:
+    """A noun; `groups` are those of the adjectives it takes, `animate` says that it acts."""
+
+    word: str
+    kind: str
+    hypernym: str
+    synonyms: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    human: bool = False
+    animate: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Verb:
+    """A verb in one domain, with the nouns that it accepts."""
+
+    word: str
+    domain: str
+    agents: tuple[Noun, ...]
+    patients: tuple[Noun, ...]  # () for verbs without an object
+    tools: tuple[Noun, ...] = ()
+    receivers: tuple[Noun, ...] = ()
+    manners: tuple[str, ...] = ()  # names of groups of adverbs
+    places: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+    antonym: str = ""
+    hypernym: str = ""
+    event: str = ""  # the noun for what happens
+    symmetric: bool = False
+    state: bool = False
+    passive: bool = True
+
+
+@dataclass(frozen=True)
+class Quality:
+    """An adjective, adverb, place or time with those that say the same and the opposite."""
+
+    word: str
+    synonyms: tuple[str, ...] = ()
+    opposites: tuple[str, ...] = ()
+
+
+@dataclass
+class Lexicon:
+    """All words; built once, never changed."""
+
+    kinds: dict[str, list[Noun]] = field(default_factory=dict)
+    domains: dict[str, list[Verb]] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
+    adjectives: dict[str, list[Quality]] = field(default_factory=dict)
+    adverbs: dict[str, list[Quality]] = field(default_factory=dict)
+    times: dict[str, list[Quality]] = field(default_factory=dict)
+    place_synonyms: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, dict[str, None]] = field(default_factory=dict)  # token: who uses it
+    forms: dict[str, list[str]] = field(default_factory=dict)  # owner: its word and synonyms
+    held: dict[str, str] = field(default_factory=dict)  # owner: dev or test
+
+    def allowed(self, word: str, split: str) -> bool:
+        """Return whether a word may stand in a part of the data."""
+        return self.held.get(word, split) == split
+
+    def held_tokens(self, split: str) -> list[str]:
+        """Return the words that occur in this part (dev or test) only."""
+        return [
+            token
+            for token, users in self.owners.items()
+            if len(users) == 1 and self.held.get(next(iter(users))) == split
+        ]
+
+    def content_words(self) -> list[str]:
+        """Return all distinct words and fixed phrases, without function words."""
+        seen = dict.fromkeys(form for forms in self.forms.values() for form in forms)
+        return [form for form in seen if form not in FUNCTION_WORDS]
