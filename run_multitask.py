@@ -44,6 +44,7 @@ from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import MachineError, TrainingError, choose_device, choose_precision
+from report.phenomena import contrasts
 from report.provenance import file_hash, provenance
 from report.run_folder import Cell, RunFolder
 from report.table import results_table
@@ -152,6 +153,8 @@ def run(args: argparse.Namespace) -> int:
     if args.threads:
         torch.set_num_threads(args.threads)
     choose_device(args.device)
+    for line in bundled_notes(args):
+        print(line, flush=True)
     inputs = Inputs(args)
     folder = RunFolder(Path(args.run_dir) if args.run_dir else Path("runs") / _run_name(args))
     print(describe(args, inputs, folder), flush=True)
@@ -168,6 +171,8 @@ def run(args: argparse.Namespace) -> int:
                 cells += cell(args, inputs, folder, backbone, (pretrain, task, kind, seed), earlier)
                 folder.write_results(cells, earlier)
     print(results_table(cells))
+    if found := contrasts(cells):
+        print("where the encoders differ (all of it in phenomena.csv):", *found, sep="\n  ")
     print(f"results, predictions, heads and curves: {folder.path}")
     return 0
 
@@ -265,6 +270,16 @@ def cell(
             scores = score_split(task, examples, predictions, seen)
             records.append({**record, "split": split, **scores})
     return records
+
+
+def bundled_notes(args: argparse.Namespace) -> list[str]:
+    """Return what to know of the parts that come along, and how to have the originals."""
+    notes = {
+        "mini": "the small BERT that comes along; for the original: --backbone bert-base-uncased",
+        "bundled": "a made data set that comes along; for the course's: --data cs224n",
+    }
+    named = [name for name in (args.backbone, args.data) if not Path(name).is_dir()]
+    return [f"{name:10}{notes[name]}" for name in named if name in notes]
 
 
 def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str:

@@ -167,7 +167,7 @@ def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
     """
     load_module(model, tensors, folder)
     if not any(key.startswith("pooler.") for key in model.state_dict()):
-        logger.warning("%s: has no pooler; [CLS] is available before the pooler only", folder)
+        logger.info("%s: has no pooler; [CLS] is available before the pooler only", folder)
     surplus = tensors.keys() - model.state_dict().keys()
     # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
     heads = {".".join(key.split(".")[:2]) for key in surplus} - {"cls.predictions"}

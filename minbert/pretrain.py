@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -94,10 +95,18 @@ def _run(args: argparse.Namespace) -> int:
     )
     print(f"{train.size / 1e6:.1f} million tokens, {trainer.num_steps} steps", flush=True)
     history = trainer.run(args.resume)
-    notes = {"command": sys.argv, "config": asdict(config), "history": history}
+    options = {name: _by_name(value) for name, value in vars(args).items()}
+    notes = {"options": options, "config": asdict(config), "history": history}
     save_pretrained(model, tokenizer, args.out, notes)
     print(f"checkpoint, vocabulary and curve: {args.out}")
     return 0
+
+
+def _by_name(value: Any) -> Any:
+    """Return an option as it can be published: files by their names, not by somebody's folders."""
+    if isinstance(value, list):
+        return [_by_name(item) for item in value]
+    return value.name if isinstance(value, Path) else value
 
 
 def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from data.examples import DataError
 from evaluation.metrics import METRICS
+from report.phenomena import phenomena_rows
 
 Cell = dict[str, Any]
 
@@ -48,6 +49,7 @@ def _check_cell(cell: Cell) -> None:
         *(cell["n"], cell["seconds"], cell["sentences_per_second"], cell["overlap"]["sentences"]),
         *(cell["metrics"][name] for name in METRICS if cell["metrics"][name] is not None),
         *cell["overlap"]["metrics_on_rest"].values(),
+        *(found[key] for found in cell.get("phenomena", {}).values() for key in ("n", "error")),
     ):
         if number is not None:
             float(number)
@@ -92,17 +94,17 @@ class RunFolder:
         self._write(name, json.dumps(content, indent=2) + "\n")
 
     def write_results(self, cells: Sequence[Cell], earlier: dict[str, list[Cell]]) -> None:
-        """Write results.json and results.csv: these cells, and earlier ones they do not replace."""
+        """Write these cells, and earlier ones they do not replace, as JSON and CSV.
+
+        Data that say what each row tests give phenomena.csv as well.
+        """
         new = {_coordinates(cell) for cell in cells}
         kept = [cell for group in earlier.values() for cell in group]
         cells = [*cells, *(cell for cell in kept if _coordinates(cell) not in new)]
         self.write_json("results.json", cells)
-        table = io.StringIO()
-        writer = csv.DictWriter(table, CSV_KEYS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        for cell in cells:
-            writer.writerow({**cell, **cell["metrics"]})
-        self._write("results.csv", table.getvalue())
+        self._write_csv("results.csv", CSV_KEYS, [{**cell, **cell["metrics"]} for cell in cells])
+        if tagged := phenomena_rows(cells):
+            self._write_csv("phenomena.csv", list(tagged[0]), tagged)
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
         """Put a curve into metrics.jsonl, one dev check or epoch a line, for an older one."""
@@ -136,6 +138,13 @@ class RunFolder:
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(target.resolve(), link.parent.resolve()))
         os.replace(temporary, link)
+
+    def _write_csv(self, name: str, keys: Sequence[str], rows: Sequence[Cell]) -> None:
+        table = io.StringIO()
+        writer = csv.DictWriter(table, keys, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        self._write(name, table.getvalue())
 
     def _write(self, name: str, content: str) -> None:
         path = self.path / name
