@@ -9,10 +9,13 @@ data -> contrastive tuning -> freeze -> head -> metrics -> runs/<name>/.
 
 import sys
 
+from report.interrupt import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 from report.options import parse_options
 
-# Before the heavy imports, so that --help and mistyped flags answer at once.
+# Before the heavy imports, so that --help, mistyped flags and Ctrl-C answer at once.
 OPTIONS = parse_options() if __name__ == "__main__" else None
+if OPTIONS:
+    leave_on_interrupt()
 
 import argparse
 import hashlib
@@ -144,7 +147,7 @@ def main(args: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command with --resume goes on", file=sys.stderr)
+        print(INTERRUPTED, file=sys.stderr)
         return 130
 
 
@@ -224,9 +227,11 @@ def cell(
     pooling = args.pooling if pretrain == "none" else None  # a tuned checkpoint knows its own
     encoder = SentenceEncoder.from_pretrained(str(backbone), pooling, args.device, args.precision)
     settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
-    key = _digest([*settings, inputs.hashes.get(pretrain), minbert.__version__])[:16]
+    seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
+    key = _digest([*settings, *seen, minbert.__version__])[:16]
     name = f"{pretrain}-{task}-{kind}-{args.tune}-{args.features}-{seed}"
-    if key in earlier:
+    head_path = folder.path / "heads" / f"{name}.safetensors"
+    if key in earlier and head_path.is_file():
         print(f"cell      {name}: done earlier", flush=True)
         return earlier[key]
     print(f"cell      {name}", flush=True)
@@ -243,11 +248,11 @@ def cell(
         folder.path / "state" / f"{name}-{key}.pt",
         args.resume,
     )
-    save_head(result.head, folder.path / "heads" / f"{name}.safetensors", task, kind, config)
+    save_head(result.head, head_path, task, kind, config)
     if args.tune == "full":
         encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
     folder.add_curve(name, result.history)
-    seen = inputs.seen(pretrain, task)
+    texts_seen = inputs.seen(pretrain, task)
     record = {
         "key": key,
         "pretrain": pretrain,
@@ -267,7 +272,7 @@ def cell(
         ids = [example.id for example in examples]
         folder.write_predictions(name, task, split, ids, predictions)
         if is_labelled(examples):
-            scores = score_split(task, examples, predictions, seen)
+            scores = score_split(task, examples, predictions, texts_seen)
             records.append({**record, "split": split, **scores})
     return records
 
@@ -354,6 +359,7 @@ def _digest(content: Any) -> str:
 
 if __name__ == "__main__":
     assert OPTIONS is not None
+    raise_on_interrupt()
     # A terminal without "±" shows "?" instead of failing after an hour's work.
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(main(OPTIONS))

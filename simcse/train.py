@@ -19,6 +19,7 @@ from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import PackedBatch
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
+    TrainingError,
     adamw,
     autocast,
     check_finite,
@@ -45,6 +46,9 @@ class SimCSETrainer:
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
+
+    Raises:
+        TrainingError: batches without any negative, whose loss is 0 whatever the encoder does.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class SimCSETrainer:
         state_path: Path | None = None,
         mlm_source: Path | None = None,
     ):
+        if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
+            raise TrainingError("a batch of 1 without hard negatives holds no negatives; take 2")
         set_seed(config.seed)
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path = dev_score, state_path

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from report.interrupt import INTERRUPTED
 from report.options import build_parser, parse_options
 from run_multitask import main
 
@@ -172,6 +173,22 @@ def test_an_interrupted_run_resumes_to_the_same_results(how, undisturbed, tmp_pa
     (notes,) = (tmp_path / "cut").glob("backbones/sup-*/training.json")
     history = json.loads(notes.read_text())["history"]
     assert history[: len(before)] == before  # measured speeds too: nothing was done twice
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_ctrl_c_while_libraries_load_is_one_line(ended):
+    """Before `raise_on_interrupt` it ends the program at once; after it, it can be caught."""
+    script = (
+        "import os, signal; from report.interrupt import *\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"leave_on_interrupt()\nif {ended}: raise_on_interrupt()\n"
+        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n    os._exit(7)\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == (7 if ended else 130)
+    assert done.stderr.strip() == ("" if ended else INTERRUPTED.strip())
 
 
 def in_process(tmp_path, capsys, *argv) -> tuple[int, list[str], list[Path]]:

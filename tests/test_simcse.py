@@ -11,7 +11,7 @@ from conftest import toy_sentences
 from data.examples import DataError, Triplet
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.runtime import adamw, linear_schedule
+from minbert.runtime import TrainingError, adamw, linear_schedule
 from simcse.config import SUP_PAPER, UNSUP, SimCSEConfig, simcse_config
 from simcse.projection import attach_projection
 from simcse.stage import read_notes, resolve_pooling, stage_key, tune
@@ -130,6 +130,12 @@ def test_dev_score_before_training_is_logged_but_not_a_candidate(tiny_encoder):
     history = run.run()
     assert [record["dev_score"] for record in history] == [0.9, 0.2, 0.5, 0.3]
     assert run.best_score == 0.5
+
+
+def test_a_batch_without_negatives_is_refused(tiny_encoder):
+    with pytest.raises(TrainingError, match="no negatives"):
+        data = unsupervised(toy_sentences(5), tiny_encoder.tokenizer, 32)
+        trainer(tiny_encoder, SimCSEConfig(batch_size=1), data)
 
 
 def test_mlm_adds_its_weighted_loss(tiny_encoder):
