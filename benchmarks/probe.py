@@ -28,6 +28,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.random_twin import random_twin
 from data.cs224n import Splits, read_task
 from data.examples import DataError
 from data.locate import data_folder
@@ -35,8 +36,6 @@ from evaluation.metrics import MAIN_METRIC, pearson, task_metrics
 from evaluation.sts import cosine_scores
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.model import BertModel
-from minbert.runtime import set_seed
 
 Vectors = Any  # a float32 array (N, H), or a sparse matrix (N, words)
 Encode = Callable[[Sequence[str]], Vectors]
@@ -44,15 +43,6 @@ Encode = Callable[[Sequence[str]], Vectors]
 TASKS = ("sst", "para", "sts")
 PROBES = (*TASKS, "sts cosine")
 STRENGTHS = {"sst": [1e-4, 1e-3, 1e-2, 0.1, 1, 10], "sts": [0.1, 1, 10, 100, 1e3, 1e4]}
-
-
-def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
-    """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
-    set_seed(seed)
-    model = BertModel(encoder.model.config, encoder.model.pooler is not None)
-    twin = SentenceEncoder(model, encoder.tokenizer, encoder.pooling, str(encoder.device))
-    twin.max_length = encoder.max_length
-    return twin
 
 
 def bag_of_words(splits: dict[str, Splits]) -> Encode:

@@ -1,0 +1,75 @@
+"""The benchmarks measure what they say: probes on data whose answers are known."""
+
+import csv
+
+import numpy as np
+import torch
+from conftest import ADJECTIVES, NOUNS, VERBS
+from scipy import sparse
+
+from benchmarks import probe, random_twin
+from data.cs224n import read_task
+from minbert.encoder import SentenceEncoder
+
+WORDS = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "and", "."]
+
+
+def spelled(texts):
+    """Return vectors that hold the whole text, but for its order."""
+    return np.array([[text.split().count(word) for word in WORDS] for text in texts], np.float32)
+
+
+def test_probes_find_what_the_vectors_hold_and_nothing_in_noise(toy_data):
+    splits = {task: read_task(toy_data, task) for task in ("sst", "para", "sts")}
+    noise = np.random.default_rng(0)
+    good = probe.probe(spelled, splits)
+    bad = probe.probe(lambda texts: noise.normal(size=(len(texts), 8)).astype("f4"), splits)
+    assert good.keys() == bad.keys() == set(probe.PROBES)
+    assert good["para"] > 0.85 > 0.75 > bad["para"]
+    assert good["sts"] > 0.8 > 0.6 > bad["sts"]
+    assert good["sts cosine"] > 0.6 > abs(bad["sts cosine"])
+
+
+def test_sparse_and_dense_vectors_are_combined_alike(toy_data):
+    pairs = read_task(toy_data, "para").dev
+    dense = probe._features(spelled, "para", pairs)
+    thin = probe._features(lambda texts: sparse.csr_matrix(spelled(texts)), "para", pairs)
+    assert dense.shape == (len(pairs), 4 * len(WORDS))
+    np.testing.assert_array_equal(thin.toarray(), dense)
+
+
+def test_a_random_twin_has_the_sizes_but_not_the_weights(tiny_checkpoint, tmp_path):
+    out = tmp_path / "twin"
+    assert random_twin.main([str(tiny_checkpoint), "--out", str(out), "--seed", "3"]) == 0
+    twin, source = (SentenceEncoder.from_pretrained(str(path)) for path in (out, tiny_checkpoint))
+    ours, theirs = twin.model.state_dict(), source.model.state_dict()
+    assert {key: value.shape for key, value in ours.items()} == {
+        key: value.shape for key, value in theirs.items()
+    }
+    key = "encoder.layer.0.attention.self.query.weight"
+    assert not torch.equal(ours[key], theirs[key])
+    assert twin.tokenizer(["the old cat"])[0] == source.tokenizer(["the old cat"])[0]
+    again = random_twin.random_twin(source, seed=3).model.state_dict()
+    assert torch.equal(again[key], ours[key])
+
+
+def test_the_probe_command_writes_its_table(tiny_checkpoint, toy_data, tmp_path, capsys):
+    out = tmp_path / "table.csv"
+    argv = [str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts", "--csv", str(out)]
+    assert probe.main(argv) == 0
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["encoder"] for row in rows] == [
+        "bag of words (TF-IDF)", f"{tiny_checkpoint}, random twin", str(tiny_checkpoint),
+    ]  # fmt: skip
+    assert set(rows[0]) == {"encoder", "sts", "sts cosine"}
+    assert f"{float(rows[2]['sts']):.3f}" in capsys.readouterr().out
+
+
+def test_what_is_missing_is_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):
+    for argv in (["./nowhere", "--data", str(toy_data)], [str(tiny_checkpoint), "--data", "none"]):
+        assert probe.main(argv) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ") and error.count("\n") == 1
+    assert random_twin.main(["./nowhere", "--out", str(tmp_path / "t")]) == 2
+    assert not (tmp_path / "t").exists()
