@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from minbert.dropout import dropout
+
 
 def packed_attention(
     query: Tensor,
@@ -56,13 +58,13 @@ def attention_by_length(
 
     Callers sort their batches by length, so that runs are long; unsorted batches are merely slower.
     """
+    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
+    # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
+    pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
     contexts = []
-    start = 0
-    for length, run in groupby(lengths):
-        rows = slice(start, start + length * len(list(run)))
-        start = rows.stop
+    for (length, _), *piece in zip(runs, *pieces, strict=True):
         shape = (-1, length, *query.shape[1:])
-        q, k, v = (x[rows].view(shape).transpose(1, 2) for x in (query, key, value))  # (n, N, T, D)
+        q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
         # The fused kernel is the faster one forward; its CPU backward loses to plain products.
         trains = torch.is_grad_enabled() and query.requires_grad
         context = (
@@ -99,5 +101,5 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, dropout_prob: float) -> Tensor:
     """Scaled dot-product attention written out, (..., T, D) each."""
     # Scaling the query is T/D times less work than scaling the scores.
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (..., T, D) x (..., D, T)
-    probs = F.dropout(scores.softmax(dim=-1), dropout_prob, training=dropout_prob > 0)
+    probs = dropout(scores.softmax(dim=-1), dropout_prob)
     return probs @ v  # (..., T, T) x (..., T, D) -> (..., T, D)

@@ -3,7 +3,7 @@
 Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H).
 Every parameter bears its name in the checkpoint (`encoder.layer.0.output.dense.weight`, ...),
 so that the attribute names below *are* the file format.
-Reads: packing, attention, config, checkpoint. Feeds: pooling, mlm, encoder.
+Reads: packing, attention, dropout, config, checkpoint. Feeds: pooling, mlm, encoder.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from minbert.attention import packed_attention
 from minbert.checkpoint import find_checkpoint, load_encoder, read_tensors
 from minbert.config import BertConfig
+from minbert.dropout import Dropout
 from minbert.packing import PackedBatch, pack_padded
 
 
@@ -38,7 +39,7 @@ class BertEmbeddings(nn.Module):
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
         self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, batch: PackedBatch) -> Tensor:
         embeddings = self.word_embeddings(batch.input_ids)  # (total_tokens, H)
@@ -77,7 +78,7 @@ class BertResidual(nn.Module):
         super().__init__()
         self.dense = nn.Linear(in_features, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, update: Tensor, residual: Tensor) -> Tensor:
         return self.LayerNorm(residual + self.dropout(self.dense(update)))  # (total_tokens, H)

@@ -14,6 +14,8 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
+RELEASE_STEPS = 8  # training steps between two calls of release_memory
+
 
 class MachineError(ValueError):
     """The machine has not what was asked of it; the message is one line."""
@@ -130,8 +132,9 @@ def release_memory() -> None:
     """Give freed memory back to the system, where the C library can (glibc).
 
     Packed batches differ in size from step to step; the freed pieces of one rarely fit the next,
-    and what the library keeps for later grows to a gigabyte within some thirty steps. A call takes
-    three milliseconds.
+    and what the library keeps for later grows to a gigabyte within some thirty steps. The call is
+    quick, but the next step must fetch its pages anew, a tenth of a small encoder's step: every
+    RELEASE_STEPS is often enough.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:

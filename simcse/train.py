@@ -19,6 +19,7 @@ from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import PackedBatch
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
+    RELEASE_STEPS,
     TrainingError,
     adamw,
     autocast,
@@ -123,7 +124,8 @@ class SimCSETrainer:
         self.optimizer.zero_grad()  # now, so that no gradients lie about during the next forward
         self.schedule.step()
         self.step += 1
-        release_memory()
+        if self.step % RELEASE_STEPS == 0:
+            release_memory()
         check_finite(loss.item(), self.step)
         return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
 
