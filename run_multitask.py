@@ -226,9 +226,7 @@ def cell(
     config = head_settings(args, task, seed)
     pooling = args.pooling if pretrain == "none" else None  # a tuned checkpoint knows its own
     encoder = SentenceEncoder.from_pretrained(str(backbone), pooling, args.device, args.precision)
-    settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
-    seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
-    key = _digest([*settings, *seen, minbert.__version__])[:16]
+    key = cell_key(encoder, config, inputs, (pretrain, task, kind))
     name = f"{pretrain}-{task}-{kind}-{args.tune}-{args.features}-{seed}"
     head_path = folder.path / "heads" / f"{name}.safetensors"
     if key in earlier and head_path.is_file():
@@ -252,7 +250,7 @@ def cell(
     if args.tune == "full":
         encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
     folder.add_curve(name, result.history)
-    texts_seen = inputs.seen(pretrain, task)
+    seen = inputs.seen(pretrain, task)
     record = {
         "key": key,
         "pretrain": pretrain,
@@ -272,7 +270,7 @@ def cell(
         ids = [example.id for example in examples]
         folder.write_predictions(name, task, split, ids, predictions)
         if is_labelled(examples):
-            scores = score_split(task, examples, predictions, texts_seen)
+            scores = score_split(task, examples, predictions, seen)
             records.append({**record, "split": split, **scores})
     return records
 
@@ -285,6 +283,16 @@ def bundled_notes(args: argparse.Namespace) -> list[str]:
     }
     named = [name for name in (args.backbone, args.data) if not Path(name).is_dir()]
     return [f"{name:10}{notes[name]}" for name in named if name in notes]
+
+
+def cell_key(
+    encoder: SentenceEncoder, config: HeadConfig, inputs: Inputs, names: tuple[str, str, str]
+) -> str:
+    """Return a hash of all that decides a cell's numbers."""
+    pretrain, task, kind = names
+    settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
+    seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
+    return _digest([*settings, *seen, minbert.__version__])[:16]
 
 
 def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str:

@@ -38,7 +38,7 @@ INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    args = _parser().parse_args(argv)
+    args = build_parser().parse_args(argv)
     try:
         return _run(args)
     except (CorpusError, CheckpointError, MachineError, TrainingError, OSError) as error:
@@ -120,7 +120,8 @@ def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> N
         weight.copy_(start)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m minbert.pretrain",
         description=__doc__,
