@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from minbert.config import CheckpointError
@@ -203,7 +203,8 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
     Tensors are copied, so that views and shared memory are no matter.
     """
     whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
-    save_file(whole, path, metadata={"format": "pt", **(about or {})})
+    # Not the library's save_file, which makes files that only their owner may read.
+    path.write_bytes(save(whole, metadata={"format": "pt", **(about or {})}))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import torch
 from conftest import real_checkpoint, toy_sentences
 from safetensors.torch import load_file, save_file
 
-from minbert.checkpoint import find_checkpoint, read_tensors, whole_folder
+from minbert.checkpoint import find_checkpoint, read_tensors, whole_folder, write_tensors
 from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
@@ -260,3 +260,10 @@ def test_an_mlm_head_is_taken_from_the_checkpoint_or_starts_fresh(tmp_path, capl
     assert torch.equal(taken.head.bias, reference.cls.predictions.bias)
     assert not BertForMaskedLM.around(bert, None).head.bias.any()
     assert "starts untrained" in caplog.text
+
+
+def test_weights_can_be_read_by_others(tmp_path):
+    (tmp_path / "plain").write_text("as the user's umask has it")
+    write_tensors({"a": torch.zeros(2)}, tmp_path / "model.safetensors")
+    modes = {path.stat().st_mode for path in tmp_path.iterdir()}
+    assert len(modes) == 1
