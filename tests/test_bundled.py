@@ -298,6 +298,15 @@ def test_an_interrupted_run_leaves_nothing(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_is_one_line(monkeypatch, tmp_path, capsys):
+    def breaks(folder, seed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("data.bundled.__main__.write", breaks)
+    assert main(["--out", str(tmp_path)]) == 130
+    assert "again" in capsys.readouterr().err
+
+
 def test_help_teaches(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--help"])

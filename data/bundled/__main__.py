@@ -22,7 +22,7 @@ what each row tests. What the set is good for, and what not: data/bundled/README
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the data set; return 0, or 2 where the folder cannot be written."""
+    """Write the data set; return 0, 2 where the folder cannot be written, 130 if interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m data.bundled",
         description="Write a data set made by a grammar: the same bytes for the same seed.",
@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = error.strerror or error
         print(f"{options.out}: cannot be written ({reason}); name another --out", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written: run the same command again", file=sys.stderr)
+        return 130
     print(f"bundled data {VERSION}, seed {options.seed}: files are in {options.out}")
     return 0
 
