@@ -250,7 +250,6 @@ def cell(
     if args.tune == "full":
         encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
     folder.add_curve(name, result.history)
-    seen = inputs.seen(pretrain, task)
     record = {
         "key": key,
         "pretrain": pretrain,
@@ -264,13 +263,26 @@ def cell(
         "seconds": result.seconds,
         "sentences_per_second": result.sentences_per_second,
     }
-    records = []
     for split, predictions in result.predictions.items():
-        examples = getattr(splits, split)
-        ids = [example.id for example in examples]
+        ids = [example.id for example in getattr(splits, split)]
         folder.write_predictions(name, task, split, ids, predictions)
+    return scored(record, inputs, encoder, result.predictions)
+
+
+def scored(
+    record: Cell, inputs: Inputs, encoder: SentenceEncoder, predictions: dict[str, np.ndarray]
+) -> list[Cell]:
+    """Return the cell's record with the scores of each labelled split."""
+    task = record["task"]
+    seen = inputs.seen(record["pretrain"], task)
+    records = []
+    for split, predicted in predictions.items():
+        examples = getattr(inputs.splits[task], split)
         if is_labelled(examples):
-            scores = score_split(task, examples, predictions, seen)
+            scores = score_split(task, examples, predicted, seen)
+            if (task, record["encoder"]) == ("sts", "bi"):  # what it knows without any head
+                bare = sts_metrics(encoder.encode_quietly, examples)
+                scores["metrics"]["cosine_spearman"] = bare["spearman"]
             records.append({**record, "split": split, **scores})
     return records
 

@@ -7,12 +7,13 @@ from typing import Any
 from evaluation.metrics import MAIN_METRIC, METRICS
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
-HEADER = (*GROUP, "n", *METRICS, "seen", "on unseen", "seconds", "sent/s")
+HEADER = (*GROUP, "n", *METRICS, "cosine", "seen", "on unseen", "seconds", "sent/s")
 
 
 def results_table(cells: Sequence[dict[str, Any]]) -> str:
     """Return a Markdown table, one row a cell; several seeds become mean ± standard deviation.
 
+    `cosine` is Spearman's correlation of the bare cosine, without any head (STS, bi-encoder).
     `seen` is the share of rows that hold a sentence the run trained on or selected by; `on unseen`
     is the task's main metric (accuracy or Pearson) on the other rows.
     """
@@ -41,6 +42,8 @@ def _numbers(cells: list[dict[str, Any]]) -> list[str]:
         _spread([cell["metrics"][name] for cell in cells]) if applies[name] else "-"
         for name in METRICS
     ]
+    bare = [cell["metrics"].get("cosine_spearman") for cell in cells]
+    cosine = _spread(bare) if task == "sts" and cells[0]["encoder"] == "bi" else "-"
     seen = statistics.mean(cell["overlap"]["sentences"] for cell in cells)
     rest = [cell["overlap"]["metrics_on_rest"].get(MAIN_METRIC[task]) for cell in cells]
     seconds = statistics.mean(cell["seconds"] for cell in cells)
@@ -48,6 +51,7 @@ def _numbers(cells: list[dict[str, Any]]) -> list[str]:
     return [
         str(cells[0]["n"]),
         *metrics,
+        cosine,
         f"{seen:.1%}",
         _spread(rest),
         f"{seconds:.1f}",

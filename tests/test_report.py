@@ -34,7 +34,15 @@ def row(cells) -> dict[str, str]:
 def test_table_shows_metrics_that_apply_and_dashes_elsewhere():
     shown = row([cell()])
     assert (shown["accuracy"], shown["pearson"], shown["spearman"]) == ("-", "0.500", "0.250")
+    assert shown["cosine"] == "undefined"  # of an earlier version, which did not measure it
     assert (shown["seen"], shown["on unseen"], shown["n"]) == ("25.0%", "0.400", "9")
+
+
+def test_table_shows_the_bare_cosine_of_bi_encoders_alone():
+    metrics = {"accuracy": None, "f1": None, "pearson": 0.5, "spearman": 0.25}
+    bare = cell(metrics={**metrics, "cosine_spearman": 0.75})
+    assert row([bare])["cosine"] == "0.750"
+    assert row([cell(encoder="cross")])["cosine"] == "-"
 
 
 def test_table_says_undefined_for_a_constant_prediction():

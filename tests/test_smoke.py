@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score, f1_score
 import run_multitask
 from data.cs224n import read_task
 from evaluation.metrics import task_metrics
+from evaluation.sts import sts_metrics
 from heads.config import HeadConfig
 from heads.experiment import build_head, train_cell
 from minbert.encoder import SentenceEncoder
@@ -105,8 +106,20 @@ def test_metrics_follow_from_the_prediction_files(grid, toy_data):
             if split == "dev":
                 labels = np.array([example.label for example in examples], float)
                 predictions = np.array([float(field[1]) for field in fields])
+                metrics = dict(cell["metrics"])
+                metrics.pop("cosine_spearman", None)  # of the encoder, not of the predictions
                 again = task_metrics(cell["task"], predictions, labels)
-                assert again == pytest.approx(cell["metrics"], nan_ok=False)
+                assert again == pytest.approx(metrics, nan_ok=False)
+
+
+def test_the_bare_cosine_is_that_of_the_backbone(grid, toy_data):
+    dev = read_task(toy_data, "sts").dev
+    cells = [c for c in results(grid) if (c["task"], c["encoder"]) == ("sts", "bi")]
+    for name, cell in zip(("none", "unsup-42", "sup-42"), cells, strict=True):
+        folder = str(grid / "backbones" / name)
+        encoder = SentenceEncoder.from_pretrained(folder, device="cpu", precision="float32")
+        expected = sts_metrics(encoder.encode, dev)["spearman"]
+        assert cell["metrics"]["cosine_spearman"] == pytest.approx(expected)
 
 
 def test_config_holds_what_is_needed_to_repeat_the_run(grid, toy_data):
