@@ -16,12 +16,14 @@ tokenizer and pooling with fresh weights: what the architecture gives for nothin
 import argparse
 import csv
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -85,6 +87,8 @@ def _features(encode: Encode, task: str, examples: Sequence[Any]) -> Vectors:
 
 def _fit(task: str, features: Vectors, labels: np.ndarray) -> GridSearchCV:
     """Choose the strength of the regularisation on train alone, then fit."""
+    # The weakest strengths need more than a hundred iterations, and are never chosen.
+    warnings.simplefilter("ignore", ConvergenceWarning)
     scaler = StandardScaler(with_mean=not sparse.issparse(features))
     if sparse.issparse(features):  # TF-IDF is scaled already; rare words must not be blown up
         scaler = StandardScaler(with_mean=False, with_std=False)

@@ -3,10 +3,12 @@
 Reads: data.sources, data.download. Feeds: run_multitask.py.
 """
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
 
+from data import bundled
 from data.download import DEFAULT_FOLDER, fetch
 from data.examples import DataError
 from data.simcse import iter_sentences, iter_triplets
@@ -16,16 +18,30 @@ SIMCSE_SOURCES = {"unsup": "wiki1m", "sup": "nli"}  # the contrastive stage: its
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; the name `cs224n` is fetched where it is absent.
+    """Return the folder of CS224N files; `bundled` is made and `cs224n` fetched where absent.
 
     Raises:
         DataError: it cannot be fetched.
+        OSError: it cannot be written.
     """
-    if name != "cs224n" or Path(name).is_dir():
+    if Path(name).is_dir() or name not in ("bundled", "cs224n"):
         return Path(name)
+    if name == "bundled":
+        return _bundled_folder()
     folder = DEFAULT_FOLDER / name
     for remote in SOURCES[name]:
         fetch(remote, folder)
+    return folder
+
+
+def _bundled_folder() -> Path:
+    """Return the folder of the bundled data set, written now unless it was before: 10 seconds."""
+    folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
+    if not folder.is_dir():
+        unfinished = folder.with_name(folder.name + ".part")
+        shutil.rmtree(unfinished, ignore_errors=True)  # an interrupted run's
+        bundled.write(unfinished)
+        unfinished.rename(folder)
     return folder
 
 

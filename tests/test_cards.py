@@ -1,0 +1,69 @@
+"""The model card and the data card are true: their tables are the recorded results."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+MODEL_CARD = (ROOT / "minbert" / "mini" / "README.md").read_text(encoding="utf-8")
+DATA_CARD = (ROOT / "data" / "bundled" / "README.md").read_text(encoding="utf-8")
+MAIN = {"sst": "accuracy", "para": "accuracy", "sts": "pearson"}
+COLUMNS = (("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross"))
+
+
+def table(page: str, name: str) -> list[list[str]]:
+    """Return the body of the table behind a mark, cell by cell."""
+    lines = page.split(f"<!-- table: {name} -->\n")[1].split("\n\n")[0].strip().splitlines()
+    return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def cells(name: str) -> list[dict[str, str]]:
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def measured(
+    name: str, pretrain: str, task: str, encoder: str, metric: str | None = None
+) -> list[float]:
+    """Return a metric (the task's main one) on the test split, one value a seed."""
+    wanted = {"pretrain": pretrain, "task": task, "encoder": encoder, "split": "test"}
+    rows = [row for row in cells(name) if all(row[key] == wanted[key] for key in wanted)]
+    return [float(row[metric or MAIN[task]]) for row in rows]
+
+
+# row of the data card's table: the run and the contrastive stage behind it
+SYSTEMS = {
+    "random encoder, frozen": ("bundled-random", "none"),
+    "mini, frozen": ("bundled-mini", "none"),
+    "mini + unsup, frozen": ("bundled-mini", "unsup"),
+    "mini + sup, frozen": ("bundled-mini", "sup"),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_data_card_shows_what_was_measured(system):
+    (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == system]
+    for shown, (task, encoder) in zip(row[1:], COLUMNS, strict=True):
+        (value,) = measured(*SYSTEMS[system], task, encoder)
+        assert shown == f"{value:.3f}", (task, encoder)
+        assert value <= 0.97, "a cell at the ceiling teaches nothing"
+
+
+@pytest.mark.parametrize("baseline", ["majority", "word overlap", "TF-IDF, linear"])
+def test_the_data_card_shows_the_baselines(baseline):
+    lines = (RESULTS / "bundled-baselines.txt").read_text(encoding="utf-8").splitlines()
+    (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == baseline]
+    for task, shown in (("sst", row[1]), ("para", row[2]), ("sts", row[4])):
+        found = [line.split()[-1] for line in lines if re.match(rf"{task} +{baseline} ", line)]
+        assert shown == (found[0] if found else "-")
+
+
+def test_the_model_card_shows_the_probes():
+    shown = {name: values for name, *values in table(MODEL_CARD, "probes")}
+    for row in cells("probe"):
+        values = [f"{float(row[key]):.3f}" for key in ("sst", "para", "sts", "sts cosine")]
+        assert shown.pop(row["encoder"]) == values
+    assert not shown
