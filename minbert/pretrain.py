@@ -98,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
     options = {name: _by_name(value) for name, value in vars(args).items()}
     notes = {"options": options, "config": asdict(config), "history": history}
     save_pretrained(model, tokenizer, args.out, notes)
-    print(f"checkpoint, vocabulary and curve: {args.out}")
+    print(f"checkpoint, vocabulary and curve: {args.out} (to train on: {work})")
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from minbert.checkpoint import whole_folder, write_tensors
 from minbert.mlm import BertForMaskedLM, mask_tokens
@@ -159,6 +160,7 @@ class Pretrainer:
         record |= self.evaluate()
         record["tokens_per_second"] = round(tokens / seconds)
         self.history.append(record)
+        tqdm.write(_log_line(record, self.num_steps))  # on stdout, clear of the bar
         state = self._stable_state if self.step <= self.decay_start else self._decay_state
         save_training(state, self._parts(), {"step": self.step, "history": self.history})
 
@@ -176,6 +178,15 @@ class Pretrainer:
 
     def _parts(self) -> dict[str, Stateful]:
         return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
+
+
+def _log_line(record: dict[str, Any], num_steps: int) -> str:
+    """Return one point of the curve, for people."""
+    return (
+        f"step {record['step']}/{num_steps}: loss {record['loss']:.3f}, "
+        f"validation perplexity {record['valid_perplexity']:.1f}, "
+        f"accuracy {record['valid_accuracy']:.3f}, {record['tokens_per_second']} tokens/s"
+    )
 
 
 def save_pretrained(

@@ -78,10 +78,13 @@ def test_a_truncated_compressed_file_is_named(corpus, tmp_path):
         list(read_paragraphs([path]))
 
 
-def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus, tmp_path):
+def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus, tmp_path, capsys):
     out = tmp_path / "bert"
     assert pretrain.main(command(corpus, out)) == 0
     notes = json.loads((out / "training.json").read_text())
+    log = capsys.readouterr().out.splitlines()
+    told = [line for line in log if line.startswith("step ") and "perplexity" in line]
+    assert len(told) == len(notes["history"]) >= 8 and str(out) in log[-1]
     first, last = notes["history"][0], notes["history"][-1]
     assert last["step"] == 640
     assert last["valid_perplexity"] < first["valid_perplexity"]
