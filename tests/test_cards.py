@@ -2,6 +2,7 @@
 
 import csv
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ SYSTEMS = {
     "mini, frozen": ("bundled-mini", "none"),
     "mini + unsup, frozen": ("bundled-mini", "unsup"),
     "mini + sup, frozen": ("bundled-mini", "sup"),
+    "mini, fully tuned": ("bundled-full", "none"),
 }
 
 
@@ -59,6 +61,17 @@ def test_the_data_card_shows_the_baselines(baseline):
     for task, shown in (("sst", row[1]), ("para", row[2]), ("sts", row[4])):
         found = [line.split()[-1] for line in lines if re.match(rf"{task} +{baseline} ", line)]
         assert shown == (found[0] if found else "-")
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def test_the_data_card_shows_the_seeds():
+    for pretrain, head, cosine in table(DATA_CARD, "seeds"):
+        for shown, metric in ((head, "pearson"), (cosine, "cosine_spearman")):
+            values = measured("bundled-seeds", pretrain, "sts", "bi", metric)
+            assert len(values) == 5 and shown == spread(values)
 
 
 def test_the_model_card_shows_the_probes():
