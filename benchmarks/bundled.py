@@ -12,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
-from scipy.stats import pearsonr
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from data.bundled.generate import COLUMNS, FILES, SPLITS
+from data.bundled.generate import COLUMNS
 from data.bundled.lexicon import lexicon
+from data.bundled.words import SPLITS
+from data.cs224n import TASK_FILES
+from evaluation.metrics import MAIN_METRIC, row_errors, task_metrics
 
 Row = dict[str, str]
 
@@ -25,7 +27,7 @@ Row = dict[str, str]
 def read(folder: Path, task: str) -> list[list[Row]]:
     """Return train, dev and test of a task with all columns."""
     parts = []
-    for name in FILES[task]:
+    for name in TASK_FILES[task]:
         with open(folder / name, encoding="utf-8", newline="") as file:
             parts.append(list(csv.DictReader(file, delimiter="\t")))
     return parts
@@ -90,9 +92,7 @@ def overlap_classes(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 def score(task: str, predicted: np.ndarray, truth: np.ndarray) -> float:
     """Return Pearson's r for sts, else the accuracy."""
-    if task == "sts":
-        return float(pearsonr(predicted, truth)[0])
-    return float(np.mean(predicted == truth))
+    return task_metrics(task, predicted, truth)[MAIN_METRIC[task]] or 0.0
 
 
 def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
@@ -143,9 +143,9 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
     result = []
     for tag in sorted(set(tags)):
         here = tags == tag
-        off = np.abs(guess[here] - truth[here])
-        value = off.mean() if task == "sts" else np.mean(off == 0)
-        result.append((tag, int(here.sum()), float(truth[here].mean()), float(value)))
+        error = float(row_errors(task, guess[here], truth[here]).mean())
+        value = error if task == "sts" else 1 - error
+        result.append((tag, int(here.sum()), float(truth[here].mean()), value))
     return result
 
 

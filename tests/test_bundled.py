@@ -15,7 +15,7 @@ from data.bundled import VERSION, write
 from data.bundled.__main__ import main
 from data.bundled.edits import negate, swap_roles
 from data.bundled.frames import Frame, Phrase
-from data.bundled.generate import FILES, SENTENCES, SIZES, TRIPLETS
+from data.bundled.generate import SENTENCES, SIZES, TRIPLETS
 from data.bundled.grammar import say
 from data.bundled.lexicon import lexicon
 from data.bundled.morphology import article, gerund, participle, past, plural, third_person
@@ -23,7 +23,7 @@ from data.bundled.renderings import patterns, renderings
 from data.bundled.sampling import draw_frame, kept
 from data.bundled.scores import similarity
 from data.bundled.sentiment import opinion
-from data.cs224n import read_task
+from data.cs224n import TASK_FILES, read_task
 from data.simcse import iter_sentences, iter_triplets
 
 # Of all files, names and contents. A change of any byte is a new VERSION.
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(folder):
     """Return {task: [train, dev, test]}, the rows with all their columns."""
-    return {task: read(folder, task) for task in FILES}
+    return {task: read(folder, task) for task in TASK_FILES}
 
 
 def texts(row):

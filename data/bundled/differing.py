@@ -89,7 +89,7 @@ def exchanged_agents(random: Random, split: str) -> Pair | None:
         return None
     name = (choose(random, ("and", "while", "while first", "as", "semicolon")),)
     texts = say_two(random, first, second, name), say_two(random, *others, name)
-    return Pair(texts, (first, replace(others[0])), "agent exchange")
+    return Pair(texts, (first, others[0]), "agent exchange")
 
 
 def other_question(random: Random, split: str) -> Pair | None:

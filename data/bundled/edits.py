@@ -50,9 +50,7 @@ def _takes(noun: Noun, adjective: Quality) -> bool:
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
     """Deny a frame, or take the denial back. (A manner would make unclear what is denied.)"""
-    if frame.manner is not None:
-        frame = replace(frame, manner=None)
-    return replace(frame, negated=not frame.negated)
+    return replace(frame, manner=None, negated=not frame.negated)
 
 
 def other_number(frame: Frame, random: Random, split: str) -> Frame | None:

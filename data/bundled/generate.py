@@ -1,6 +1,7 @@
 """Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
 
-Reads: duplicates, scored, sentiment, sentences, triplets. Feeds: data.cs224n, data.simcse.
+Reads: duplicates, scored, sentiment, sentences, triplets; the file names of data.cs224n.
+Feeds: the readers of data.cs224n and data.simcse.
 """
 
 import csv
@@ -19,23 +20,18 @@ from data.bundled.scored import scored_pair
 from data.bundled.sentences import sentence
 from data.bundled.sentiment import label, opinion
 from data.bundled.triplets import triplet
+from data.bundled.words import SPLITS
+from data.cs224n import TASK_FILES
 
 Maker = Callable[[Random, str], Example]
 
 SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
-FILES = {  # as CS224N names them
-    "sst": ("ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"),
-    "para": ("quora-train.csv", "quora-dev.csv", "quora-test-student.csv"),
-    "sts": ("sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
-}
 COLUMNS = {
     "sst": ("sentence", "sentiment"),
     "para": ("sentence1", "sentence2", "is_duplicate"),
     "sts": ("sentence1", "sentence2", "similarity"),
 }
-SPLITS = ("train", "dev", "test")
-
 
 # Classes come in fixed shares: five of a fifth each, and 40 percent duplicates.
 QUOTAS: dict[str, list[dict[str, Any]]] = {
@@ -114,7 +110,7 @@ def identifier(seed: int, name: str, number: int) -> str:
 
 
 def _write_task(writer: _Writer, task: str, part: int) -> None:
-    name, size, split = FILES[task][part], SIZES[task][part], SPLITS[part]
+    name, size, split = TASK_FILES[task][part], SIZES[task][part], SPLITS[part]
     examples: list[Example] = []
     for number, quota in enumerate(QUOTAS[task]):
         make = partial(MAKERS[task], **quota)

@@ -142,8 +142,8 @@ def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
     return plain[0], plain[1]
 
 
-def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...]) -> str:
-    """Say two frames as clauses of one sentence, joined by one of these conjunctions."""
+def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...] = ()) -> str:
+    """Say two frames as clauses of one sentence, joined by one of `names`, or any."""
     clauses = clause(first, active_pattern(first)), clause(second, active_pattern(second))
     return join(random, *clauses, names)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled.frames import chance, choose
-from data.bundled.grammar import clause, join, say
-from data.bundled.pairs import Example, active_pattern, pick, two_clauses
+from data.bundled.grammar import say
+from data.bundled.pairs import Example, pick, say_two, two_clauses
 from data.bundled.sampling import QUESTIONS, draw_frame
 from data.bundled.sentiment import opinion
 
@@ -35,5 +35,4 @@ def _two_at_once(random: Random, split: str) -> Example:
     while True:
         drawn = two_clauses(random, split)
         if drawn:
-            first, second = (clause(f, active_pattern(f)) for f in drawn)
-            return Example((join(random, first, second),), "", "two clauses")
+            return Example((say_two(random, *drawn),), "", "two clauses")

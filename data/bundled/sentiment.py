@@ -130,7 +130,7 @@ def feeling(d: Draw) -> tuple[str, float]:
     """What somebody felt, or did not."""
     value = choose(d.random, (-2, -1, 1, 2))
     verb = choose(d.random, FEELINGS[value].split())
-    judge = choose(d.random, JUDGES).strip().replace("_", " ")
+    judge = blanks(choose(d.random, JUDGES))
     target = d.it if chance(d.random, 0.6) else f"{subject(d).name} of {d.it}"
     if chance(d.random, 0.35):
         own = "we" if judge == "we" else "I"
