@@ -66,7 +66,7 @@ def attention_by_length(
         shape = (-1, length, *query.shape[1:])
         q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
         # The fused kernel is the faster one forward; its CPU backward loses to plain products.
-        trains = torch.is_grad_enabled() and query.requires_grad
+        trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
         context = (
             _attend(q, k, v, dropout_prob) if trains else F.scaled_dot_product_attention(q, k, v)
         )  # (n, N, T, D)
