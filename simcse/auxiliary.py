@@ -1,0 +1,48 @@
+"""The auxiliary objective: masked-language modelling on the sentences of the batch.
+
+Gao et al. 2021, section 5.1: l + lambda * l_mlm keeps token-level knowledge alive.
+Legend: M masked positions of all chunks and processes. Feeds: train.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from minbert.distributed import sum_over_ranks
+from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.packing import PackedBatch
+from minbert.runtime import autocast
+from simcse.config import SimCSEConfig
+
+
+def mlm_backward(
+    model: BertForMaskedLM,
+    encoder: SentenceEncoder,
+    chunks: Sequence[PackedBatch],
+    config: SimCSEConfig,
+) -> Tensor:
+    """Add the gradients of the weighted mean loss over all M masked positions; return that loss.
+
+    Chunk by chunk, as in `grad_cache`; here no chunk needs the others.
+    """
+    tokenizer = encoder.tokenizer
+    specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
+    masked = [
+        mask_tokens(
+            chunk, specials, tokenizer.mask_id, tokenizer.vocab_size, config.mlm_probability
+        )
+        for chunk in chunks
+    ]
+    counts = torch.stack([(labels != -100).sum() for _, labels in masked])
+    shares = counts / sum_over_ranks(counts.sum()).clamp(min=1)  # of M, by chunk
+    total = torch.zeros((), device=encoder.device)
+    for (batch, labels), share in zip(masked, shares.tolist(), strict=True):
+        if share:
+            with autocast(encoder.device, encoder.dtype):
+                loss = model.loss(batch.to(encoder.device), labels.to(encoder.device))
+            loss = loss * (config.mlm_weight * share)
+            loss.backward()
+            total += loss.detach()
+    return sum_over_ranks(total)
