@@ -45,6 +45,7 @@ from heads.config import TASKS, HeadConfig, head_config
 from heads.experiment import save_head, train_cell
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
+from minbert.distributed import is_main, join_processes, leave_processes, main_first, world_size
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import MachineError, TrainingError, choose_device, choose_precision
 from report.phenomena import contrasts
@@ -63,6 +64,7 @@ SIMCSE_FLAGS = {
     "simcse_lr": "learning_rate",
     "simcse_max_length": "max_length",
     "eval_steps": "eval_steps",
+    "chunk_tokens": "chunk_tokens",
     "temperature": "temperature",
     "hard_negative_weight": "hard_negative_weight",
     "mlm_weight": "mlm_weight",
@@ -83,7 +85,9 @@ class Inputs:
 
     def __init__(self, args: argparse.Namespace):
         tasks = TASKS if "all" in args.task else tuple(dict.fromkeys(args.task))
-        self.data_folder = data_folder(args.data)
+        with main_first():  # what is not there yet is made or fetched once
+            self.data_folder = data_folder(args.data)
+            self.backbone = find_checkpoint(args.backbone)
         self.splits = {task: read_task(self.data_folder, task) for task in tasks}
         self.pretrains = tuple(dict.fromkeys(args.pretrain))
         named = {"unsup": args.unsup_data, "sup": args.sup_data}
@@ -93,7 +97,6 @@ class Inputs:
             if pretrain != "none"
         }
         self.selection = selection_pairs(self.data_folder) if self.simcse_files else []
-        self.backbone = find_checkpoint(args.backbone)
         # Sentiment reads one text: there is nothing to cross.
         kinds = tuple(dict.fromkeys(args.encoder))
         self.grid = [(t, k) for t in tasks for k in (("bi",) if t == "sst" else kinds)]
@@ -133,7 +136,9 @@ class Inputs:
         seen = {pretrain: Seen() for pretrain in self.pretrains}
         for pretrain, path in self.simcse_files.items():
             texts = iter_training_texts(pretrain, path)
-            seen[pretrain].add_texts(tqdm(texts, "leak audit", unit="text", delay=2, disable=None))
+            seen[pretrain].add_texts(
+                tqdm(texts, "leak audit", unit="text", delay=2, disable=None if is_main() else True)
+            )
             seen[pretrain].add_examples(self.selection)
         return seen
 
@@ -144,22 +149,28 @@ def main(args: argparse.Namespace) -> int:
     try:
         return run(args)
     except (DataError, CheckpointError, MachineError, TrainingError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        if is_main():
+            print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(INTERRUPTED, file=sys.stderr)
+        if is_main():
+            print(INTERRUPTED, file=sys.stderr)
         return 130
+    finally:
+        leave_processes()
 
 
 def run(args: argparse.Namespace) -> int:
     """The story: each contrastive tuning, then each head on it; results come as they are made."""
+    join_processes()
     if args.threads:
         torch.set_num_threads(args.threads)
     choose_device(args.device)
     for line in bundled_notes(args):
         print(line, flush=True)
     inputs = Inputs(args)
-    folder = RunFolder(Path(args.run_dir) if args.run_dir else Path("runs") / _run_name(args))
+    path = Path(args.run_dir) if args.run_dir else Path("runs") / _run_name(args)
+    folder = RunFolder(path, read_only=not is_main())
     print(describe(args, inputs, folder), flush=True)
     if args.dry_run:
         return 0
@@ -247,7 +258,7 @@ def cell(
         args.resume,
     )
     save_head(result.head, head_path, task, kind, config)
-    if args.tune == "full":
+    if args.tune == "full" and is_main():
         encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
     folder.add_curve(name, result.history)
     record = {
@@ -304,7 +315,7 @@ def cell_key(
     pretrain, task, kind = names
     settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
     seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
-    return _digest([*settings, *seen, minbert.__version__])[:16]
+    return _digest([*settings, *seen, minbert.__version__, world_size()])[:16]
 
 
 def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str:
@@ -313,7 +324,8 @@ def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str
     precision = str(choose_precision(args.precision, device)).removeprefix("torch.")
     lines = [
         f"backbone  {args.backbone} ({inputs.backbone})",
-        f"machine   {device}, {precision} products, {torch.get_num_threads()} threads",
+        f"machine   {device}, {precision} products, {torch.get_num_threads()} threads"
+        + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.data_folder}",
     ]
     for task, splits in inputs.splits.items():
@@ -343,6 +355,7 @@ def run_config(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
         "device": str(device),
         "precision": str(choose_precision(args.precision, device)),
         "threads": torch.get_num_threads(),
+        "processes": world_size(),
         "sha256": inputs.hashes,
         **provenance(),
     }

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from heads.features import embed_pairs
+from minbert.distributed import barrier, gather_objects, is_main, main_first, share
 from minbert.encoder import BATCH_TOKENS, SentenceEncoder
 from minbert.packing import batches_by_tokens
 from minbert.runtime import progress
@@ -40,12 +41,15 @@ def frozen_vectors(
     path = folder / f"{_key(fingerprint, items)}.npy"
     if _load(path) is None:
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary = path.with_suffix(f".{gather_objects(os.getpid())[0]}.tmp")
         try:
             _encode_to(temporary, encoder, items, show_progress)
-            os.replace(temporary, path)
+            if is_main():
+                os.replace(temporary, path)
+            barrier()
         finally:
-            temporary.unlink(missing_ok=True)
+            if is_main():
+                temporary.unlink(missing_ok=True)
     vectors = _load(path)
     assert vectors is not None
     return vectors
@@ -78,12 +82,16 @@ def _encode_to(
     sequences = encoder.tokenize([item[0] for item in items], seconds)
     width = encoder.model.config.hidden_size
     shape = (len(items), 3, width) if paired else (len(items), width)
-    vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    with main_first():
+        if is_main():
+            np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    vectors = np.lib.format.open_memmap(path, mode="r+")  # every process writes its own rows
     label = "encode pairs" if paired else "encode texts"
     with torch.inference_mode(), progress(label, len(items), "text", show_progress) as bar:
-        for rows in batches_by_tokens(sequences.lengths, BATCH_TOKENS):
+        for rows in share(list(batches_by_tokens(sequences.lengths, BATCH_TOKENS))):
             batch = sequences.pack(rows)
             embedded = embed_pairs(encoder, batch) if paired else encoder.embed(batch)
             vectors[rows] = embedded.cpu().numpy()
             bar.update(len(rows))
     vectors.flush()
+    barrier()

@@ -23,6 +23,7 @@ from heads.sentiment import SentimentHead
 from heads.sts import STSHead
 from heads.train import HeadTrainer, Score
 from minbert.checkpoint import write_tensors
+from minbert.distributed import is_main
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import set_seed
 
@@ -84,7 +85,7 @@ def train_cell(
     history = trainer.run(resume)
     predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
     seconds = time.perf_counter() - started
-    if state_path is not None:
+    if state_path is not None and is_main():
         state_path.unlink(missing_ok=True)
     speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], kind, config.features)
     return CellResult(head, predictions, history, seconds, speed)
@@ -105,6 +106,8 @@ def reading_speed(
 
 def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig) -> None:
     """Write a head as safetensors, with what is needed to rebuild it in its metadata."""
+    if not is_main():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config))}

@@ -15,6 +15,13 @@ from torch import Tensor, nn
 from heads.config import HeadConfig
 from heads.head import Head
 from heads.inputs import Inputs, LiveInputs
+from minbert.distributed import (
+    rank,
+    share,
+    sum_gradients,
+    sum_over_ranks,
+    world_size,
+)
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     adamw,
@@ -22,6 +29,7 @@ from minbert.runtime import (
     linear_schedule,
     progress,
     set_seed,
+    steps_per_epoch,
 )
 
 Score = Callable[[np.ndarray], float | None]
@@ -60,13 +68,15 @@ class HeadTrainer:
             self.trained["encoder"] = train.encoder.model
             rates.append((train.encoder.model, config.backbone_learning_rate))
         self.optimizer = adamw(rates, config.weight_decay)
-        self.steps_per_epoch = math.ceil(len(train) / config.batch_size)
+        self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
         num_steps = self.steps_per_epoch * config.num_epochs
         self.schedule = linear_schedule(self.optimizer, num_steps, config.warmup_ratio)
         self.epoch = 0
         self.history: list[dict[str, Any]] = []
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
+        if world_size() > 1:
+            torch.manual_seed(config.seed + rank())  # dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
@@ -91,12 +101,13 @@ class HeadTrainer:
     def predict(self, inputs: Inputs) -> np.ndarray:
         """Return predictions (N,) of any split, in evaluation mode."""
         self.trained.eval()
-        predictions = np.empty(len(inputs), np.float64)
+        predictions = np.zeros(len(inputs), np.float64)
         with torch.inference_mode():
-            for rows in inputs.batches():
+            for rows in share(list(inputs.batches())):
                 logits = self.head(inputs.batch(rows))
                 check_finite(logits.abs().max().item(), self.epoch * self.steps_per_epoch)
                 predictions[rows] = self.head.predict(logits).cpu().numpy()
+        sum_over_ranks(torch.from_numpy(predictions))  # rows of other ranks are zeros so far
         return predictions
 
     def _train_epoch(self, tick: Callable[[], Any]) -> float:
@@ -104,19 +115,21 @@ class HeadTrainer:
         self.trained.train()
         order = np.random.default_rng([self.config.seed, self.epoch]).permutation(len(self.train))
         total = 0.0
-        for start in range(0, len(order), self.config.batch_size):
-            rows = order[start : start + self.config.batch_size]
-            logits = self.head(self.train.batch(rows))
-            loss = self.head.loss(logits, self.labels[rows].to(logits.device))
+        for step in range(self.steps_per_epoch):
+            rows = order[step * self.config.batch_size :][: self.config.batch_size]
+            own = share(rows)
+            logits = self.head(self.train.batch(own))
+            loss = self.head.loss(logits, self.labels[own].to(logits.device))
             self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            (loss * (len(own) / len(rows))).backward()
+            sum_gradients(self.trained.parameters())
             nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
             self.optimizer.step()
             self.schedule.step()
             check_finite(loss.item(), self.epoch * self.steps_per_epoch)
-            total += loss.item() * len(rows)  # the last batch is shorter
+            total += loss.item() * len(own)  # the last batch is shorter
             tick()
-        return total / len(order)
+        return sum_over_ranks(torch.tensor(total, dtype=torch.float64)).item() / len(order)
 
     def _check(self, loss: float) -> None:
         score = self.dev_score(self.predict(self.dev))

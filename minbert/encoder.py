@@ -15,6 +15,7 @@ from torch import Tensor
 
 from minbert.checkpoint import find_checkpoint, whole_folder, write_tensors
 from minbert.config import CheckpointError
+from minbert.distributed import share, sum_over_ranks
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
 from minbert.pooling import POOLINGS, pool
@@ -138,15 +139,16 @@ class SentenceEncoder:
             raise TypeError("encode takes a list of texts; put the one text into a list")
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
-        vectors = np.empty((len(distinct), self.model.config.hidden_size), np.float32)
+        vectors = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
         self.model.eval()
         with (
             torch.inference_mode(),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            for rows in batches_by_tokens(sequences.lengths, batch_tokens):
+            for rows in share(list(batches_by_tokens(sequences.lengths, batch_tokens))):
                 vectors[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
+        sum_over_ranks(torch.from_numpy(vectors))  # rows of other ranks are zeros so far
         if self.normalize:
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
         return vectors[[distinct[text] for text in texts]]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from minbert.config import CheckpointError
+from minbert.distributed import gather_objects, is_main, rank
 from minbert.runtime import random_state, restore_random_state
 
 
@@ -32,7 +33,9 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
         progress: tensors, numbers, strings, lists and dicts of these.
     """
     state = {name: part.state_dict() for name, part in parts.items()}
-    state |= {"progress": progress, "random": random_state()}
+    state |= {"progress": progress, "random": gather_objects(random_state())}  # one a process
+    if not is_main():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
     try:
@@ -54,7 +57,7 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
-        restore_random_state(state["random"])
+        restore_random_state(state["random"][rank()])
         return dict(state["progress"])
     except (
         pickle.UnpicklingError,
@@ -62,7 +65,7 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
         EOFError,
         OSError,
         ValueError,
-        KeyError,
+        LookupError,
         TypeError,
     ) as error:
         reason = " ".join(str(error).split())[:200]

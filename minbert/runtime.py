@@ -14,6 +14,8 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
+from minbert.distributed import is_main, world_size
+
 RELEASE_STEPS = 8  # training steps between two calls of release_memory
 
 
@@ -118,6 +120,19 @@ def linear_schedule(
     return LambdaLR(optimizer, factor)
 
 
+def steps_per_epoch(count: int, batch_size: int) -> int:
+    """Return the number of batches of `count` examples, in each of which every process has a share.
+
+    A last batch with fewer examples than processes is left out; the next epoch's order is another.
+
+    Raises:
+        TrainingError: no batch has that many examples.
+    """
+    if min(count, batch_size) < world_size():
+        raise TrainingError(f"batches of {batch_size} cannot feed {world_size()} processes")
+    return math.ceil((count - world_size() + 1) / batch_size)
+
+
 def check_finite(value: float, step: int) -> None:
     """Stop a training that has diverged, before it costs hours.
 
@@ -148,5 +163,5 @@ def progress(
 
     With a `delay` in seconds, work that is done sooner shows none.
     """
-    quiet = not sys.stderr.isatty() if show is None else not show
+    quiet = not (sys.stderr.isatty() if show is None else show) or not is_main()
     return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)

@@ -18,6 +18,8 @@ EPILOG = """examples:
     python -m data.download cs224n wiki1m nli
     python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross \\
         --backbone bert-base-uncased --data cs224n --preset report --features concat
+  two processes, or two GPUs; batches are shared, negatives are common:
+    torchrun --nproc_per_node 2 run_multitask.py --pretrain sup --task sts
   your own folders and files:
     python run_multitask.py --backbone path/to/bert --data path/to/cs224n \\
         --pretrain sup --sup-data nli_for_simcse.csv --task sts --encoder bi cross
@@ -132,6 +134,12 @@ def _add_recipe(group: Group) -> None:
         ("--simcse-batch-size", _positive, "its examples a batch; the others are the negatives"),
         ("--simcse-lr", _rate, "its learning rate"),
         ("--simcse-max-length", _length, "its longest sentence in tokens (32)"),
+        (
+            "--chunk-tokens",
+            _positive,
+            "gradient caching: encode at most this many tokens at a time, "
+            "so that a batch of any size fits (the whole batch; 4096 is about 3 GB for bert-base)",
+        ),
         ("--eval-steps", _positive, "steps between dev checks; the best state is kept (125)"),
         ("--temperature", _rate, "of the contrastive loss (0.05)"),
         ("--hard-negative-weight", _rate, "alpha of the own hard negative (1: like all others)"),

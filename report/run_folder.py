@@ -58,10 +58,10 @@ def _check_cell(cell: Cell) -> None:
 
 
 class RunFolder:
-    """One folder under `runs/`."""
+    """One folder under `runs/`; `read_only` for processes that leave the writing to another."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, read_only: bool = False):
+        self.path, self.read_only = path, read_only
 
     def finished_cells(self) -> dict[str, list[Cell]]:
         """Return the cells of an earlier run of this folder, by their key (one a split).
@@ -134,6 +134,8 @@ class RunFolder:
 
     def link(self, name: str, target: Path) -> None:
         """Point `name` at a folder outside, relatively, so that runs/ can be moved."""
+        if self.read_only:
+            return
         link = self.path / name
         link.parent.mkdir(parents=True, exist_ok=True)
         temporary = link.with_name(f".{link.name}.tmp")
@@ -149,6 +151,8 @@ class RunFolder:
         self._write(name, table.getvalue())
 
     def _write(self, name: str, content: str) -> None:
+        if self.read_only:
+            return
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.tmp")

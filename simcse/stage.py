@@ -14,6 +14,7 @@ from typing import Any
 import minbert
 from data.simcse import iter_sentences, iter_triplets
 from minbert.config import CheckpointError
+from minbert.distributed import barrier, is_main, world_size
 from minbert.encoder import SentenceEncoder
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
@@ -35,6 +36,7 @@ def stage_key(backbone: SentenceEncoder, config: SimCSEConfig, hashes: dict[str,
         "config": asdict(config),
         "data": hashes,
         "version": minbert.__version__,
+        "processes": world_size(),  # each draws its own dropout
     }
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -130,8 +132,10 @@ def tune(
         "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
         "history": history,
     }
-    encoder.save(folder, notes)
-    state_path.unlink(missing_ok=True)
+    if is_main():
+        encoder.save(folder, notes)
+        state_path.unlink(missing_ok=True)
+    barrier()
 
 
 def read_notes(folder: Path) -> dict[str, Any]:

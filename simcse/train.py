@@ -1,12 +1,12 @@
 """One training loop for all contrastive objectives; stops and resumes without changing a number.
 
-Legend: B examples, V views, H hidden_size.
-Reads: views, loss, projection. Feeds: a tuned encoder, through its checkpoint, to heads.
+Legend: B examples, b of them this process's share, V views, H hidden_size.
+Reads: the rest of simcse. Feeds: heads, through the tuned encoder's checkpoint.
 """
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,31 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from minbert.distributed import (
+    join_shares,
+    rank,
+    share,
+    sum_gradients,
+    world_size,
+)
 from minbert.encoder import SentenceEncoder
-from minbert.mlm import BertForMaskedLM, mask_tokens
-from minbert.packing import PackedBatch
+from minbert.mlm import BertForMaskedLM
+from minbert.packing import PackedBatch, batches_by_tokens
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     RELEASE_STEPS,
     TrainingError,
     adamw,
-    autocast,
     check_finite,
     linear_schedule,
     progress,
     release_memory,
     set_seed,
+    steps_per_epoch,
 )
+from simcse.auxiliary import mlm_backward
 from simcse.config import SimCSEConfig
+from simcse.grad_cache import backward
 from simcse.loss import cosine_matrix, info_nce, nt_xent
 from simcse.projection import attach_projection
 from simcse.views import ContrastiveData
@@ -49,7 +58,8 @@ class SimCSETrainer:
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
 
     Raises:
-        TrainingError: batches without any negative, whose loss is 0 whatever the encoder does.
+        TrainingError: batches without any negative, whose loss is 0 whatever the encoder does, or
+            with fewer examples than processes.
     """
 
     def __init__(
@@ -71,7 +81,7 @@ class SimCSETrainer:
         self.trained = nn.ModuleDict({"projection": projection})
         self.trained["encoder"] = mlm or encoder.model  # the MLM model contains the encoder
         self.trained.to(encoder.device)
-        self.steps_per_epoch = math.ceil(len(data) / config.batch_size)
+        self.steps_per_epoch = steps_per_epoch(len(data), config.batch_size)
         self.num_steps = self.steps_per_epoch * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
@@ -81,6 +91,8 @@ class SimCSETrainer:
         self.history: History = []
         self.best_score: float | None = None
         self.best_state: dict[str, Tensor] = {}
+        if world_size() > 1:
+            torch.manual_seed(config.seed + rank())  # equal weights so far; now dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
@@ -117,8 +129,7 @@ class SimCSETrainer:
         """One batch forward and back."""
         self.trained.train()
         examples = self._batch_of(self.step)
-        loss, accuracy, num_sentences = self._loss(examples)
-        loss.backward()
+        loss, accuracy = self.add_gradients(examples)
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()  # now, so that no gradients lie about during the next forward
@@ -127,7 +138,30 @@ class SimCSETrainer:
         if self.step % RELEASE_STEPS == 0:
             release_memory()
         check_finite(loss.item(), self.step)
+        num_sentences = len(examples) * self.data.rows.shape[1]
         return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
+
+    def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Add the gradients of the loss on a batch; return the loss and the in-batch accuracy.
+
+        However the batch is cut, into chunks or into the shares of processes, they are the same.
+        """
+        own = share(examples)
+        rows = self.data.rows[own].T.ravel()  # (V * b,): all anchors, all positives, ...
+        chunks, order = self._chunks(rows)
+
+        def objective(vectors: Tensor) -> tuple[Tensor, Tensor]:
+            inverse = torch.from_numpy(np.argsort(order)).to(vectors.device)
+            views = vectors[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
+            joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
+            return self._loss(joint), in_batch_accuracy(joint)
+
+        loss, accuracy = backward(self._embed, chunks, objective)
+        model = self.trained["encoder"]
+        if isinstance(model, BertForMaskedLM):
+            loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
+        sum_gradients(self.trained.parameters())
+        return loss, accuracy
 
     def _batch_of(self, step: int) -> np.ndarray:
         """Return the example numbers of a step; every epoch has its own seeded order."""
@@ -135,42 +169,27 @@ class SimCSETrainer:
         order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.data))
         return order[position * self.config.batch_size :][: self.config.batch_size]
 
-    def _loss(self, examples: np.ndarray) -> tuple[Tensor, Tensor, int]:
-        """Return the objective on a batch, its in-batch accuracy, and the number of sentences."""
+    def _chunks(self, rows: np.ndarray) -> tuple[list[PackedBatch], np.ndarray]:
+        """Pack `rows` of the data, longest first; return the batches, and that order of `rows`.
+
+        Sorted by length, equal lengths are neighbours, which attention needs to be fast.
+        """
+        lengths = self.data.sequences.lengths[rows]
+        budget = self.config.chunk_tokens or int(lengths.sum())
+        parts = list(batches_by_tokens(lengths, budget))
+        return [self.data.sequences.pack(rows[part]) for part in parts], np.concatenate(parts)
+
+    def _embed(self, batch: PackedBatch) -> Tensor:
+        vectors: Tensor = self.trained["projection"](self.encoder.embed(batch))  # (n, H)
+        return vectors
+
+    def _loss(self, views: Sequence[Tensor]) -> Tensor:
+        """Return the contrastive objective on V views, (B, H) each."""
         config = self.config
-        rows = self.data.rows[examples].T.ravel()  # (V * B,): all anchors, all positives, ...
-        # Sorted by length, equal lengths are neighbours, which attention needs to be fast.
-        order = np.argsort(self.data.sequences.lengths[rows], kind="stable")
-        batch = self.data.sequences.pack(rows[order])
-        vectors = self.trained["projection"](self.encoder.embed(batch))  # (V * B, H), sorted
-        inverse = torch.from_numpy(np.argsort(order)).to(vectors.device)
-        views = vectors[inverse].unflatten(0, (-1, len(examples))).unbind()  # V times (B, H)
         objective = nt_xent if config.symmetric else info_nce
         logit = math.log(config.hard_negative_weight)
         hard_negatives = views[2] if len(views) == 3 else None
-        loss = objective(views[0], views[1], hard_negatives, config.temperature, logit)
-        if config.mlm_weight:
-            loss = loss + config.mlm_weight * self._mlm_loss(batch)
-        with torch.no_grad():
-            nearest = cosine_matrix(views[0], torch.cat(views[1:])).argmax(dim=1)
-        accuracy = (nearest == torch.arange(len(examples), device=nearest.device)).float().mean()
-        return loss, accuracy, len(rows)
-
-    def _mlm_loss(self, batch: PackedBatch) -> Tensor:
-        """Masked-language-model loss on the sentences of the batch (paper, section 5.1)."""
-        tokenizer, model = self.encoder.tokenizer, self.trained["encoder"]
-        assert isinstance(model, BertForMaskedLM)
-        specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
-        masked, labels = mask_tokens(
-            batch,
-            specials,
-            tokenizer.mask_id,
-            tokenizer.vocab_size,
-            self.config.mlm_probability,
-        )
-        device = self.encoder.device
-        with autocast(device, self.encoder.dtype):
-            return model.loss(masked.to(device), labels.to(device))
+        return objective(views[0], views[1], hard_negatives, config.temperature, logit)
 
     def _check(self, window: History, seconds: float) -> None:
         """Score on dev, keep the best, record, and save so that a killed run can go on."""
@@ -212,6 +231,13 @@ class SimCSETrainer:
     def _load(self, path: Path) -> None:
         for name, value in load_training(path, self._parts()).items():
             setattr(self, name, value)
+
+
+@torch.no_grad()
+def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
+    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
+    nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
+    return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
 
 
 def _copy(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
