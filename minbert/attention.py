@@ -47,7 +47,7 @@ def attention_reference(
     contexts = []
     for q, k, v in zip(query.split(lengths), key.split(lengths), value.split(lengths), strict=True):
         q, k, v = (x.transpose(0, 1) for x in (q, k, v))  # (N, T, D) each
-        contexts.append(_attend(q, k, v, dropout_prob).transpose(0, 1))  # (T, N, D)
+        contexts.append(_attend(q, k, v, dropout_p=dropout_prob).transpose(0, 1))  # (T, N, D)
     return torch.cat(contexts)  # (total_tokens, N, D)
 
 
@@ -58,6 +58,10 @@ def attention_by_length(
 
     Callers sort their batches by length, so that runs are long; unsorted batches are merely slower.
     """
+    # On CPUs the fused kernel wins forward in float32 only; its backward loses to plain products.
+    trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
+    plain = trains or query.dtype != torch.float32
+    attend = _attend if plain else F.scaled_dot_product_attention
     runs = [(length, len(list(run))) for length, run in groupby(lengths)]
     # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
     pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
@@ -65,11 +69,7 @@ def attention_by_length(
     for (length, _), *piece in zip(runs, *pieces, strict=True):
         shape = (-1, length, *query.shape[1:])
         q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
-        # The fused kernel is the faster one forward; its CPU backward loses to plain products.
-        trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
-        context = (
-            _attend(q, k, v, dropout_prob) if trains else F.scaled_dot_product_attention(q, k, v)
-        )  # (n, N, T, D)
+        context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
         contexts.append(context.transpose(1, 2).flatten(0, 1))  # (n * T, N, D)
     return torch.cat(contexts)  # (total_tokens, N, D)
 
@@ -97,9 +97,9 @@ def attention_varlen(
     return context.transpose(1, 2).values()  # (total_tokens, N, D)
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, dropout_prob: float) -> Tensor:
+def _attend(q: Tensor, k: Tensor, v: Tensor, *, dropout_p: float) -> Tensor:
     """Scaled dot-product attention written out, (..., T, D) each."""
     # Scaling the query is T/D times less work than scaling the scores.
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (..., T, D) x (..., D, T)
-    probs = dropout(scores.softmax(dim=-1), dropout_prob)
+    probs = dropout(scores.softmax(dim=-1), dropout_p)
     return probs @ v  # (..., T, T) x (..., T, D) -> (..., T, D)

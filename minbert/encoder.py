@@ -151,6 +151,8 @@ class SentenceEncoder:
         sum_over_ranks(torch.from_numpy(vectors))  # rows of other ranks are zeros so far
         if self.normalize:
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+        if len(distinct) == len(texts):
+            return vectors  # a copy would double the memory of a million sentences
         return vectors[[distinct[text] for text in texts]]
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:

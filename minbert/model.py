@@ -9,13 +9,13 @@ Reads: packing, attention, dropout, config, checkpoint. Feeds: pooling, mlm, enc
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from minbert.attention import packed_attention
 from minbert.checkpoint import find_checkpoint, load_encoder, read_tensors
 from minbert.config import BertConfig
 from minbert.dropout import Dropout
+from minbert.linear import Linear
 from minbert.packing import PackedBatch, pack_padded
 
 
@@ -54,9 +54,9 @@ class BertSelfAttention(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         self.head_shape = (config.num_attention_heads, config.head_size)
-        self.query = nn.Linear(config.hidden_size, config.hidden_size)
-        self.key = nn.Linear(config.hidden_size, config.hidden_size)
-        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+        self.query = Linear(config.hidden_size, config.hidden_size)
+        self.key = Linear(config.hidden_size, config.hidden_size)
+        self.value = Linear(config.hidden_size, config.hidden_size)
         self.dropout_prob = config.attention_probs_dropout_prob
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
@@ -76,7 +76,7 @@ class BertResidual(nn.Module):
 
     def __init__(self, in_features: int, config: BertConfig):
         super().__init__()
-        self.dense = nn.Linear(in_features, config.hidden_size)
+        self.dense = Linear(in_features, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
@@ -106,10 +106,10 @@ class BertIntermediate(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.dense = Linear(config.hidden_size, config.intermediate_size)
 
     def forward(self, hidden_states: Tensor) -> Tensor:
-        return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
+        return self.dense(hidden_states, gelu=True)  # (total_tokens, I)
 
 
 class BertLayer(nn.Module):
@@ -154,7 +154,7 @@ class BertPooler(nn.Module):
 
     def __init__(self, hidden_size: int):
         super().__init__()
-        self.dense = nn.Linear(hidden_size, hidden_size)
+        self.dense = Linear(hidden_size, hidden_size)
 
     def forward(self, cls_states: Tensor) -> Tensor:
         return torch.tanh(self.dense(cls_states))  # (B, H)

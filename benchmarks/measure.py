@@ -1,0 +1,203 @@
+"""How things are timed: the same work by every side, in turns, in one process; medians of rounds.
+
+A figure is a ratio to a peer and a share of the machine's limit, which is measured too. Floating-
+point operations are counted on real tokens only: what a side spends on padding is its own affair.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from minbert.config import BertConfig
+from minbert.runtime import release_memory
+
+MIB = 2**20
+BATCH_SIZES = (16, 32, 64, 128)
+MATMUL_SHAPES = ((4096, 768, 3072), (4096, 3072, 768), (2048, 2048, 2048))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to do the work of a round; the first side of a work is ours."""
+
+    name: str
+    run: Callable[[int], Any]
+    dtype: torch.dtype | None = None  # of the matrix products, where a share of the peak is asked
+    times: int = 1  # how often the measured piece occurs in the whole work
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work for several sides."""
+
+    title: str
+    unit: str  # what the amounts count
+    amounts: Sequence[int]  # of every round
+    sides: Sequence[Side]
+    flops: Sequence[float] | None = None  # of every round, on real tokens
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one side took."""
+
+    work: str
+    side: str
+    seconds: float  # median over the rounds
+    fastest: float
+    slowest: float
+    rate: float  # amount a second, median
+    unit: str
+    ratio: float  # our rate / this rate: above 1 we are faster
+    peak_share: float | None  # of the measured matmul peak
+    memory_mib: float | None  # highest above what was there before
+    rounds: int
+
+
+def measure(work: Work, device: torch.device) -> list[Figure]:
+    """Return a figure a side; within a round the sides take turns, and the first one changes."""
+    seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
+    memory: dict[str, float | None] = {}
+    for number in range(len(work.amounts)):
+        shift = number % len(work.sides)
+        for side in [*work.sides[shift:], *work.sides[:shift]]:
+            gc.collect()
+            release_memory()
+            peak = PeakMemory(device)
+            started = time.perf_counter()
+            side.run(number)
+            synchronize(device)
+            seconds[side.name].append((time.perf_counter() - started) * side.times)
+            rise = peak.rise()
+            memory[side.name] = None if rise is None else max(rise, memory.get(side.name) or 0.0)
+    rates = {name: _rates(work.amounts, taken) for name, taken in seconds.items()}
+    ours = median(rates[work.sides[0].name])
+    return [
+        Figure(
+            work.title,
+            side.name,
+            median(seconds[side.name]),
+            min(seconds[side.name]),
+            max(seconds[side.name]),
+            median(rates[side.name]),
+            work.unit,
+            ours / median(rates[side.name]),
+            _peak_share(work, side, seconds[side.name], device),
+            memory[side.name],
+            len(work.amounts),
+        )
+        for side in work.sides
+    ]
+
+
+def _rates(amounts: Sequence[int], seconds: Sequence[float]) -> list[float]:
+    return [amount / taken for amount, taken in zip(amounts, seconds, strict=True)]
+
+
+def _peak_share(
+    work: Work, side: Side, seconds: Sequence[float], device: torch.device
+) -> float | None:
+    if work.flops is None or side.dtype is None:
+        return None
+    rates = [flops / taken for flops, taken in zip(work.flops, seconds, strict=True)]
+    return median(rates) / matmul_peak(side.dtype, device)
+
+
+@cache
+def matmul_peak(dtype: torch.dtype, device: torch.device) -> float:
+    """Return the floating-point operations a second of the best of some large matrix products."""
+    best = 0.0
+    for rows, inner, columns in MATMUL_SHAPES:
+        a = torch.randn(rows, inner, device=device).to(dtype)
+        b = torch.randn(columns, inner, device=device).to(dtype)  # laid out as a Linear's weight
+        seconds = []
+        with torch.inference_mode():
+            for _ in range(12):
+                started = time.perf_counter()
+                torch.nn.functional.linear(a, b)
+                synchronize(device)
+                seconds.append(time.perf_counter() - started)
+        best = max(best, 2 * rows * inner * columns / median(seconds[2:]))
+    return best
+
+
+def encoder_flops(lengths: Iterable[int], config: BertConfig, training: bool = False) -> float:
+    """Return the operations of the encoder's matrix products on sequences of these lengths.
+
+    A token passes four H x H and two H x I products a layer, and meets the T tokens of its
+    sequence in two more; a multiplication and an addition are two operations. Training takes three
+    times as many: one product forward gives two backward.
+    """
+    hidden, inner = config.hidden_size, config.intermediate_size
+    sizes = np.fromiter(lengths, np.float64)
+    dense = 2 * (4 * hidden * hidden + 2 * hidden * inner) * sizes.sum()
+    attention = 4 * hidden * np.square(sizes).sum()
+    return float(config.num_hidden_layers * (dense + attention) * (3 if training else 1))
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait for a GPU; a CPU is done when it says so."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class PeakMemory:
+    """The highest memory since creation above that at creation: the process's, or the GPU's."""
+
+    def __init__(self, device: torch.device):
+        self.device = device
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+            self.before = float(torch.cuda.memory_allocated(device))
+            return
+        try:
+            Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far (Linux)
+        except OSError:
+            pass
+        self.before = _resident("VmRSS")
+
+    def rise(self) -> float | None:
+        """Return it in MiB; None where the system does not tell."""
+        if self.device.type == "cuda":
+            peak = float(torch.cuda.max_memory_allocated(self.device))
+        else:
+            peak = _resident("VmHWM")
+        return (peak - self.before) / MIB if peak else None
+
+
+def _resident(field: str) -> float:
+    """Return a field of /proc/self/status in bytes, 0 where there is no such file."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((1024.0 * int(x.split()[1]) for x in lines if x.startswith(field)), 0.0)
+
+
+def expect(same: bool, what: str) -> None:
+    """Stop a benchmark whose sides did not compute the same thing.
+
+    Raises:
+        AssertionError: they did not; also under `python -O`.
+    """
+    if not same:
+        raise AssertionError(f"the sides differ: {what}")
+
+
+def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
+    """Return the one of BATCH_SIZES with which a peer's warm `run(size)` is fastest."""
+    taken = {}
+    for size in BATCH_SIZES:
+        started = time.perf_counter()
+        run(size)
+        synchronize(device)
+        taken[size] = time.perf_counter() - started
+    return min(taken, key=lambda size: taken[size])

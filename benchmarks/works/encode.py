@@ -1,0 +1,53 @@
+"""Sentences to vectors: 2,000 of CS224N's lengths, on bert-base's shape and on real MiniLM."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.material import Bench, bert_base, minilm
+from benchmarks.measure import Side, Work, best_batch_size, encoder_flops, expect
+from benchmarks.peers import sentence_transformer
+from minbert.encoder import SentenceEncoder
+
+COUNT = 2000
+
+
+def works(bench: Bench) -> Iterator[Work]:
+    """Yield both encoders' works; each round reads another part of the sentences."""
+    for title, folder in {"bert-base shape": bert_base(bench), "MiniLM": minilm(bench)}.items():
+        yield _work(f"encode, {title}", folder, bench.parts(COUNT), bench)
+
+
+def _work(title: str, folder: Path, parts: list[list[str]], bench: Bench) -> Work:
+    ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
+    default = sentence_transformer(folder, bench.device, torch.float32)
+    best = sentence_transformer(folder, bench.device, bench.dtype)
+    ours.max_length = default.max_seq_length
+    check(ours.encode(parts[0]), default.encode(parts[0]), best.encode(parts[0]))
+    size = best_batch_size(lambda n: best.encode(parts[0], batch_size=n), bench.device)
+    kind = str(bench.dtype).removeprefix("torch.")
+    sides = [
+        Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype),
+        Side("sentence-transformers", lambda r: default.encode(parts[r]), torch.float32),
+        Side(
+            f"sentence-transformers, {kind}, batch {size}",
+            lambda r: best.encode(parts[r], batch_size=size),
+            bench.dtype,
+        ),
+    ]
+    flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
+    return Work(title, "sentences", [len(part) for part in parts], sides, flops)
+
+
+def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
+    """Expect vectors of the same direction from both sides; bfloat16 as good as theirs or 0.999."""
+    expect(cosines(ours, default).min() >= 0.999, "vectors of minbert and sentence-transformers")
+    expect(cosines(best, default).min() >= 0.99, "sentence-transformers' own two precisions")
+
+
+def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return (N,) cosines between rows."""
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.asarray((a * b).sum(axis=1) / norms)
