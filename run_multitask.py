@@ -45,9 +45,17 @@ from heads.config import TASKS, HeadConfig, head_config
 from heads.experiment import save_head, train_cell
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
-from minbert.distributed import is_main, join_processes, leave_processes, main_first, world_size
+from minbert.distributed import (
+    MachineError,
+    is_main,
+    join_processes,
+    leave_processes,
+    main_first,
+    rank,
+    world_size,
+)
 from minbert.encoder import SentenceEncoder
-from minbert.runtime import MachineError, TrainingError, choose_device, choose_precision
+from minbert.runtime import TrainingError, choose_device, choose_precision
 from report.phenomena import contrasts
 from report.provenance import file_hash, provenance
 from report.run_folder import Cell, RunFolder
@@ -149,8 +157,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         return run(args)
     except (DataError, CheckpointError, MachineError, TrainingError, OSError) as error:
-        if is_main():
-            print(f"error: {error}", file=sys.stderr)
+        who = "error" if is_main() else f"process {rank()} stopped"
+        print(f"{who}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         if is_main():
@@ -162,7 +170,7 @@ def main(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """The story: each contrastive tuning, then each head on it; results come as they are made."""
-    join_processes()
+    join_processes(args.device)
     if args.threads:
         torch.set_num_threads(args.threads)
     choose_device(args.device)

@@ -35,19 +35,20 @@ WORKS = (
 )
 TEXTS = 4000
 EPILOG = """works:
-  encode        2,000 sentences to vectors; bert-base's shape, MiniLM
+  encode        2,000 sentences to vectors, 1,000 a round; bert-base's shape, MiniLM
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 512 triplets, at once and in chunks: memory; bert-base's shape
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
-  cross         2,000 pairs scored by a cross-encoder; MiniLM
+  cross         2,000 pairs scored by a cross-encoder, 1,000 a round; MiniLM
   mlm           pre-training; mini's shape
   tokenization  texts to token ids, and a stream of a million lines
   startup       --help and imports
   growth        encoding against number of sentences, length, threads; mini
 
-Both sides of a comparison are first checked to compute the same thing. ratio: how many times
-faster we are; of peak: the share of the fastest matrix product in the same precision that the
-real tokens' arithmetic takes; memory: highest rise during the work."""
+Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
+others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
+the real tokens' arithmetic a second, as a share of the fastest matrix product in the same
+precision; MiB: highest memory during the work above that before it."""
 
 
 def parse_options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -62,9 +63,16 @@ def parse_options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--gpu", action="store_true", help="on a CUDA device instead of the CPU")
     parser.add_argument("--data", metavar="DIR", help="CS224N files to take the sentences from")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
-    parser.add_argument("--rounds", type=int, default=5, help="of every comparison (5)")
-    parser.add_argument("--threads", type=int, help="of both sides (all)")
+    parser.add_argument("--rounds", type=positive, default=5, help="of every comparison (5)")
+    parser.add_argument("--threads", type=positive, help="of PyTorch, on both sides (all)")
     return parser.parse_args(argv)
+
+
+def positive(text: str) -> int:
+    """Return a number of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
+    return int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,14 +103,18 @@ def run(args: argparse.Namespace) -> int:
             for work in import_module(f"benchmarks.works.{name}").works(bench):
                 figures += measure(work, device)
                 print(table(figures[-len(work.sides) :]), flush=True)
-    print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s", end="")
-    if args.json:
-        report = {"machine": machine, "figures": [asdict(figure) for figure in figures]}
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps(report, indent=1) + "\n")
-        print(f": {args.json}", end="")
-    print()
+                write(args.json, machine, figures)  # now, so that nothing measured is lost
+    where = f": {args.json}" if args.json else ""
+    print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
     return 0
+
+
+def write(path: Path | None, machine: dict[str, Any], figures: Sequence[Figure]) -> None:
+    """Write what there is so far."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        report = {"machine": machine, "figures": [asdict(figure) for figure in figures]}
+        path.write_text(json.dumps(report, indent=1) + "\n")
 
 
 def describe(device: torch.device) -> dict[str, Any]:
@@ -132,12 +144,12 @@ def table(figures: Sequence[Figure]) -> str:
     """Return the figures of one work as lines."""
     first = figures[0]
     lines = [
-        f"\n{first.work}, {first.rounds} rounds\n"
+        f"\n{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds\n"
         f"  {'':46}{'seconds':>9}{first.unit + '/s':>13}{'ratio':>8}{'of peak':>9}{'MiB':>8}"
     ]
     for figure in figures:
         share = "-" if figure.peak_share is None else f"{figure.peak_share:.0%}"
-        memory = "-" if figure.memory_mib is None else f"{figure.memory_mib:.0f}"
+        memory = "-" if (figure.memory_mib or 0) < 1 else f"{figure.memory_mib:.0f}"
         lines.append(
             f"  {figure.side:46}{figure.seconds:9.3f}{figure.rate:13.1f}"
             f"{figure.ratio:8.2f}{share:>9}{memory:>8}"

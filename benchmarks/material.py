@@ -50,11 +50,6 @@ class Bench:
         """The best precision of this machine, on both sides."""
         return choose_precision("auto", self.device)
 
-    def parts(self, count: int) -> list[list[str]]:
-        """Return `count` texts in as many parts as there are rounds."""
-        size = count // self.rounds
-        return [list(self.texts[i * size : (i + 1) * size]) for i in range(self.rounds)]
-
 
 def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     """Return `count` distinct sentences: CS224N's of folder `data`, or made ones.

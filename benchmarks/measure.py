@@ -8,19 +8,22 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import linear
 
 from minbert.config import BertConfig
-from minbert.runtime import release_memory
+from minbert.linear import Linear
+from minbert.runtime import autocast, release_memory
 
 MIB = 2**20
 BATCH_SIZES = (16, 32, 64, 128)
+GPU_BATCH_SIZES = (128, 256, 512, 1024)
 MATMUL_SHAPES = ((4096, 768, 3072), (4096, 3072, 768), (2048, 2048, 2048))
 
 
@@ -54,6 +57,7 @@ class Figure:
     seconds: float  # median over the rounds
     fastest: float
     slowest: float
+    amount: float  # of the work in a round, median
     rate: float  # amount a second, median
     unit: str
     ratio: float  # our rate / this rate: above 1 we are faster
@@ -65,6 +69,7 @@ class Figure:
 def measure(work: Work, device: torch.device) -> list[Figure]:
     """Return a figure a side; within a round the sides take turns, and the first one changes."""
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
+    assert len(seconds) == len(work.sides), "two sides of one name"
     memory: dict[str, float | None] = {}
     for number in range(len(work.amounts)):
         shift = number % len(work.sides)
@@ -87,6 +92,7 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
             median(seconds[side.name]),
             min(seconds[side.name]),
             max(seconds[side.name]),
+            median(work.amounts),
             median(rates[side.name]),
             work.unit,
             ours / median(rates[side.name]),
@@ -111,22 +117,35 @@ def _peak_share(
     return median(rates) / matmul_peak(side.dtype, device)
 
 
-@cache
 def matmul_peak(dtype: torch.dtype, device: torch.device) -> float:
     """Return the floating-point operations a second of the best of some large matrix products."""
+    return _matmul_peak(dtype, device, torch.get_num_threads())
+
+
+@cache
+def _matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
+    """PyTorch's own product and `minbert.linear`'s, whichever is faster."""
     best = 0.0
     for rows, inner, columns in MATMUL_SHAPES:
-        a = torch.randn(rows, inner, device=device).to(dtype)
-        b = torch.randn(columns, inner, device=device).to(dtype)  # laid out as a Linear's weight
-        seconds = []
-        with torch.inference_mode():
-            for _ in range(12):
-                started = time.perf_counter()
-                torch.nn.functional.linear(a, b)
-                synchronize(device)
-                seconds.append(time.perf_counter() - started)
-        best = max(best, 2 * rows * inner * columns / median(seconds[2:]))
+        layer = Linear(inner, columns, bias=False).eval().to(device)
+        x = torch.randn(rows, inner, device=device).to(dtype)
+        weight = layer.weight.detach().to(dtype)
+        with torch.inference_mode(), autocast(device, dtype):
+            for product in (partial(linear, x, weight), partial(layer, x)):
+                taken = _median_seconds(product, device)
+                best = max(best, 2 * rows * inner * columns / taken)
     return best
+
+
+def _median_seconds(run: Callable[[], Any], device: torch.device) -> float:
+    """Return the median of ten calls after two."""
+    seconds = []
+    for _ in range(12):
+        started = time.perf_counter()
+        run()
+        synchronize(device)
+        seconds.append(time.perf_counter() - started)
+    return median(seconds[2:])
 
 
 def encoder_flops(lengths: Iterable[int], config: BertConfig, training: bool = False) -> float:
@@ -193,9 +212,9 @@ def expect(same: bool, what: str) -> None:
 
 
 def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
-    """Return the one of BATCH_SIZES with which a peer's warm `run(size)` is fastest."""
+    """Return the batch size with which a peer's warm `run(size)` is fastest."""
     taken = {}
-    for size in BATCH_SIZES:
+    for size in GPU_BATCH_SIZES if device.type == "cuda" else BATCH_SIZES:
         started = time.perf_counter()
         run(size)
         synchronize(device)

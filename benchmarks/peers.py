@@ -59,7 +59,8 @@ def contrastive_loss(model: nn.Module, views: Sequence[PADDED], temperature: flo
     }
     vectors = model(**joined).pooler_output.float().chunk(len(views))
     anchors, others = vectors[0], torch.cat(vectors[1:])
-    scores = nn.functional.cosine_similarity(anchors[:, None], others[None], dim=-1) / temperature
+    anchors, others = (nn.functional.normalize(x, dim=-1) for x in (anchors, others))
+    scores = anchors @ others.T / temperature
     return nn.functional.cross_entropy(scores, torch.arange(len(anchors), device=scores.device))
 
 
@@ -75,7 +76,9 @@ def training_step(
     model: nn.Module, loss: Callable[[Any], Tensor], learning_rate: float, dtype: torch.dtype
 ) -> Callable[[Any], float]:
     """Return a step on a batch, as plain loops have it: autocast, backward, clip, AdamW."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True
+    )
 
     def step(batch: Any) -> float:
         model.train()

@@ -6,15 +6,17 @@ precision, texts. It is written whole and read through a memory map. Feeds: inpu
 
 import hashlib
 import os
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 
+import minbert
 from heads.features import embed_pairs
-from minbert.distributed import barrier, gather_objects, is_main, main_first, share
+from minbert.distributed import barrier, gather_objects, is_main, main_decides, share, world_size
 from minbert.encoder import BATCH_TOKENS, SentenceEncoder
-from minbert.packing import batches_by_tokens
+from minbert.packing import PackedBatch, batches_by_tokens
 from minbert.runtime import progress
 
 Item = tuple[str, ...]  # one text, or the two of a pair
@@ -39,9 +41,9 @@ def frozen_vectors(
         Memory-mapped float32: (n, H) pooled texts, or (n, 3, H) parts of pairs.
     """
     path = folder / f"{_key(fingerprint, items)}.npy"
-    if _load(path) is None:
+    if main_decides(_load(path) is None):
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{gather_objects(os.getpid())[0]}.tmp")
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             _encode_to(temporary, encoder, items, show_progress)
             if is_main():
@@ -64,7 +66,8 @@ def _load(path: Path) -> np.ndarray | None:
 
 
 def _key(fingerprint: str, items: list[Item]) -> str:
-    digest = hashlib.sha256(f"{fingerprint} {len(items[0])} {len(items)}".encode())
+    about = f"{minbert.__version__} {fingerprint} {len(items[0])} {len(items)}"
+    digest = hashlib.sha256(about.encode())
     for item in items:
         for text in item:
             encoded = text.encode("utf-8", "surrogatepass")
@@ -82,16 +85,22 @@ def _encode_to(
     sequences = encoder.tokenize([item[0] for item in items], seconds)
     width = encoder.model.config.hidden_size
     shape = (len(items), 3, width) if paired else (len(items), width)
-    with main_first():
-        if is_main():
-            np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-    vectors = np.lib.format.open_memmap(path, mode="r+")  # every process writes its own rows
     label = "encode pairs" if paired else "encode texts"
+    if is_main():
+        vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    batches = list(batches_by_tokens(sequences.lengths, BATCH_TOKENS))
     with torch.inference_mode(), progress(label, len(items), "text", show_progress) as bar:
-        for rows in share(list(batches_by_tokens(sequences.lengths, BATCH_TOKENS))):
-            batch = sequences.pack(rows)
-            embedded = embed_pairs(encoder, batch) if paired else encoder.embed(batch)
-            vectors[rows] = embedded.cpu().numpy()
-            bar.update(len(rows))
-    vectors.flush()
-    barrier()
+        for start in range(0, len(batches), world_size()):  # a batch for each process, one writes
+            own = share(batches[start : start + world_size()])
+            parts = [(rows, _embed(encoder, sequences.pack(rows), paired)) for rows in own]
+            for rows, part in chain(*gather_objects(parts)):
+                if is_main():
+                    vectors[rows] = part
+                bar.update(len(rows))
+    if is_main():
+        vectors.flush()
+
+
+def _embed(encoder: SentenceEncoder, batch: PackedBatch, paired: bool) -> np.ndarray:
+    embedded = embed_pairs(encoder, batch) if paired else encoder.embed(batch)
+    return np.asarray(embedded.cpu().numpy())

@@ -16,7 +16,8 @@ from heads.config import HeadConfig
 from heads.head import Head
 from heads.inputs import Inputs, LiveInputs
 from minbert.distributed import (
-    rank,
+    main_decides,
+    own_seed,
     share,
     sum_gradients,
     sum_over_ranks,
@@ -76,7 +77,7 @@ class HeadTrainer:
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
         if world_size() > 1:
-            torch.manual_seed(config.seed + rank())  # dropout of its own
+            torch.manual_seed(own_seed(config.seed))  # dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
@@ -84,7 +85,8 @@ class HeadTrainer:
         Returns:
             One record an epoch: epoch, loss (mean over examples), dev_score.
         """
-        if resume and self.state_path is not None and self.state_path.is_file():
+        if resume and main_decides(self.state_path is not None and self.state_path.is_file()):
+            assert self.state_path is not None
             self._load(self.state_path)
         total = self.config.num_epochs * self.steps_per_epoch
         with progress("head", total, "step", show_progress) as bar:
@@ -102,34 +104,39 @@ class HeadTrainer:
         """Return predictions (N,) of any split, in evaluation mode."""
         self.trained.eval()
         predictions = np.zeros(len(inputs), np.float64)
+        largest = torch.zeros((), dtype=torch.float64)
         with torch.inference_mode():
             for rows in share(list(inputs.batches())):
                 logits = self.head(inputs.batch(rows))
-                check_finite(logits.abs().max().item(), self.epoch * self.steps_per_epoch)
+                largest += logits.abs().max().cpu()
                 predictions[rows] = self.head.predict(logits).cpu().numpy()
         sum_over_ranks(torch.from_numpy(predictions))  # rows of other ranks are zeros so far
+        check_finite(sum_over_ranks(largest).item(), self.epoch * self.steps_per_epoch)
         return predictions
 
     def _train_epoch(self, tick: Callable[[], Any]) -> float:
         """One pass over the shuffled examples; return the mean loss of an example."""
         self.trained.train()
         order = np.random.default_rng([self.config.seed, self.epoch]).permutation(len(self.train))
-        total = 0.0
+        total, count = 0.0, 0
         for step in range(self.steps_per_epoch):
             rows = order[step * self.config.batch_size :][: self.config.batch_size]
             own = share(rows)
             logits = self.head(self.train.batch(own))
             loss = self.head.loss(logits, self.labels[own].to(logits.device))
+            loss = loss * (len(own) / len(rows))  # its part of the mean over the joint batch
             self.optimizer.zero_grad(set_to_none=True)
-            (loss * (len(own) / len(rows))).backward()
+            loss.backward()
             sum_gradients(self.trained.parameters())
             nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
             self.optimizer.step()
             self.schedule.step()
-            check_finite(loss.item(), self.epoch * self.steps_per_epoch)
-            total += loss.item() * len(own)  # the last batch is shorter
+            joint = sum_over_ranks(loss.detach()).item()
+            check_finite(joint, self.epoch * self.steps_per_epoch)
+            total += joint * len(rows)  # the last batch is shorter
+            count += len(rows)
             tick()
-        return sum_over_ranks(torch.tensor(total, dtype=torch.float64)).item() / len(order)
+        return total / count
 
     def _check(self, loss: float) -> None:
         score = self.dev_score(self.predict(self.dev))

@@ -6,6 +6,7 @@ rank 0 alone writes and talks. Without torchrun there is one rank, and nothing h
 Feeds: runtime, resume, encoder, and the training loops.
 """
 
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,26 +24,38 @@ Rows = TypeVar("Rows", np.ndarray, list[Any])
 _joined = False
 
 
-def join_processes() -> None:
+class MachineError(ValueError):
+    """The machine has not what was asked of it; the message is one line."""
+
+
+def join_processes(device: str = "auto") -> None:
     """Join the processes that torchrun started; do nothing without it.
 
-    They talk through gloo, GPUs through NCCL; each process takes the GPU of its number.
+    They talk through gloo, GPUs through NCCL; each process takes the GPU of its number. All but
+    rank 0 fall silent.
+
+    Raises:
+        MachineError: more processes on this machine than GPUs.
     """
     global _joined
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return
     backend = "gloo"
-    if torch.cuda.is_available():
+    if device != "cpu" and torch.cuda.is_available():
         backend = "cpu:gloo,cuda:nccl"
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        local_rank, count = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if local_rank >= count:
+            raise MachineError(f"process {local_rank + 1}, but {count} GPUs; use fewer processes")
+        torch.cuda.set_device(local_rank)
     dist.init_process_group(backend)
     _joined = True
     if not is_main():
         sys.stdout = open(os.devnull, "w")
+        logging.disable(logging.WARNING)
 
 
 def leave_processes() -> None:
-    """Undo `join_processes`."""
+    """Leave them; this process is then one of its own again, rank 0 of 1."""
     global _joined
     if _joined:
         dist.destroy_process_group()
@@ -57,6 +70,11 @@ def rank() -> int:
 def world_size() -> int:
     """Return the number of processes."""
     return dist.get_world_size() if _joined else 1
+
+
+def own_seed(seed: int) -> int:
+    """Return a seed for what each rank draws by itself; rank 0's is `seed`."""
+    return seed + 100_003 * rank()  # far from the next seeds of a series
 
 
 def is_main() -> bool:
@@ -123,6 +141,11 @@ def gather_objects(own: Any) -> list[Any]:
     return gathered
 
 
+def main_decides(value: Any) -> Any:
+    """Return rank 0's value: what all must agree on before they part (is a file there?)."""
+    return gather_objects(value)[0]
+
+
 def barrier() -> None:
     """Wait until all ranks are here."""
     if _joined:
@@ -134,6 +157,8 @@ def main_first() -> Iterator[None]:
     """Let rank 0 do the block before the others: it finds or makes files that they then find."""
     if not is_main():
         barrier()
-    yield
-    if is_main():
-        barrier()
+    try:
+        yield
+    finally:  # also after an error, which the others will meet themselves
+        if is_main():
+            barrier()

@@ -57,7 +57,8 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
-        restore_random_state(state["random"][rank()])
+        states = state["random"]
+        restore_random_state(states[rank()] if isinstance(states, list) else states)  # of 0.2.0
         return dict(state["progress"])
     except (
         pickle.UnpicklingError,

@@ -14,13 +14,9 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 
-from minbert.distributed import is_main, world_size
+from minbert.distributed import MachineError, is_main, world_size
 
 RELEASE_STEPS = 8  # training steps between two calls of release_memory
-
-
-class MachineError(ValueError):
-    """The machine has not what was asked of it; the message is one line."""
 
 
 class TrainingError(ValueError):
@@ -129,7 +125,9 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
         TrainingError: no batch has that many examples.
     """
     if min(count, batch_size) < world_size():
-        raise TrainingError(f"batches of {batch_size} cannot feed {world_size()} processes")
+        raise TrainingError(
+            f"batches of {min(count, batch_size)} cannot feed {world_size()} processes"
+        )
     return math.ceil((count - world_size() + 1) / batch_size)
 
 

@@ -138,7 +138,7 @@ def _add_recipe(group: Group) -> None:
             "--chunk-tokens",
             _positive,
             "gradient caching: encode at most this many tokens at a time, "
-            "so that a batch of any size fits (the whole batch; 4096 is about 3 GB for bert-base)",
+            "so that a batch of any size fits (the whole batch; 4096 needs 4 GB with bert-base)",
         ),
         ("--eval-steps", _positive, "steps between dev checks; the best state is kept (125)"),
         ("--temperature", _rate, "of the contrastive loss (0.05)"),
@@ -162,7 +162,9 @@ def _add_machine(group: Group) -> None:
         default="auto",
         help="of matrix products; auto: bfloat16 where the hardware has it",
     )
-    group.add_argument("--threads", type=_count, metavar="N", help="CPU threads (all)")
+    group.add_argument(
+        "--threads", type=_count, metavar="N", help="CPU threads (all; under torchrun 1 a process)"
+    )
     group.add_argument(
         "--run-dir", metavar="DIR", help="where results go (runs/<name made of the settings>)"
     )

@@ -14,7 +14,7 @@ from typing import Any
 import minbert
 from data.simcse import iter_sentences, iter_triplets
 from minbert.config import CheckpointError
-from minbert.distributed import barrier, is_main, world_size
+from minbert.distributed import barrier, is_main, main_decides, world_size
 from minbert.encoder import SentenceEncoder
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
@@ -96,7 +96,7 @@ def tuned_backbone(
     encoder = SentenceEncoder.from_pretrained(str(backbone), device=device, precision=precision)
     config = resolve_pooling(encoder, config)
     folder = root / f"{pretrain}-{stage_key(encoder, config, hashes)}"
-    if not (folder / "config.json").is_file():
+    if not main_decides((folder / "config.json").is_file()):
         tune(pretrain, encoder, data_path, config, folder, dev_score, backbone, resume)
     return folder
 
@@ -132,6 +132,7 @@ def tune(
         "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
         "history": history,
     }
+    barrier()  # nobody reads the state any more
     if is_main():
         encoder.save(folder, notes)
         state_path.unlink(missing_ok=True)

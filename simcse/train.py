@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from minbert.distributed import (
     join_shares,
-    rank,
+    main_decides,
+    own_seed,
     share,
     sum_gradients,
     world_size,
@@ -92,7 +93,7 @@ class SimCSETrainer:
         self.best_score: float | None = None
         self.best_state: dict[str, Tensor] = {}
         if world_size() > 1:
-            torch.manual_seed(config.seed + rank())  # equal weights so far; now dropout of its own
+            torch.manual_seed(own_seed(config.seed))  # equal weights so far; now dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
@@ -105,7 +106,8 @@ class SimCSETrainer:
         Returns:
             One record a dev check: step, loss, in-batch accuracy, dev score, sentences a second.
         """
-        if resume and self.state_path is not None and self.state_path.is_file():
+        if resume and main_decides(self.state_path is not None and self.state_path.is_file()):
+            assert self.state_path is not None
             self._load(self.state_path)
         elif self.dev_score is not None:
             self.history.append({"step": 0, "dev_score": self.dev_score()})

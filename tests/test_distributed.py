@@ -14,7 +14,10 @@ import torch.multiprocessing as mp
 from conftest import toy_sentences
 from test_grad_cache import assert_same, first_words_masked, gradients
 
+from data.cs224n import read_task
 from heads import cache
+from heads.config import HeadConfig
+from heads.experiment import train_cell
 from minbert import distributed
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import TrainingError, steps_per_epoch
@@ -33,7 +36,7 @@ def free_port() -> int:
 def _rank(rank, port, function, arguments, out):
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    distributed.join_processes()
+    distributed.join_processes("cpu")
     torch.save(function(*arguments), out / f"{rank}.pt")
     distributed.leave_processes()
 
@@ -139,6 +142,31 @@ def test_a_batch_smaller_than_the_ranks_is_refused(monkeypatch):
         steps_per_epoch(40, 2)
 
 
+def tuned_head(checkpoint, data, folder):
+    """Return dev predictions and losses of a cross-encoder tuned with its head, without dropout."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    for module in encoder.model.modules():
+        for name in ("probability", "dropout_prob"):
+            if hasattr(module, name):
+                setattr(module, name, 0.0)
+    config = HeadConfig(
+        tune="full", batch_size=15, num_epochs=2, dropout=0.0, backbone_learning_rate=1e-3
+    )  # 48 rows: shares of 8 and 7, in the last batch of 2 and 1
+    splits = read_task(data, "sts")
+    result = train_cell(encoder, splits, "sts", "cross", config, lambda p: float(p[0]), folder)
+    return result.predictions["dev"], [record["loss"] for record in result.history]
+
+
+def test_two_ranks_tune_a_head_and_its_encoder_as_one_does(tiny_checkpoint, toy_data, tmp_path):
+    wanted, losses = tuned_head(tiny_checkpoint, toy_data, tmp_path)
+    assert losses[1] < losses[0]
+    for found, joint_losses in on_two_ranks(
+        tuned_head, tmp_path, tiny_checkpoint, toy_data, tmp_path
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
+        np.testing.assert_allclose(joint_losses, losses, atol=1e-4)
+
+
 def torchrun(*argv: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     command += ["--master_port", str(free_port()), "run_multitask.py", *argv]
@@ -164,9 +192,10 @@ def test_torchrun_makes_one_run_folder(tiny_checkpoint, toy_data, tmp_path):
     again = torchrun(*argv)
     assert again.returncode == 0, again.stderr
     assert json.loads((folder / "results.json").read_text()) == results
-    wrong = torchrun(*argv, "--unsup-data", str(tmp_path / "absent.txt"))
-    assert wrong.stderr.count("error: ") == 1
-    assert "Traceback" not in wrong.stderr.split("torch/distributed")[0]
+    for mistake in (["--unsup-data", "absent.txt"], ["--backbone", "./absent"]):
+        wrong = torchrun(*argv, *mistake)
+        assert wrong.stderr.count("error: ") == 1
+        assert "Traceback" not in wrong.stderr.split("torch/distributed")[0]
 
 
 def trained_twice(checkpoint, folder):

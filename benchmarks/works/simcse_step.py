@@ -4,6 +4,7 @@ On a GPU both take 512 examples.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
 MAX_LENGTH = 32
+CHUNK_TOKENS = 2048
 LEARNING_RATE = 3e-5
 Views = list[peers.PADDED]
 
@@ -35,12 +37,20 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
     texts = bench.texts[: num_texts * batch_size]
     columns = [list(texts[i::num_texts]) for i in range(num_texts)]
     trainer = our_trainer(folder, columns, batch_size, bench)
+    trainer.encoder.save(folder)  # the peers start from the same MLP
     views = columns * 2 if num_texts == 1 else columns  # a sentence is its own positive
     steps = peer_steps(folder, views, trainer, bench)
     trainer._train_step()  # AdamW's state appears in the first step
     kind = str(bench.dtype).removeprefix("torch.")
+
+    def chunked(number: int) -> None:
+        whole, trainer.config = trainer.config, replace(trainer.config, chunk_tokens=CHUNK_TOKENS)
+        trainer._train_step()
+        trainer.config = whole
+
     sides = [
         Side("minbert", lambda r: trainer._train_step(), trainer.encoder.dtype),
+        Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, trainer.encoder.dtype),
         Side("transformers, float32 loop", steps["float32"], torch.float32),
         Side(f"transformers, {kind} autocast loop", steps["autocast"], bench.dtype),
         Side(f"MultipleNegativesRankingLoss, {kind} autocast", steps["ranking"], bench.dtype),
@@ -58,7 +68,7 @@ def our_trainer(
     bench: Bench,
     chunk_tokens: int | None = None,
 ) -> SimCSETrainer:
-    """Return our trainer, at the weights in `folder`: its fresh MLP takes the peer's place."""
+    """Return our trainer: the weights in `folder` and a fresh MLP over [CLS]."""
     encoder = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
     tokenizer = encoder.tokenizer
     if len(columns) == 1:
@@ -73,9 +83,7 @@ def our_trainer(
         num_epochs=1000,
         chunk_tokens=chunk_tokens,
     )
-    trainer = SimCSETrainer(encoder, data, config)
-    encoder.save(folder)  # with the MLP that the trainer has just initialised
-    return trainer
+    return SimCSETrainer(encoder, data, config)
 
 
 def peer_steps(
