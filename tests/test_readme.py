@@ -1,6 +1,7 @@
 """The README is true: its commands exist, its flags exist, its tables are the recorded results."""
 
 import csv
+import json
 import re
 import shlex
 from pathlib import Path
@@ -74,3 +75,36 @@ def test_tables_are_the_recorded_results(name):
         if "cosine" in shown:
             bare = cell["cosine_spearman"]
             assert shown["cosine"] == (f"{float(bare):.3f}" if bare else "-"), row
+
+
+def test_the_speed_table_is_the_recorded_run():
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    table = page.split("<!-- table: benchmarks -->")[1].split("\n\n")[0]
+    rows = [[x.strip() for x in row.split("|")[1:-1]] for row in table.strip().splitlines()[2:]]
+    report = json.loads((ROOT / "docs" / "results" / "benchmarks.json").read_text())
+    assert report["machine"]["processor"].split()[0] in page
+    for row, figure in zip(rows, report["figures"], strict=True):
+        share, memory = figure["peak_share"], figure["memory_mib"] or 0
+        assert row == [
+            figure["work"],
+            figure["side"],
+            f"{figure['seconds']:.3f}",
+            f"{figure['rate']:,.1f} {figure['unit']}",
+            f"{figure['ratio']:.2f}",
+            "-" if share is None else f"{share:.0%}",
+            "-" if memory < 1 else f"{memory:.0f}",
+        ]
+
+
+def test_the_speeds_are_those_of_the_recorded_run():
+    report = json.loads((ROOT / "docs" / "results" / "benchmarks.json").read_text())
+    table = README.split("<!-- table: speeds -->")[1].split("\n\n")[0].strip().splitlines()
+    assert len(table) == 2 + 6
+    for line in table[2:]:
+        work, default, best, share = (x.strip() for x in line.split("|")[1:-1])
+        sides = [figure for figure in report["figures"] if figure["work"] == work]
+        peers = [figure for figure in sides if not figure["side"].startswith("minbert")]
+        assert default == f"{peers[0]['ratio']:.1f}"
+        assert best == f"{min(figure['ratio'] for figure in peers[1:]):.1f}"
+        peak = sides[0]["peak_share"]
+        assert share == ("-" if peak is None else f"{peak:.0%}")

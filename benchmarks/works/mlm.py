@@ -14,7 +14,7 @@ from minbert.packing import TokenSequences
 from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.tokenizer import BertTokenizer
 
-BATCH_SIZE, LENGTH, STEPS = 32, 128, 4
+BATCH_SIZE, LENGTH, STEPS = 32, 128, 16  # so many that the first, on fresh memory, weighs little
 LEARNING_RATE = 1e-4
 
 
