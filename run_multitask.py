@@ -10,7 +10,7 @@ data -> contrastive tuning -> freeze -> head -> metrics -> runs/<name>/.
 import sys
 
 from report.interrupt import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
-from report.options import parse_options
+from report.options import given_settings, parse_options
 
 # Before the heavy imports, so that --help, mistyped flags and Ctrl-C answer at once.
 OPTIONS = parse_options() if __name__ == "__main__" else None
@@ -18,8 +18,6 @@ if OPTIONS:
     leave_on_interrupt()
 
 import argparse
-import hashlib
-import json
 import logging
 from collections import deque
 from copy import deepcopy
@@ -57,35 +55,11 @@ from minbert.distributed import (
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import TrainingError, choose_device, choose_precision
 from report.phenomena import contrasts
-from report.provenance import file_hash, provenance
-from report.run_folder import Cell, RunFolder
+from report.provenance import digest, file_hash, provenance
+from report.run_folder import Cell, RunFolder, run_name
 from report.table import results_table
 from simcse.config import SimCSEConfig, simcse_config
 from simcse.stage import check_length, read_notes, tuned_backbone
-
-# flag -> field of the stage's settings that it overrides
-SIMCSE_FLAGS = {
-    "pooling": "pooling",
-    "simcse_steps": "max_steps",
-    "simcse_epochs": "num_epochs",
-    "simcse_batch_size": "batch_size",
-    "simcse_lr": "learning_rate",
-    "simcse_max_length": "max_length",
-    "eval_steps": "eval_steps",
-    "chunk_tokens": "chunk_tokens",
-    "temperature": "temperature",
-    "hard_negative_weight": "hard_negative_weight",
-    "mlm_weight": "mlm_weight",
-    "symmetric": "symmetric",
-}
-HEAD_FLAGS = {
-    "head_epochs": "num_epochs",
-    "head_batch_size": "batch_size",
-    "head_lr": "learning_rate",
-    "backbone_lr": "backbone_learning_rate",
-}
-# What changes where or how a run is done, but not its numbers.
-NOT_SETTINGS = ("run_dir", "resume", "dry_run", "threads")
 
 
 class Inputs:
@@ -127,10 +101,10 @@ class Inputs:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of everything that is trained on, chosen by or scored."""
         hashes = {pretrain: file_hash(path) for pretrain, path in self.simcse_files.items()}
-        hashes["selection"] = _digest([asdict(pair) for pair in self.selection])
+        hashes["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)
-            hashes[task] = _digest([asdict(example) for example in rows])
+            hashes[task] = digest([asdict(example) for example in rows])
         return hashes
 
     def seen(self, pretrain: str, task: str) -> Seen:
@@ -177,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
     for line in bundled_notes(args):
         print(line, flush=True)
     inputs = Inputs(args)
-    path = Path(args.run_dir) if args.run_dir else Path("runs") / _run_name(args)
+    path = Path(args.run_dir) if args.run_dir else Path("runs") / run_name(vars(args))
     folder = RunFolder(path, read_only=not is_main())
     print(describe(args, inputs, folder), flush=True)
     if args.dry_run:
@@ -323,7 +297,7 @@ def cell_key(
     pretrain, task, kind = names
     settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
     seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
-    return _digest([*settings, *seen, minbert.__version__, world_size()])[:16]
+    return digest([*settings, *seen, minbert.__version__, world_size()])[:16]
 
 
 def describe(args: argparse.Namespace, inputs: Inputs, folder: RunFolder) -> str:
@@ -372,30 +346,13 @@ def run_config(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
 def simcse_settings(args: argparse.Namespace, pretrain: str, seed: int) -> SimCSEConfig:
     """Return the contrastive stage's settings: the preset's, with the flags over them."""
     config = simcse_config(args.preset, pretrain)
-    return replace(config, seed=seed, **_given(args, SIMCSE_FLAGS))
+    return replace(config, seed=seed, pooling=args.pooling, **given_settings(args, "simcse"))
 
 
 def head_settings(args: argparse.Namespace, task: str, seed: int) -> HeadConfig:
     """Return a head's settings: the preset's, with the flags over them."""
     config = head_config(args.preset, args.tune, task)
-    return replace(config, seed=seed, features=args.features, **_given(args, HEAD_FLAGS))
-
-
-def _given(args: argparse.Namespace, flags: dict[str, str]) -> dict[str, Any]:
-    """Return the fields whose flags were given."""
-    values = {field: getattr(args, flag) for flag, field in flags.items()}
-    return {field: value for field, value in values.items() if value not in (None, False)}
-
-
-def _run_name(args: argparse.Namespace) -> str:
-    """Return a readable folder name that differs when any setting differs."""
-    settings = {key: value for key, value in vars(args).items() if key not in NOT_SETTINGS}
-    words = ("+".join(words) for words in (args.pretrain, args.task, args.encoder))
-    return "_".join((*words, args.tune, _digest(settings)[:8]))
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return replace(config, seed=seed, features=args.features, **given_settings(args, "head"))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from benchmarks.measure import Figure, matmul_peak, measure
 from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.runtime import MachineError, choose_device, choose_precision
+from report.options import positive
 
 WORKS = (
     "encode",
@@ -66,13 +67,6 @@ def parse_options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, default=5, help="of every comparison (5)")
     parser.add_argument("--threads", type=positive, help="of PyTorch, on both sides (all)")
     return parser.parse_args(argv)
-
-
-def positive(text: str) -> int:
-    """Return a number of at least 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of at least 1, got {text!r}")
-    return int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

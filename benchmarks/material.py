@@ -4,12 +4,12 @@ With `--data` the sentences are CS224N's. Without, they are made of the bundled 
 lengths drawn from the quantiles of CS224N's STS and SST training files.
 """
 
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,17 +23,12 @@ from minbert.model import BertModel
 from minbert.runtime import choose_precision, set_seed
 from minbert.tokenizer import BertTokenizer
 
+Item = TypeVar("Item")
+
 # Words of a sentence in CS224N's STS and SST training files, at 0, 5, ..., 100 % of its sentences.
 LENGTH_QUANTILES = (2, 5, 6, 6, 7, 7, 8, 8, 9, 10, 11, 12, 14, 15, 17, 19, 21, 23, 26, 31, 56)
 
-BERT_BASE = BertConfig(
-    vocab_size=30522,
-    hidden_size=768,
-    num_hidden_layers=12,
-    num_attention_heads=12,
-    intermediate_size=3072,
-    max_position_embeddings=512,
-)
+BERT_BASE = BertConfig()
 
 
 @dataclass(frozen=True)
@@ -49,6 +44,16 @@ class Bench:
     def dtype(self) -> torch.dtype:
         """The best precision of this machine, on both sides."""
         return choose_precision("auto", self.device)
+
+    @property
+    def precision(self) -> str:
+        """The name of that precision."""
+        return str(self.dtype).removeprefix("torch.")
+
+    def halves_in_turn(self, items: Sequence[Item]) -> list[list[Item]]:
+        """Return one half of the items for each round, the other one in the next."""
+        middle = len(items) // 2
+        return [list((items[:middle], items[middle:])[n % 2]) for n in range(self.rounds)]
 
 
 def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
@@ -107,7 +112,7 @@ def bert_base(bench: Bench, pooling: str = "avg") -> Path:
     if not folder.exists():
         set_seed(0)
         tokenizer = BertTokenizer.from_pretrained(minilm(bench))
-        SentenceEncoder(BertModel(BERT_BASE), tokenizer, pooling, device="cpu").save(folder)
-        path = folder / "sentence_bert_config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "max_seq_length": 128}))
+        encoder = SentenceEncoder(BertModel(BERT_BASE), tokenizer, pooling, device="cpu")
+        encoder.max_length = 128
+        encoder.save(folder)
     return folder

@@ -28,17 +28,19 @@ def sentence_transformer(folder: Path, device: torch.device, dtype: torch.dtype)
     """Return a SentenceTransformer; its own default is float32."""
     from sentence_transformers import SentenceTransformer
 
-    kwargs = {} if dtype == torch.float32 else {"model_kwargs": {"dtype": dtype}}
-    return SentenceTransformer(str(folder), device=str(device), **kwargs)
+    return SentenceTransformer(str(folder), device=str(device), model_kwargs={"dtype": dtype})
 
 
 def cross_encoder(folder: Path, device: torch.device, dtype: torch.dtype) -> Any:
     """Return a CrossEncoder with one logit, read without a sigmoid."""
     from sentence_transformers import CrossEncoder
 
-    kwargs = {} if dtype == torch.float32 else {"model_kwargs": {"dtype": dtype}}
     return CrossEncoder(
-        str(folder), num_labels=1, device=str(device), activation_fn=nn.Identity(), **kwargs
+        str(folder),
+        num_labels=1,
+        device=str(device),
+        activation_fn=nn.Identity(),
+        model_kwargs={"dtype": dtype},
     )
 
 

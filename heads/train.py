@@ -15,17 +15,11 @@ from torch import Tensor, nn
 from heads.config import HeadConfig
 from heads.head import Head
 from heads.inputs import Inputs, LiveInputs
-from minbert.distributed import (
-    main_decides,
-    own_seed,
-    share,
-    sum_gradients,
-    sum_over_ranks,
-    world_size,
-)
-from minbert.resume import Stateful, load_training, save_training
+from minbert.distributed import draw_apart, share, sum_gradients, sum_over_ranks
+from minbert.resume import Stateful, load_training, save_training, saved_state
 from minbert.runtime import (
     adamw,
+    batch_rows,
     check_finite,
     linear_schedule,
     progress,
@@ -76,8 +70,7 @@ class HeadTrainer:
         self.history: list[dict[str, Any]] = []
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
-        if world_size() > 1:
-            torch.manual_seed(own_seed(config.seed))  # dropout of its own
+        draw_apart(config.seed)  # dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
@@ -85,9 +78,8 @@ class HeadTrainer:
         Returns:
             One record an epoch: epoch, loss (mean over examples), dev_score.
         """
-        if resume and main_decides(self.state_path is not None and self.state_path.is_file()):
-            assert self.state_path is not None
-            self._load(self.state_path)
+        if resume and (state := saved_state(self.state_path)):
+            self._load(state)
         total = self.config.num_epochs * self.steps_per_epoch
         with progress("head", total, "step", show_progress) as bar:
             bar.update(self.epoch * self.steps_per_epoch)
@@ -117,10 +109,10 @@ class HeadTrainer:
     def _train_epoch(self, tick: Callable[[], Any]) -> float:
         """One pass over the shuffled examples; return the mean loss of an example."""
         self.trained.train()
-        order = np.random.default_rng([self.config.seed, self.epoch]).permutation(len(self.train))
+        first, config = self.epoch * self.steps_per_epoch, self.config
         total, count = 0.0, 0
-        for step in range(self.steps_per_epoch):
-            rows = order[step * self.config.batch_size :][: self.config.batch_size]
+        for step in range(first, first + self.steps_per_epoch):
+            rows = batch_rows(step, len(self.train), config.batch_size, config.seed)
             own = share(rows)
             logits = self.head(self.train.batch(own))
             loss = self.head.loss(logits, self.labels[own].to(logits.device))
@@ -128,11 +120,11 @@ class HeadTrainer:
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
             sum_gradients(self.trained.parameters())
-            nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
+            nn.utils.clip_grad_norm_(self.trained.parameters(), config.max_grad_norm)
             self.optimizer.step()
             self.schedule.step()
             joint = sum_over_ranks(loss.detach()).item()
-            check_finite(joint, self.epoch * self.steps_per_epoch)
+            check_finite(joint, step)
             total += joint * len(rows)  # the last batch is shorter
             count += len(rows)
             tick()

@@ -72,9 +72,10 @@ def world_size() -> int:
     return dist.get_world_size() if _joined else 1
 
 
-def own_seed(seed: int) -> int:
-    """Return a seed for what each rank draws by itself; rank 0's is `seed`."""
-    return seed + 100_003 * rank()  # far from the next seeds of a series
+def draw_apart(seed: int) -> None:
+    """Give each rank random numbers of its own from here on; a single process just goes on."""
+    if world_size() > 1:
+        torch.manual_seed(seed + 100_003 * rank())  # far from the next seeds of a series
 
 
 def is_main() -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from minbert.config import CheckpointError
-from minbert.distributed import gather_objects, is_main, rank
+from minbert.distributed import gather_objects, is_main, main_decides, rank
 from minbert.runtime import random_state, restore_random_state
 
 
@@ -45,6 +45,12 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
         raise OSError(f"{path}: cannot be written ({error})") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def saved_state(path: Path | None) -> Path | None:
+    """Return the path of a saved state if there is one; all processes get the same answer."""
+    found: Path | None = main_decides(path if path is not None and path.is_file() else None)
+    return found
 
 
 def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:

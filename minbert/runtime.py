@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,17 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
             f"batches of {min(count, batch_size)} cannot feed {world_size()} processes"
         )
     return math.ceil((count - world_size() + 1) / batch_size)
+
+
+def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
+    """Return the rows of a step: every epoch reads all `count` of them in its own seeded order."""
+    epoch, position = divmod(step, steps_per_epoch(count, batch_size))
+    return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
+
+
+@lru_cache(maxsize=1)
+def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng([seed, epoch]).permutation(count)
 
 
 def check_finite(value: float, step: int) -> None:

@@ -39,6 +39,7 @@ class BertTokenizer:
         self.cls_id, self.sep_id, self.mask_id, self.pad_id = (
             self._special_id(token, source) for token in ("[CLS]", "[SEP]", "[MASK]", "[PAD]")
         )
+        self.special_ids = (self.cls_id, self.sep_id, self.pad_id)  # never masked to be predicted
 
     @classmethod
     def from_pretrained(cls, path_or_name: str | Path) -> "BertTokenizer":

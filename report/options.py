@@ -3,6 +3,7 @@
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 Group = argparse._ArgumentGroup
@@ -126,30 +127,51 @@ def _add_recipe(group: Group) -> None:
         help="from token states to a vector: what the checkpoint says, else SimCSE's [CLS]",
     )
     group.add_argument(
-        "--symmetric", action="store_true", help="NT-Xent: both views look for their partner"
+        "--symmetric",
+        dest="simcse_symmetric",
+        action="store_true",
+        help="NT-Xent: both views look for their partner",
     )
-    for flag, kind, text in (
-        ("--simcse-steps", _positive, "stop the contrastive stage after this many steps"),
-        ("--simcse-epochs", _positive, "its epochs"),
-        ("--simcse-batch-size", _positive, "its examples a batch; the others are the negatives"),
-        ("--simcse-lr", _rate, "its learning rate"),
-        ("--simcse-max-length", _length, "its longest sentence in tokens (32)"),
-        (
-            "--chunk-tokens",
-            _positive,
-            "gradient caching: encode at most this many tokens at a time, "
-            "so that a batch of any size fits (the whole batch; 4096 needs 4 GB with bert-base)",
-        ),
-        ("--eval-steps", _positive, "steps between dev checks; the best state is kept (125)"),
-        ("--temperature", _rate, "of the contrastive loss (0.05)"),
-        ("--hard-negative-weight", _rate, "alpha of the own hard negative (1: like all others)"),
-        ("--mlm-weight", _rate, "of the auxiliary masked-language-model loss (0; paper: 0.1)"),
-        ("--head-epochs", _positive, "epochs of a head (10 sst, 5 para, 20 sts)"),
-        ("--head-batch-size", _positive, "its batch size (64)"),
-        ("--head-lr", _rate, "its learning rate (1e-3)"),
-        ("--backbone-lr", _rate, "the encoder's learning rate under --tune full"),
-    ):
-        group.add_argument(flag, type=kind, metavar="X", help=text)
+    simcse = partial(_add_setting, group, "simcse")
+    simcse("--simcse-steps", "max_steps", positive, "end the contrastive stage after these steps")
+    simcse("--simcse-epochs", "num_epochs", positive, "its epochs")
+    simcse("--simcse-batch-size", "batch_size", positive, "its batch; the others are negatives")
+    simcse("--simcse-lr", "learning_rate", _rate, "its learning rate")
+    simcse("--simcse-max-length", "max_length", _length, "its longest sentence in tokens (32)")
+    simcse(
+        *("--chunk-tokens", "chunk_tokens", positive),
+        "gradient caching: encode at most this many tokens at a time, "
+        "so that a batch of any size fits (the whole batch; 4096 needs 4 GB with bert-base)",
+    )
+    simcse("--eval-steps", "eval_steps", positive, "between dev checks; the best is kept (125)")
+    simcse("--temperature", "temperature", _rate, "of the contrastive loss (0.05)")
+    simcse(
+        *("--hard-negative-weight", "hard_negative_weight", _rate),
+        "alpha of the own hard negative (1: like all others)",
+    )
+    simcse(
+        *("--mlm-weight", "mlm_weight", _rate),
+        "of the auxiliary masked-language-model loss (0; paper: 0.1)",
+    )
+    head = partial(_add_setting, group, "head")
+    head("--head-epochs", "num_epochs", positive, "epochs of a head (10 sst, 5 para, 20 sts)")
+    head("--head-batch-size", "batch_size", positive, "its batch size (64)")
+    head("--head-lr", "learning_rate", _rate, "its learning rate (1e-3)")
+    head("--backbone-lr", "backbone_learning_rate", _rate, "the encoder's under --tune full")
+
+
+def _add_setting(
+    group: Group, stage: str, flag: str, field: str, kind: Callable[[str], float], text: str
+) -> None:
+    """Add a single value; where it is kept says which stage's settings it belongs to."""
+    group.add_argument(flag, dest=f"{stage}_{field}", type=kind, metavar="X", help=text)
+
+
+def given_settings(args: argparse.Namespace, stage: str) -> dict[str, Any]:
+    """Return the values given for a stage, `simcse` or `head`, by field."""
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    prefix = f"{stage}_"
+    return {name.removeprefix(prefix): given[name] for name in given if name.startswith(prefix)}
 
 
 def _add_machine(group: Group) -> None:
@@ -188,7 +210,8 @@ def _number(text: str, kind: Callable[[str], float], least: float, most: float) 
     return value
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return a whole number of at least 1, or end the program with what is wrong."""
     return int(_number(text, int, 1, 1e12))
 
 

@@ -1,6 +1,7 @@
 """What is needed to repeat a run: versions, machine, hashes of the input files."""
 
 import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -25,6 +26,11 @@ def file_hash(path: Path) -> str:
     """Return a file's SHA-256."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(content: Any) -> str:
+    """Return the SHA-256 of anything JSON can hold, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _version(package: str) -> str | None:

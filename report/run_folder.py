@@ -16,6 +16,7 @@ import numpy as np
 from data.examples import DataError
 from evaluation.metrics import METRICS
 from report.phenomena import phenomena_rows
+from report.provenance import digest
 
 Cell = dict[str, Any]
 
@@ -35,6 +36,16 @@ CSV_KEYS = (
     *("accuracy", "f1", "pearson", "spearman", "cosine_spearman"),
     *("seconds", "sentences_per_second"),
 )
+
+# What changes where or how a run is done, but not its numbers.
+NOT_SETTINGS = ("run_dir", "resume", "dry_run", "threads")
+
+
+def run_name(options: dict[str, Any]) -> str:
+    """Return a readable folder name that differs when any setting differs."""
+    settings = {key: value for key, value in options.items() if key not in NOT_SETTINGS}
+    words = ("+".join(options[grid]) for grid in ("pretrain", "task", "encoder"))
+    return "_".join((*words, options["tune"], digest(settings)[:8]))
 
 
 def _coordinates(cell: Cell) -> tuple[Any, ...]:

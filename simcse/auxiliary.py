@@ -28,11 +28,9 @@ def mlm_backward(
     Chunk by chunk, as in `grad_cache`; here no chunk needs the others.
     """
     tokenizer = encoder.tokenizer
-    specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
+    special_ids, mask_id = tokenizer.special_ids, tokenizer.mask_id
     masked = [
-        mask_tokens(
-            chunk, specials, tokenizer.mask_id, tokenizer.vocab_size, config.mlm_probability
-        )
+        mask_tokens(chunk, special_ids, mask_id, tokenizer.vocab_size, config.mlm_probability)
         for chunk in chunks
     ]
     counts = torch.stack([(labels != -100).sum() for _, labels in masked])

@@ -14,22 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from minbert.distributed import (
-    join_shares,
-    main_decides,
-    own_seed,
-    share,
-    sum_gradients,
-    world_size,
-)
+from minbert.distributed import draw_apart, join_shares, share, sum_gradients
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.packing import PackedBatch, batches_by_tokens
-from minbert.resume import Stateful, load_training, save_training
+from minbert.resume import Stateful, load_training, save_training, saved_state
 from minbert.runtime import (
     RELEASE_STEPS,
     TrainingError,
     adamw,
+    batch_rows,
     check_finite,
     linear_schedule,
     progress,
@@ -82,8 +76,7 @@ class SimCSETrainer:
         self.trained = nn.ModuleDict({"projection": projection})
         self.trained["encoder"] = mlm or encoder.model  # the MLM model contains the encoder
         self.trained.to(encoder.device)
-        self.steps_per_epoch = steps_per_epoch(len(data), config.batch_size)
-        self.num_steps = self.steps_per_epoch * config.num_epochs
+        self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
         self.optimizer = adamw([(self.trained, config.learning_rate)], config.weight_decay)
@@ -92,8 +85,7 @@ class SimCSETrainer:
         self.history: History = []
         self.best_score: float | None = None
         self.best_state: dict[str, Tensor] = {}
-        if world_size() > 1:
-            torch.manual_seed(own_seed(config.seed))  # equal weights so far; now dropout of its own
+        draw_apart(config.seed)  # equal weights so far; now dropout of its own
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
@@ -106,9 +98,8 @@ class SimCSETrainer:
         Returns:
             One record a dev check: step, loss, in-batch accuracy, dev score, sentences a second.
         """
-        if resume and main_decides(self.state_path is not None and self.state_path.is_file()):
-            assert self.state_path is not None
-            self._load(self.state_path)
+        if resume and (state := saved_state(self.state_path)):
+            self._load(state)
         elif self.dev_score is not None:
             self.history.append({"step": 0, "dev_score": self.dev_score()})
         window: History = []
@@ -167,9 +158,7 @@ class SimCSETrainer:
 
     def _batch_of(self, step: int) -> np.ndarray:
         """Return the example numbers of a step; every epoch has its own seeded order."""
-        epoch, position = divmod(step, self.steps_per_epoch)
-        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.data))
-        return order[position * self.config.batch_size :][: self.config.batch_size]
+        return batch_rows(step, len(self.data), self.config.batch_size, self.config.seed)
 
     def _chunks(self, rows: np.ndarray) -> tuple[list[PackedBatch], np.ndarray]:
         """Pack `rows` of the data, longest first; return the batches, and that order of `rows`.

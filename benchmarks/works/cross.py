@@ -20,8 +20,7 @@ COUNT = 2000
 def works(bench: Bench) -> Iterator[Work]:
     """Yield the one work; the classifier's random weights are the peer's, on both sides."""
     pairs = list(zip(bench.texts[:COUNT], bench.texts[COUNT : 2 * COUNT], strict=True))
-    halves = [pairs[: COUNT // 2], pairs[COUNT // 2 :]]
-    parts = [halves[number % 2] for number in range(bench.rounds)]
+    parts = bench.halves_in_turn(pairs)
     few = parts[0][:400]
     models = []
     for dtype in (torch.float32, bench.dtype):
@@ -37,12 +36,11 @@ def works(bench: Bench) -> Iterator[Work]:
     expect(float(np.abs(found - wanted).max()) < 0.05, "scores of minbert and CrossEncoder")
     best.predict(few)
     size = best_batch_size(lambda n: best.predict(few, batch_size=n), bench.device)
-    kind = str(bench.dtype).removeprefix("torch.")
     sides = [
         Side("minbert", lambda r: score(ours, parts[r], classifier), ours.dtype),
         Side("CrossEncoder", lambda r: default.predict(parts[r]), torch.float32),
         Side(
-            f"CrossEncoder, {kind}, batch {size}",
+            f"CrossEncoder, {bench.precision}, batch {size}",
             lambda r: best.predict(parts[r], batch_size=size),
             bench.dtype,
         ),

@@ -19,8 +19,7 @@ COUNT = 2000
 
 def works(bench: Bench) -> Iterator[Work]:
     """Yield both encoders' works."""
-    halves = [list(bench.texts[: COUNT // 2]), list(bench.texts[COUNT // 2 : COUNT])]
-    parts = [halves[number % 2] for number in range(bench.rounds)]
+    parts = bench.halves_in_turn(bench.texts[:COUNT])
     for title, folder in {"bert-base shape": bert_base(bench), "MiniLM": minilm(bench)}.items():
         yield _work(f"encode, {title}", folder, parts, bench)
 
@@ -29,16 +28,14 @@ def _work(title: str, folder: Path, parts: list[list[str]], bench: Bench) -> Wor
     ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
     default = sentence_transformer(folder, bench.device, torch.float32)
     best = sentence_transformer(folder, bench.device, bench.dtype)
-    ours.max_length = default.max_seq_length
     few = parts[0][:400]
     check(ours.encode(few), default.encode(few), best.encode(few))
     size = best_batch_size(lambda n: best.encode(few, batch_size=n), bench.device)
-    kind = str(bench.dtype).removeprefix("torch.")
     sides = [
         Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype),
         Side("sentence-transformers", lambda r: default.encode(parts[r]), torch.float32),
         Side(
-            f"sentence-transformers, {kind}, batch {size}",
+            f"sentence-transformers, {bench.precision}, batch {size}",
             lambda r: best.encode(parts[r], batch_size=size),
             bench.dtype,
         ),

@@ -41,7 +41,6 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
     views = columns * 2 if num_texts == 1 else columns  # a sentence is its own positive
     steps = peer_steps(folder, views, trainer, bench)
     trainer._train_step()  # AdamW's state appears in the first step
-    kind = str(bench.dtype).removeprefix("torch.")
 
     def chunked(number: int) -> None:
         whole, trainer.config = trainer.config, replace(trainer.config, chunk_tokens=CHUNK_TOKENS)
@@ -52,8 +51,12 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
         Side("minbert", lambda r: trainer._train_step(), trainer.encoder.dtype),
         Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, trainer.encoder.dtype),
         Side("transformers, float32 loop", steps["float32"], torch.float32),
-        Side(f"transformers, {kind} autocast loop", steps["autocast"], bench.dtype),
-        Side(f"MultipleNegativesRankingLoss, {kind} autocast", steps["ranking"], bench.dtype),
+        Side(f"transformers, {bench.precision} autocast loop", steps["autocast"], bench.dtype),
+        Side(
+            f"MultipleNegativesRankingLoss, {bench.precision} autocast",
+            steps["ranking"],
+            bench.dtype,
+        ),
     ]
     lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
     flops = encoder_flops(lengths, trainer.encoder.model.config, training=True)
