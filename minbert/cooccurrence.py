@@ -6,6 +6,7 @@ eigenvalue weighting as in Levy, Goldberg and Dagan 2015, section 3). Feeds: pre
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 WINDOW = 5  # neighbours on each side, weighted by 1 / distance
@@ -36,7 +37,8 @@ def cooccurrence_embeddings(
     ppmi = (joint / expected.clamp(min=1e-12)).clamp(min=1.0).log()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        left, values, _ = torch.svd_lowrank(ppmi, q=hidden_size + 32, niter=4)
+        left, values, _ = torch.svd_lowrank(ppmi, q=min(hidden_size + 32, vocab_size), niter=4)
     embeddings = left[:, :hidden_size] * values[:hidden_size].sqrt()  # (V, H)
     embeddings = embeddings - embeddings.mean(dim=0)
-    return embeddings * (scale / embeddings.std())
+    embeddings = embeddings * (scale / embeddings.std())
+    return F.pad(embeddings, (0, hidden_size - embeddings.shape[1]))  # 0 beyond V directions

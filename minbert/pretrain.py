@@ -11,13 +11,14 @@ sequences, no dropout, a high peak rate that falls to zero, one pass over as muc
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from minbert.checkpoint import find_checkpoint
 from minbert.config import BertConfig, CheckpointError
 from minbert.cooccurrence import cooccurrence_embeddings
 from minbert.corpus import (
@@ -33,6 +34,8 @@ from minbert.pretrainer import PretrainConfig, Pretrainer, save_pretrained
 from minbert.runtime import MachineError, TrainingError, set_seed
 from minbert.tokenizer import BertTokenizer
 
+FRESH = ("cooccurrence", "random")
+NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 
@@ -52,37 +55,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     work = args.out.with_name(args.out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    vocab = args.vocab or work / "vocab.txt"
-    if not args.vocab and not vocab.is_file():
-        print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
-        train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, work)
-    tokenizer = BertTokenizer.from_vocab(vocab)
+    loaded = None if args.init in FRESH else without_dropout(args.init, args.length)
+    tokenizer = _tokenizer(args, work)
     config = PretrainConfig(
         tokens=args.tokens,
         length=args.length,
         batch_size=args.batch_size,
         learning_rate=args.lr,
         mask_probability=args.mask_probability,
+        contrast_weight=args.contrast_weight,
         warmup_steps=args.warmup_steps,
+        decay_ratio=args.decay_ratio,
         eval_steps=args.eval_steps,
         seed=args.seed,
     )
     train = tokenize_corpus(args.corpus, tokenizer, args.length, work / f"train-{args.length}.npy")
     valid = tokenize_corpus([args.valid], tokenizer, args.length, work / f"valid-{args.length}.npy")
     set_seed(args.seed)
-    sizes = BertConfig(
-        vocab_size=tokenizer.vocab_size,
-        hidden_size=args.hidden_size,
-        num_hidden_layers=args.layers,
-        num_attention_heads=args.hidden_size // 64,
-        intermediate_size=4 * args.hidden_size,
-        max_position_embeddings=args.length,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-    )
-    model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
-    if args.init == "cooccurrence":
-        _start_from_counts(model, train[:INIT_ROWS], args.seed)
+    model = loaded or _fresh(args, tokenizer, train)
     trainer = Pretrainer(
         model,
         tokenizer,
@@ -93,9 +83,11 @@ def _run(args: argparse.Namespace) -> int:
         args.device,
         args.precision,
     )
-    print(f"{train.size / 1e6:.1f} million tokens, {trainer.num_steps} steps", flush=True)
+    steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,.0f}"
+    print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
     history = trainer.run(args.resume)
     options = {name: _by_name(value) for name, value in vars(args).items()}
+    options["init"] = Path(args.init).name
     notes = {"options": options, "config": asdict(config), "history": history}
     save_pretrained(model, tokenizer, args.out, notes)
     print(f"checkpoint, vocabulary and curve: {args.out} (to train on: {work})")
@@ -107,6 +99,50 @@ def _by_name(value: Any) -> Any:
     if isinstance(value, list):
         return [_by_name(item) for item in value]
     return value.name if isinstance(value, Path) else value
+
+
+def _tokenizer(args: argparse.Namespace, work: Path) -> BertTokenizer:
+    """Return the vocabulary: the checkpoint's, a given one, or one trained on the corpus."""
+    if args.init not in FRESH:
+        return BertTokenizer.from_pretrained(find_checkpoint(args.init))
+    vocab = args.vocab or work / "vocab.txt"
+    if not vocab.is_file() and not args.vocab:
+        print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
+        train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, work)
+    return BertTokenizer.from_vocab(vocab)
+
+
+def without_dropout(init: str, length: int) -> BertForMaskedLM:
+    """Return a checkpoint's model as it is pre-trained: without dropout.
+
+    Raises:
+        CheckpointError: it has no prediction head, or fewer than `length` positions.
+    """
+    loaded = BertForMaskedLM.from_pretrained(init)
+    config = replace(loaded.bert.config, **NO_DROPOUT)
+    if length > config.max_position_embeddings:
+        positions = config.max_position_embeddings
+        raise CheckpointError(f"{init}: has {positions} positions, too few for --length {length}")
+    model = BertForMaskedLM(BertModel(config, loaded.bert.pooler is not None))
+    model.load_state_dict(loaded.state_dict())
+    return model
+
+
+def _fresh(args: argparse.Namespace, tokenizer: BertTokenizer, rows: np.ndarray) -> BertForMaskedLM:
+    """Return a new model of the sizes asked for."""
+    sizes = BertConfig(
+        vocab_size=tokenizer.vocab_size,
+        hidden_size=args.hidden_size,
+        num_hidden_layers=args.layers,
+        num_attention_heads=args.hidden_size // 64,
+        intermediate_size=4 * args.hidden_size,
+        max_position_embeddings=args.length,
+        **NO_DROPOUT,
+    )
+    model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
+    if args.init == "cooccurrence":
+        _start_from_counts(model, rows[:INIT_ROWS], args.seed)
+    return model
 
 
 def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> None:
@@ -143,6 +179,8 @@ def build_parser() -> argparse.ArgumentParser:
         ("--lr", defaults.learning_rate, "peak learning rate"),
         ("--warmup-steps", defaults.warmup_steps, "steps in which the rate rises to its peak"),
         ("--mask-probability", defaults.mask_probability, "share of tokens to predict"),
+        ("--contrast-weight", defaults.contrast_weight, "of the loss over two spans of a row"),
+        ("--decay-ratio", defaults.decay_ratio, "share of the steps in which the rate falls"),
         ("--eval-steps", defaults.eval_steps, "steps between validations (and saved states)"),
         ("--seed", defaults.seed, "of weights, order and masks"),
         ("--vocab-size", 8192, "pieces"),
@@ -154,9 +192,10 @@ def build_parser() -> argparse.ArgumentParser:
         )
     parser.add_argument(
         "--init",
-        choices=["cooccurrence", "random"],
         default="cooccurrence",
-        help="word embeddings at the start: factorised co-occurrence counts, or noise",
+        metavar="HOW",
+        help="word embeddings at the start: cooccurrence (factorised counts) or random; or a "
+        "checkpoint to go on from, with its vocabulary and sizes (mini, a folder, a hub id)",
     )
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")

@@ -18,10 +18,12 @@ from tqdm import tqdm
 from minbert.checkpoint import whole_folder, write_tensors
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import PackedBatch, TokenSequences
+from minbert.pooling import mean_of_tokens
 from minbert.resume import Stateful, load_training, save_training
 from minbert.runtime import (
     adamw,
     autocast,
+    batch_rows,
     check_finite,
     choose_device,
     choose_precision,
@@ -29,6 +31,7 @@ from minbert.runtime import (
     progress,
 )
 from minbert.sentence_format import write_modules
+from minbert.spans import cut_spans, mean_span_tokens, span_logits, span_loss
 from minbert.tokenizer import BertTokenizer
 
 VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs can be compared
@@ -47,9 +50,16 @@ class PretrainConfig:
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0
     mask_probability: float = 0.15
+    contrast_weight: float = 0.0  # of the loss over spans; above 0, rows are read as two spans
     eval_steps: int = 500
     valid_rows: int = 512
     seed: int = 42
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Tokens a step; with spans on the average."""
+        spans = self.contrast_weight > 0
+        return self.batch_size * (mean_span_tokens(self.length) if spans else self.length)
 
 
 class Pretrainer:
@@ -82,8 +92,7 @@ class Pretrainer:
         self.model, self.tokenizer = model.to(self.device), tokenizer
         self.train, self.valid, self.config = train, valid, config
         self.folder = folder
-        self.num_steps = max(1, config.tokens // (config.batch_size * config.length))
-        self.steps_per_epoch = math.ceil(len(train) / config.batch_size)
+        self.num_steps = max(1, int(config.tokens / config.tokens_per_step))
         self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay)
         warmup_ratio = min(1.0, config.warmup_steps / self.num_steps)
         self.schedule = linear_schedule(
@@ -124,15 +133,27 @@ class Pretrainer:
                 loss += nn.functional.cross_entropy(logits, labels, reduction="sum").item()
                 correct += int((logits.argmax(dim=-1) == labels).sum())
                 count += len(labels)
-        return {"valid_perplexity": math.exp(loss / count), "valid_accuracy": correct / count}
+            scores = {"valid_perplexity": math.exp(loss / count), "valid_accuracy": correct / count}
+            return scores | self._span_accuracy()
+
+    def _span_accuracy(self) -> dict[str, float]:
+        """How often a held-out span finds its partner among 64 of (mostly) other texts."""
+        if not self.config.contrast_weight:
+            return {}
+        found = []
+        for start in range(stride := max(1, len(self.valid) // 64)):
+            spans = cut_spans(self.valid.pack(np.arange(start, len(self.valid), stride)[:64]))
+            spans = spans.to(self.device)
+            with autocast(self.device, self.dtype):
+                states = self.model.bert.packed(spans).last_hidden_state
+            partners = span_logits(mean_of_tokens(states, spans)).argmax(dim=1)  # (64,)
+            found.append(partners == torch.arange(len(partners), device=self.device))
+        return {"valid_span_accuracy": torch.cat(found).float().mean().item()}
 
     def _train_step(self) -> float:
         self.model.train()
-        epoch, position = divmod(self.step, self.steps_per_epoch)
-        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.train))
-        rows = order[position * self.config.batch_size :][: self.config.batch_size]
-        logits, labels = self._logits(self.train.pack(rows), self.config.mask_probability)
-        loss = nn.functional.cross_entropy(logits, labels)
+        rows = batch_rows(self.step, len(self.train), self.config.batch_size, self.config.seed)
+        loss = self._loss(self.train.pack(rows))
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
@@ -142,20 +163,38 @@ class Pretrainer:
         check_finite(loss.item(), self.step)
         return loss.item()
 
+    def _loss(self, batch: PackedBatch) -> Tensor:
+        config = self.config
+        if not config.contrast_weight:
+            logits, labels = self._logits(batch, config.mask_probability)
+            return nn.functional.cross_entropy(logits, labels)
+        spans, labels = self._mask(cut_spans(batch), config.mask_probability)
+        with autocast(self.device, self.dtype):
+            states = self.model.bert.packed(spans).last_hidden_state  # (total_tokens, H)
+            embeddings = self.model.bert.embeddings.word_embeddings.weight
+            chosen = labels != -100
+            logits = self.model.head(states[chosen], embeddings)  # (M, V)
+        mlm = nn.functional.cross_entropy(logits.float(), labels[chosen])
+        return mlm + config.contrast_weight * span_loss(mean_of_tokens(states, spans))
+
+    def _mask(self, batch: PackedBatch, probability: float) -> tuple[PackedBatch, Tensor]:
+        """Return the masked batch and the labels (total_tokens,), both on the device."""
+        tokenizer = self.tokenizer
+        masked, labels = mask_tokens(
+            batch, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size, probability
+        )
+        return masked.to(self.device), labels.to(self.device)
+
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return float32 logits (M, V) and labels (M,) at the masked positions."""
-        tokenizer = self.tokenizer
-        specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
-        masked, labels = mask_tokens(
-            batch, specials, tokenizer.mask_id, tokenizer.vocab_size, mask_probability
-        )
+        masked, labels = self._mask(batch, mask_probability)
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
-            logits = self.model(masked.to(self.device), positions.to(self.device))
-        return logits.float(), labels[positions].to(self.device)
+            logits = self.model(masked, positions)
+        return logits.float(), labels[positions]
 
     def _check(self, losses: list[float], seconds: float) -> None:
-        tokens = len(losses) * self.config.batch_size * self.config.length
+        tokens = len(losses) * self.config.tokens_per_step
         record: dict[str, Any] = {"step": self.step, "loss": float(np.mean(losses))}
         record |= self.evaluate()
         record["tokens_per_second"] = round(tokens / seconds)
@@ -182,10 +221,12 @@ class Pretrainer:
 
 def _log_line(record: dict[str, Any], num_steps: int) -> str:
     """Return one point of the curve, for people."""
+    found = record.get("valid_span_accuracy")
+    spans = "" if found is None else f"spans {found:.3f}, "
     return (
         f"step {record['step']}/{num_steps}: loss {record['loss']:.3f}, "
         f"validation perplexity {record['valid_perplexity']:.1f}, "
-        f"accuracy {record['valid_accuracy']:.3f}, {record['tokens_per_second']} tokens/s"
+        f"accuracy {record['valid_accuracy']:.3f}, {spans}{record['tokens_per_second']} tokens/s"
     )
 
 

@@ -1,6 +1,7 @@
 """Masked-language-model pre-training, tokens a second on mini's shape: 32 rows of 128 tokens."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -9,8 +10,9 @@ from benchmarks import peers
 from benchmarks.material import Bench
 from benchmarks.measure import Side, Work, expect
 from minbert.checkpoint import MINI
-from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.mlm import mask_tokens
 from minbert.packing import TokenSequences
+from minbert.pretrain import NO_DROPOUT, without_dropout
 from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.tokenizer import BertTokenizer
 
@@ -24,21 +26,19 @@ def works(bench: Bench) -> Iterator[Work]:
 
     tokenizer = BertTokenizer.from_pretrained(MINI)
     rows = full_rows(tokenizer, bench.texts)
-    model = BertForMaskedLM.from_pretrained("mini")
-    turn_off_dropout(model)
+    model = without_dropout("mini", LENGTH)
     config = PretrainConfig(
         length=LENGTH, batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE, warmup_steps=0
     )
     ours = Pretrainer(model, tokenizer, rows, rows, config, bench.scratch, device=str(bench.device))
-    off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    peer = PeerForMaskedLM.from_pretrained(str(MINI), dtype=torch.float32, **off).to(bench.device)
+    peer = PeerForMaskedLM.from_pretrained(str(MINI), dtype=torch.float32, **NO_DROPOUT)
+    peer.to(bench.device)
     check(ours, peer, rows)
     masked = masked_batches(ours, rows, bench.device)
-    kind = str(bench.dtype).removeprefix("torch.")
 
     def loop(dtype: torch.dtype) -> Side:
         step = peers.training_step(peer, lambda batch: peer(**batch).loss, LEARNING_RATE, dtype)
-        name = "float32" if dtype == torch.float32 else f"{kind} autocast"
+        name = "float32" if dtype == torch.float32 else f"{bench.precision} autocast"
         step(masked[0])
         return Side(
             f"transformers, {name} loop", lambda r: [step(batch) for batch in masked], dtype
@@ -59,24 +59,17 @@ def full_rows(tokenizer: BertTokenizer, texts: Sequence[str]) -> TokenSequences:
     return TokenSequences(ids[: count * LENGTH], offsets, np.full(count, LENGTH, np.int32))
 
 
-def turn_off_dropout(model: torch.nn.Module) -> None:
-    """Pre-train without dropout, as `minbert.pretrain` does."""
-    for module in model.modules():
-        for name in ("probability", "dropout_prob"):
-            if hasattr(module, name):
-                setattr(module, name, 0.0)
-
-
 def masked_batches(
     ours: Pretrainer, rows: TokenSequences, device: torch.device
 ) -> list[dict[str, torch.Tensor]]:
     """Return STEPS batches with masks as transformers takes them: labels (B, T), -100 elsewhere."""
     tokenizer = ours.tokenizer
-    specials = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
     made = []
     for start in range(STEPS):
         packed = rows.pack(np.arange(start * BATCH_SIZE, (start + 1) * BATCH_SIZE))
-        masked, labels = mask_tokens(packed, specials, tokenizer.mask_id, tokenizer.vocab_size)
+        masked, labels = mask_tokens(
+            packed, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size
+        )
         input_ids = masked.input_ids.view(BATCH_SIZE, LENGTH).to(device)
         made.append({"input_ids": input_ids, "labels": labels.view(BATCH_SIZE, LENGTH).to(device)})
     return made
@@ -86,7 +79,7 @@ def check(ours: Pretrainer, peer: torch.nn.Module, rows: TokenSequences) -> None
     """Expect the same loss of both on the same masked batch."""
     batch = masked_batches(ours, rows, ours.device)[0]
     packed = rows.pack(np.arange(BATCH_SIZE)).to(ours.device)
-    masked = type(packed)(**{**vars(packed), "input_ids": batch["input_ids"].flatten()})
+    masked = replace(packed, input_ids=batch["input_ids"].flatten())
     with torch.inference_mode():
         found = ours.model.loss(masked, batch["labels"].flatten()).item()
         wanted = peer.eval()(**batch).loss.item()

@@ -1,0 +1,74 @@
+"""Two spans of one text must find each other among those of other texts.
+
+A sentence-level objective beside masked-language modelling, in the place of BERT's next-sentence
+prediction: DeCLUTR's (Giorgi et al. 2021, section 3), with one pair of spans a row. Without it
+nothing ever asks the mean of a text's states to say what the text is about.
+
+Legend: B rows, H hidden_size. Reads: rows of the corpus. Feeds: pretrainer.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from minbert.packing import PackedBatch
+
+SHORTEST = 8  # tokens of a span: a short sentence
+TEMPERATURE = 0.05  # DeCLUTR's and SimCSE's
+
+
+def cut_spans(batch: PackedBatch) -> PackedBatch:
+    """Return two spans of every row, which do not overlap: the B first ones, then the B second.
+
+    All rows of a batch are cut at the same places, so that length gives nothing away (and
+    attention handles equal lengths in one product). Random numbers come from torch's global
+    generator.
+
+    Args:
+        batch: B rows `[CLS] ... [SEP]` of equal length.
+    """
+    rows = batch.input_ids.view(len(batch), -1)  # (B, length)
+    body = rows.shape[1] - 2
+    shortest = min(SHORTEST, body // 2)
+    first = _draw(shortest, body - shortest)
+    second = _draw(shortest, body - first)
+    start = _draw(0, body - first - second)
+    next_start = _draw(start + first, body - second)
+    spans = [_span(rows, start, first), _span(rows, next_start, second)]
+    lengths = tuple(span.shape[1] for span in spans for _ in range(len(rows)))
+    input_ids = torch.cat([span.flatten() for span in spans])
+    positions = [torch.arange(span.shape[1]).repeat(len(rows)) for span in spans]
+    cu_seqlens = F.pad(torch.tensor(lengths).cumsum(0), (1, 0))
+    return PackedBatch(
+        input_ids, torch.zeros_like(input_ids), torch.cat(positions), cu_seqlens, lengths
+    )
+
+
+def mean_span_tokens(length: int) -> float:
+    """Return how many tokens the two spans of a row of `length` have on the average."""
+    body = length - 2
+    shortest = min(SHORTEST, body // 2)
+    return body / 2 + (shortest + body / 2) / 2 + 4  # and twice [CLS] and [SEP]
+
+
+def span_logits(vectors: Tensor) -> Tensor:
+    """Return the cosines of first and second spans over the temperature: (B, B) of (2B, H)."""
+    first, second = F.normalize(vectors, dim=-1).chunk(2)
+    return first @ second.T / TEMPERATURE
+
+
+def span_loss(vectors: Tensor) -> Tensor:
+    """Return the mean cross-entropy of finding the partner, in both directions; (2B, H) in."""
+    logits = span_logits(vectors)  # (B, B)
+    partners = torch.arange(len(logits), device=logits.device)
+    return (F.cross_entropy(logits, partners) + F.cross_entropy(logits.T, partners)) / 2
+
+
+def _draw(least: int, most: int) -> int:
+    return int(torch.randint(least, most + 1, ()))
+
+
+def _span(rows: Tensor, start: int, length: int) -> Tensor:
+    """Return `[CLS] span [SEP]` of every row, (B, length + 2)."""
+    body = rows[:, 1 + start : 1 + start + length]
+    return torch.cat([rows[:, :1], body, rows[:, -1:]], dim=1)
