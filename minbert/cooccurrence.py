@@ -22,7 +22,8 @@ def cooccurrence_embeddings(
         rows: (n, length) token ids.
         vocab_size: V; memory is 12 V² bytes, so this suits vocabularies of some ten thousand.
         hidden_size: H.
-        scale: standard deviation of the result, as of a random initialisation.
+        scale: standard deviation of the result, as of a random initialisation; of the first V
+            directions where V is smaller than H, and 0 in the others.
         seed: of the randomised factorisation.
     """
     counts = np.zeros(vocab_size * vocab_size, np.float32)
@@ -41,4 +42,4 @@ def cooccurrence_embeddings(
     embeddings = left[:, :hidden_size] * values[:hidden_size].sqrt()  # (V, H)
     embeddings = embeddings - embeddings.mean(dim=0)
     embeddings = embeddings * (scale / embeddings.std())
-    return F.pad(embeddings, (0, hidden_size - embeddings.shape[1]))  # 0 beyond V directions
+    return F.pad(embeddings, (0, hidden_size - embeddings.shape[1]))

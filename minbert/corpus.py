@@ -6,6 +6,7 @@ they are. Reads: files, the tokenizers library. Feeds: pretrain.
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -73,7 +74,7 @@ def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, folder: Path) -
 
 
 def tokenize_corpus(
-    paths: Sequence[Path], tokenizer: BertTokenizer, length: int, target: Path
+    paths: Sequence[Path], tokenizer: BertTokenizer, length: int, folder: Path
 ) -> np.ndarray:
     """Return the corpus as `[CLS] ... [SEP]` rows without padding, kept on disk.
 
@@ -84,11 +85,17 @@ def tokenize_corpus(
         paths: the corpus.
         tokenizer: its vocabulary.
         length: tokens a row, special ones included.
-        target: the .npy file; read if it is there.
+        folder: where the rows are kept, under a name that tells texts and vocabularies apart.
 
     Returns:
         (n, length) uint16 or int32, memory-mapped.
     """
+    made_of = [tokenizer.fingerprint()]
+    for path in paths:
+        state = path.stat()
+        made_of.append(f"{path.name} {state.st_size} {state.st_mtime_ns}")
+    digest = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:12]
+    target = folder / f"rows-{length}-{digest}.npy"
     if not target.is_file():
         rows = list(_rows(read_paragraphs(paths), tokenizer, length))
         if not rows:

@@ -1,12 +1,13 @@
 """Masked-language modelling: the masking, and BERT's prediction head (Devlin et al. 2019, 3.1).
 
-Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: simcse's auxiliary
-objective.
+Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: pretrainer, and
+simcse's auxiliary objective.
 """
 
 import logging
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -63,14 +64,14 @@ class BertForMaskedLM(nn.Module):
         self.head.apply(bert.init_weights)
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str) -> "BertForMaskedLM":
-        """Load encoder and prediction head from a checkpoint.
+    def from_pretrained(cls, path_or_name: str, **changes: Any) -> "BertForMaskedLM":
+        """Load encoder and prediction head from a checkpoint; arguments as of BertModel's.
 
         Raises:
             CheckpointError: as BertModel.from_pretrained; also when there is no prediction head.
         """
         folder = find_checkpoint(path_or_name)
-        model = cls(BertModel.from_pretrained(str(folder)))
+        model = cls(BertModel.from_pretrained(str(folder), **changes))
         load_module(model.head, _head_tensors(folder), folder)
         return model.eval()
 
@@ -87,15 +88,21 @@ class BertForMaskedLM(nn.Module):
 
     def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:
         """Return logits (M, V) at `positions` (M,) of the packed batch."""
-        hidden_states = self.bert.packed_rows(batch, positions)  # (M, H)
+        return self.predict(self.bert.packed_rows(batch, positions))
+
+    def predict(self, hidden_states: Tensor) -> Tensor:
+        """Return logits (M, V) of the encoder's last states (M, H)."""
         return self.head(hidden_states, self.bert.embeddings.word_embeddings.weight)
 
     def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy where the labels (total_tokens,) are not -100."""
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
-        if not len(positions):
-            return labels.new_zeros((), dtype=torch.float32)
-        return F.cross_entropy(self(batch, positions).float(), labels[positions])
+        return masked_loss(self(batch, positions), labels[positions])
+
+
+def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean cross-entropy of logits (M, V) and labels (M,), in float32; 0 of none."""
+    return F.cross_entropy(logits.float(), labels, reduction="sum") / max(1, len(labels))
 
 
 def _head_tensors(folder: Path) -> Tensors:

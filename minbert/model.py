@@ -6,7 +6,8 @@ so that the attribute names below *are* the file format.
 Reads: packing, attention, dropout, config, checkpoint. Feeds: pooling, mlm, encoder.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -185,16 +186,20 @@ class BertModel(nn.Module):
                 module.weight[module.padding_idx].zero_()
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str) -> "BertModel":
+    def from_pretrained(cls, path_or_name: str, **changes: Any) -> "BertModel":
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         A checkpoint without a pooler gives a model whose `pooler` is None.
+
+        Args:
+            path_or_name: which.
+            changes: fields of its configuration to set otherwise, such as hidden_dropout_prob.
 
         Raises:
             CheckpointError: not found, damaged, of another architecture, or incomplete.
         """
         folder = find_checkpoint(path_or_name)
-        config = BertConfig.from_json(folder / "config.json")
+        config = replace(BertConfig.from_json(folder / "config.json"), **changes)
         tensors = read_tensors(folder)
         model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
         load_encoder(model, tensors, folder)

@@ -9,16 +9,17 @@ sequences, no dropout, a high peak rate that falls to zero, one pass over as muc
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from minbert.checkpoint import find_checkpoint
+from minbert.checkpoint import find_checkpoint, whole_folder, write_tensors
 from minbert.config import BertConfig, CheckpointError
 from minbert.cooccurrence import cooccurrence_embeddings
 from minbert.corpus import (
@@ -30,18 +31,19 @@ from minbert.corpus import (
 )
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.pretrainer import PretrainConfig, Pretrainer, save_pretrained
+from minbert.pretrain_options import FRESH, parse_options
+from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.runtime import MachineError, TrainingError, set_seed
+from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 
-FRESH = ("cooccurrence", "random")
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    args = build_parser().parse_args(argv)
+    args = parse_options(argv, __doc__)
     try:
         return _run(args)
     except (CorpusError, CheckpointError, MachineError, TrainingError, OSError) as error:
@@ -53,10 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    source = None if args.init in FRESH else find_checkpoint(args.init)
+    loaded, before = _load(source, args.length) if source else (None, None)
     work = args.out.with_name(args.out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    loaded = None if args.init in FRESH else without_dropout(args.init, args.length)
-    tokenizer = _tokenizer(args, work)
+    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(args, work)
     config = PretrainConfig(
         tokens=args.tokens,
         length=args.length,
@@ -64,15 +67,18 @@ def _run(args: argparse.Namespace) -> int:
         learning_rate=args.lr,
         mask_probability=args.mask_probability,
         contrast_weight=args.contrast_weight,
+        init=Path(args.init).name if Path(args.init).is_dir() else args.init,
         warmup_steps=args.warmup_steps,
         decay_ratio=args.decay_ratio,
         eval_steps=args.eval_steps,
         seed=args.seed,
     )
-    train = tokenize_corpus(args.corpus, tokenizer, args.length, work / f"train-{args.length}.npy")
-    valid = tokenize_corpus([args.valid], tokenizer, args.length, work / f"valid-{args.length}.npy")
+    train = tokenize_corpus(args.corpus, tokenizer, args.length, work)
+    valid = tokenize_corpus([args.valid], tokenizer, args.length, work)
     set_seed(args.seed)
     model = loaded or _fresh(args, tokenizer, train)
+    types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
+    one_segment = torch.equal(types[0], types[-1])
     trainer = Pretrainer(
         model,
         tokenizer,
@@ -86,10 +92,16 @@ def _run(args: argparse.Namespace) -> int:
     steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,.0f}"
     print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
     history = trainer.run(args.resume)
+    if one_segment:  # the second one never occurs here; a copy of the first is better than noise
+        with torch.no_grad():
+            types[1:] = types[0]
     options = {name: _by_name(value) for name, value in vars(args).items()}
-    options["init"] = Path(args.init).name
     notes = {"options": options, "config": asdict(config), "history": history}
-    save_pretrained(model, tokenizer, args.out, notes)
+    if before is not None:
+        notes["before"] = before
+    published = BertConfig.from_json(source / "config.json") if source else BertConfig()
+    dropout = {name: getattr(published, name) for name in NO_DROPOUT}
+    save_pretrained(model, tokenizer, args.out, notes, dropout)
     print(f"checkpoint, vocabulary and curve: {args.out} (to train on: {work})")
     return 0
 
@@ -98,34 +110,34 @@ def _by_name(value: Any) -> Any:
     """Return an option as it can be published: files by their names, not by somebody's folders."""
     if isinstance(value, list):
         return [_by_name(item) for item in value]
+    if isinstance(value, str) and Path(value).is_dir():
+        return Path(value).name
     return value.name if isinstance(value, Path) else value
 
 
-def _tokenizer(args: argparse.Namespace, work: Path) -> BertTokenizer:
-    """Return the vocabulary: the checkpoint's, a given one, or one trained on the corpus."""
-    if args.init not in FRESH:
-        return BertTokenizer.from_pretrained(find_checkpoint(args.init))
+def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
+    """Return a checkpoint's model, without dropout, and how it was pre-trained if it says so."""
+    model = BertForMaskedLM.from_pretrained(str(source), **NO_DROPOUT)
+    config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
+    if length > config.max_position_embeddings or pieces > config.vocab_size:
+        raise CheckpointError(
+            f"{source}: has {config.max_position_embeddings} positions and {config.vocab_size} "
+            f"word embeddings; --length is {length}, its vocabulary {pieces} pieces"
+        )
+    notes = source / "training.json"
+    try:
+        return model, json.loads(notes.read_text("utf-8")) if notes.is_file() else None
+    except ValueError as error:
+        raise CheckpointError(f"{notes}: not JSON ({error}); delete it to go on without") from None
+
+
+def _vocabulary(args: argparse.Namespace, work: Path) -> BertTokenizer:
+    """Return the given vocabulary, or one trained on the corpus, now or by an earlier run."""
     vocab = args.vocab or work / "vocab.txt"
     if not vocab.is_file() and not args.vocab:
         print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
         train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, work)
     return BertTokenizer.from_vocab(vocab)
-
-
-def without_dropout(init: str, length: int) -> BertForMaskedLM:
-    """Return a checkpoint's model as it is pre-trained: without dropout.
-
-    Raises:
-        CheckpointError: it has no prediction head, or fewer than `length` positions.
-    """
-    loaded = BertForMaskedLM.from_pretrained(init)
-    config = replace(loaded.bert.config, **NO_DROPOUT)
-    if length > config.max_position_embeddings:
-        positions = config.max_position_embeddings
-        raise CheckpointError(f"{init}: has {positions} positions, too few for --length {length}")
-    model = BertForMaskedLM(BertModel(config, loaded.bert.pooler is not None))
-    model.load_state_dict(loaded.state_dict())
-    return model
 
 
 def _fresh(args: argparse.Namespace, tokenizer: BertTokenizer, rows: np.ndarray) -> BertForMaskedLM:
@@ -140,6 +152,9 @@ def _fresh(args: argparse.Namespace, tokenizer: BertTokenizer, rows: np.ndarray)
         **NO_DROPOUT,
     )
     model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
+    types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
+    with torch.no_grad():
+        types[1:] = types[0]
     if args.init == "cooccurrence":
         _start_from_counts(model, rows[:INIT_ROWS], args.seed)
     return model
@@ -156,51 +171,29 @@ def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> N
         weight.copy_(start)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m minbert.pretrain",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--corpus", nargs="+", type=Path, required=True, metavar="FILE",
-                        help="text, a paragraph a line, documents apart by an empty line; "
-                             ".xz, .gz and .bz2 too")  # fmt: skip
-    parser.add_argument("--valid", type=Path, required=True, metavar="FILE", help="held-out text")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the checkpoint")
-    parser.add_argument(
-        "--vocab", type=Path, metavar="FILE", help="a vocab.txt to use instead of training one"
-    )
-    defaults = PretrainConfig()
-    for flag, value, text in (
-        ("--tokens", defaults.tokens, "tokens seen in all"),
-        ("--length", defaults.length, "tokens a sequence"),
-        ("--batch-size", defaults.batch_size, "sequences a step"),
-        ("--lr", defaults.learning_rate, "peak learning rate"),
-        ("--warmup-steps", defaults.warmup_steps, "steps in which the rate rises to its peak"),
-        ("--mask-probability", defaults.mask_probability, "share of tokens to predict"),
-        ("--contrast-weight", defaults.contrast_weight, "of the loss over two spans of a row"),
-        ("--decay-ratio", defaults.decay_ratio, "share of the steps in which the rate falls"),
-        ("--eval-steps", defaults.eval_steps, "steps between validations (and saved states)"),
-        ("--seed", defaults.seed, "of weights, order and masks"),
-        ("--vocab-size", 8192, "pieces"),
-        ("--layers", 4, "layers"),
-        ("--hidden-size", 256, "hidden size, a multiple of 64"),
-    ):
-        parser.add_argument(
-            flag, type=type(value), default=value, metavar="X", help=f"{text} ({value})"
-        )
-    parser.add_argument(
-        "--init",
-        default="cooccurrence",
-        metavar="HOW",
-        help="word embeddings at the start: cooccurrence (factorised counts) or random; or a "
-        "checkpoint to go on from, with its vocabulary and sizes (mini, a folder, a hub id)",
-    )
-    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")
-    parser.add_argument("--resume", action="store_true", help="go on where a run stopped")
-    return parser
+def save_pretrained(
+    model: BertForMaskedLM,
+    tokenizer: BertTokenizer,
+    folder: Path,
+    notes: dict[str, Any],
+    dropout: dict[str, float],
+) -> None:
+    """Write the model with its prediction head as float16, tokenizer, config and curve.
+
+    [CLS] was trained to predict nothing, so the checkpoint says that sentences are averages.
+    Trained without dropout, it states the rates to be tuned with: SimCSE's views need them.
+    """
+    tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
+    for key, tensor in model.head.state_dict().items():
+        tensors[f"cls.predictions.{key}"] = tensor.half()
+    with whole_folder(folder) as temporary:
+        write_tensors(tensors, temporary / "model.safetensors")
+        config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"], **dropout}
+        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+        (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
+        tokenizer.save(temporary)
+        length = model.bert.config.max_position_embeddings
+        write_modules(temporary, model.bert, "avg", normalize=False, max_length=length)
 
 
 if __name__ == "__main__":

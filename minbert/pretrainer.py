@@ -3,10 +3,9 @@
 Legend: M masked positions, V vocab_size. Reads: corpus, mlm. Feeds: pretrain.
 """
 
-import json
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from minbert.checkpoint import whole_folder, write_tensors
-from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.config import CheckpointError
+from minbert.mlm import BertForMaskedLM, mask_tokens, masked_loss
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import mean_of_tokens
 from minbert.resume import Stateful, load_training, save_training
@@ -30,7 +29,6 @@ from minbert.runtime import (
     linear_schedule,
     progress,
 )
-from minbert.sentence_format import write_modules
 from minbert.spans import cut_spans, mean_span_tokens, span_logits, span_loss
 from minbert.tokenizer import BertTokenizer
 
@@ -51,6 +49,7 @@ class PretrainConfig:
     max_grad_norm: float = 1.0
     mask_probability: float = 0.15
     contrast_weight: float = 0.0  # of the loss over spans; above 0, rows are read as two spans
+    init: str = "cooccurrence"  # what the weights start from
     eval_steps: int = 500
     valid_rows: int = 512
     seed: int = 42
@@ -103,12 +102,19 @@ class Pretrainer:
         self.history: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
-        """Train to the end; return one record a validation."""
+        """Train to the end; return one record a validation.
+
+        Raises:
+            CheckpointError: there is a state and `resume` is not set, or it is another run's.
+        """
         states = [path for path in (self._decay_state, self._stable_state) if path.is_file()]
-        if resume and states:
-            progressed = load_training(states[0], self._parts())
-            self.step, self.history = progressed["step"], progressed["history"]
-        losses: list[float] = []
+        if states and not resume:
+            raise CheckpointError(
+                f"{states[0]}: the state of an earlier run; --resume goes on with it, or delete it"
+            )
+        if states:
+            self._load(states[0])
+        losses: list[dict[str, float]] = []
         started = time.perf_counter()
         with progress("pretrain", self.num_steps, "step", show_progress) as bar:
             bar.update(self.step)
@@ -130,14 +136,15 @@ class Pretrainer:
             for start in range(0, len(self.valid), 64):
                 rows = np.arange(start, min(start + 64, len(self.valid)))
                 logits, labels = self._logits(self.valid.pack(rows), VALID_MASK_PROBABILITY)
-                loss += nn.functional.cross_entropy(logits, labels, reduction="sum").item()
+                loss += masked_loss(logits, labels).item() * len(labels)
                 correct += int((logits.argmax(dim=-1) == labels).sum())
                 count += len(labels)
+            count = max(1, count)
             scores = {"valid_perplexity": math.exp(loss / count), "valid_accuracy": correct / count}
             return scores | self._span_accuracy()
 
     def _span_accuracy(self) -> dict[str, float]:
-        """How often a held-out span finds its partner among 64 of (mostly) other texts."""
+        """How often a held-out span finds its partner among those of 63 other rows."""
         if not self.config.contrast_weight:
             return {}
         found = []
@@ -150,10 +157,27 @@ class Pretrainer:
             found.append(partners == torch.arange(len(partners), device=self.device))
         return {"valid_span_accuracy": torch.cat(found).float().mean().item()}
 
-    def _train_step(self) -> float:
+    def _load(self, state: Path) -> None:
+        progressed = load_training(state, self._parts())
+        self.step, self.history = progressed["step"], progressed["history"]
+        # Before the rate falls, its end is still open.
+        free = {"eval_steps"} | (
+            {"tokens", "decay_ratio"} if state == self._stable_state else set()
+        )
+        mine = asdict(self.config)
+        theirs = {**mine, **progressed.get("config", {})}  # 0.3.0 did not note it
+        for name in mine.keys() - free:
+            if mine[name] != theirs[name]:
+                raise CheckpointError(
+                    f"{state}: of a run with {name} {theirs[name]}, not {mine[name]}; delete it "
+                    "to start over"
+                )
+
+    def _train_step(self) -> dict[str, float]:
         self.model.train()
         rows = batch_rows(self.step, len(self.train), self.config.batch_size, self.config.seed)
-        loss = self._loss(self.train.pack(rows))
+        parts = self._losses(self.train.pack(rows))
+        loss = parts["loss"] + self.config.contrast_weight * parts.get("span_loss", 0.0)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
@@ -161,21 +185,19 @@ class Pretrainer:
         self.schedule.step()
         self.step += 1
         check_finite(loss.item(), self.step)
-        return loss.item()
+        return {name: part.item() for name, part in parts.items()}
 
-    def _loss(self, batch: PackedBatch) -> Tensor:
-        config = self.config
-        if not config.contrast_weight:
-            logits, labels = self._logits(batch, config.mask_probability)
-            return nn.functional.cross_entropy(logits, labels)
-        spans, labels = self._mask(cut_spans(batch), config.mask_probability)
+    def _losses(self, batch: PackedBatch) -> dict[str, Tensor]:
+        """Return the loss over masked tokens, and over spans if these are asked for."""
+        if not self.config.contrast_weight:
+            return {"loss": masked_loss(*self._logits(batch, self.config.mask_probability))}
+        spans, labels = self._mask(cut_spans(batch), self.config.mask_probability)
+        masked = labels != -100  # (total_tokens,)
         with autocast(self.device, self.dtype):
             states = self.model.bert.packed(spans).last_hidden_state  # (total_tokens, H)
-            embeddings = self.model.bert.embeddings.word_embeddings.weight
-            chosen = labels != -100
-            logits = self.model.head(states[chosen], embeddings)  # (M, V)
-        mlm = nn.functional.cross_entropy(logits.float(), labels[chosen])
-        return mlm + config.contrast_weight * span_loss(mean_of_tokens(states, spans))
+            logits = self.model.predict(states[masked])  # (M, V)
+        vectors = mean_of_tokens(states, spans)  # (2B, H)
+        return {"loss": masked_loss(logits, labels[masked]), "span_loss": span_loss(vectors)}
 
     def _mask(self, batch: PackedBatch, probability: float) -> tuple[PackedBatch, Tensor]:
         """Return the masked batch and the labels (total_tokens,), both on the device."""
@@ -186,22 +208,24 @@ class Pretrainer:
         return masked.to(self.device), labels.to(self.device)
 
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
-        """Mask a batch; return float32 logits (M, V) and labels (M,) at the masked positions."""
+        """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
         masked, labels = self._mask(batch, mask_probability)
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
             logits = self.model(masked, positions)
-        return logits.float(), labels[positions]
+        return logits, labels[positions]
 
-    def _check(self, losses: list[float], seconds: float) -> None:
+    def _check(self, losses: list[dict[str, float]], seconds: float) -> None:
         tokens = len(losses) * self.config.tokens_per_step
-        record: dict[str, Any] = {"step": self.step, "loss": float(np.mean(losses))}
+        record: dict[str, Any] = {"step": self.step}
+        record |= {name: float(np.mean([loss[name] for loss in losses])) for name in losses[0]}
         record |= self.evaluate()
         record["tokens_per_second"] = round(tokens / seconds)
         self.history.append(record)
         tqdm.write(_log_line(record, self.num_steps))  # on stdout, clear of the bar
         state = self._stable_state if self.step <= self.decay_start else self._decay_state
-        save_training(state, self._parts(), {"step": self.step, "history": self.history})
+        noted = {"step": self.step, "history": self.history, "config": asdict(self.config)}
+        save_training(state, self._parts(), noted)
 
     def _is_milestone(self) -> bool:
         ends = (self.decay_start, self.num_steps)
@@ -228,28 +252,3 @@ def _log_line(record: dict[str, Any], num_steps: int) -> str:
         f"validation perplexity {record['valid_perplexity']:.1f}, "
         f"accuracy {record['valid_accuracy']:.3f}, {spans}{record['tokens_per_second']} tokens/s"
     )
-
-
-def save_pretrained(
-    model: BertForMaskedLM, tokenizer: BertTokenizer, folder: Path, notes: dict[str, Any]
-) -> None:
-    """Write the model with its prediction head as float16, tokenizer, config and curve.
-
-    [CLS] was trained to predict nothing, so the checkpoint says that sentences are averages. The
-    second segment never occurred; it starts as a copy of the first instead of as noise.
-    """
-    tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
-    token_types = tensors["bert.embeddings.token_type_embeddings.weight"]  # (types, H)
-    token_types[1:] = token_types[0]
-    for key, tensor in model.head.state_dict().items():
-        tensors[f"cls.predictions.{key}"] = tensor.half()
-    with whole_folder(folder) as temporary:
-        write_tensors(tensors, temporary / "model.safetensors")
-        config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"]}
-        # Trained without dropout, to be tuned with it: SimCSE's views differ by nothing else.
-        config |= {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
-        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-        (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
-        tokenizer.save(temporary)
-        length = model.bert.config.max_position_embeddings
-        write_modules(temporary, model.bert, "avg", normalize=False, max_length=length)

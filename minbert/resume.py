@@ -1,7 +1,7 @@
 """The state of an interrupted training run on disk, so that it goes on to the same final numbers.
 
 Weights, optimizer, schedule, random generators, and the loop's own progress (step, history, best).
-Feeds: simcse.train, heads.train.
+Feeds: pretrainer, simcse.train, heads.train.
 """
 
 import os

@@ -133,7 +133,7 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
 
 
 def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
-    """Return the rows of a step: every epoch reads all `count` of them in its own seeded order."""
+    """Return the rows of a step: every epoch reads the `count` of them in its own seeded order."""
     epoch, position = divmod(step, steps_per_epoch(count, batch_size))
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 

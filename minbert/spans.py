@@ -1,8 +1,9 @@
 """Two spans of one text must find each other among those of other texts.
 
 A sentence-level objective beside masked-language modelling, in the place of BERT's next-sentence
-prediction: DeCLUTR's (Giorgi et al. 2021, section 3), with one pair of spans a row. Without it
-nothing ever asks the mean of a text's states to say what the text is about.
+prediction. Without it nothing ever asks the mean of a text's states to say what the text is about.
+It is DeCLUTR's (Giorgi et al. 2021, section 3) made smaller: one pair of spans a row, which never
+overlap, lengths drawn evenly, and only the spans of the other side as candidates.
 
 Legend: B rows, H hidden_size. Reads: rows of the corpus. Feeds: pretrainer.
 """

@@ -130,6 +130,7 @@ def _add_recipe(group: Group) -> None:
         "--symmetric",
         dest="simcse_symmetric",
         action="store_true",
+        default=None,
         help="NT-Xent: both views look for their partner",
     )
     simcse = partial(_add_setting, group, "simcse")

@@ -7,14 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import torch
 
+from heads.config import HeadConfig
 from report.interrupt import INTERRUPTED
-from report.options import build_parser, parse_options
+from report.options import build_parser, given_settings, parse_options
 from run_multitask import main
+from simcse.config import SimCSEConfig
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
@@ -287,3 +290,13 @@ def test_an_ascii_terminal_shows_the_table(tiny_checkpoint, toy_data, tmp_path):
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = run(*SMALL, *argv, "--run-dir", tmp_path / "r", env=env)
     assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
+def test_single_values_are_fields_of_their_stages_settings():
+    for stage, config in (("simcse", SimCSEConfig), ("head", HeadConfig)):
+        names = [name for name in vars(parse_options([])) if name.startswith(f"{stage}_")]
+        assert {name.removeprefix(f"{stage}_") for name in names} < {f.name for f in fields(config)}
+        assert len(names) >= 4 and given_settings(parse_options([]), stage) == {}
+    args = parse_options(["--symmetric", "--simcse-lr", "1e-4", "--head-epochs", "3"])
+    assert given_settings(args, "simcse") == {"symmetric": True, "learning_rate": 1e-4}
+    assert given_settings(args, "head") == {"num_epochs": 3}

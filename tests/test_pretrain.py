@@ -12,7 +12,7 @@ from minbert import pretrain
 from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
-from minbert.runtime import linear_schedule
+from minbert.runtime import batch_rows, linear_schedule
 from minbert.tokenizer import BertTokenizer
 
 
@@ -46,7 +46,7 @@ def test_rows_are_packed_cut_at_documents_and_lose_no_order(tmp_path, tiny_encod
     words = [["cat", "dog", "boat", "lamp", "river"], ["apple", "train"], ["storm"] * 9]
     text.write_text("\n\n".join(" ".join(document) for document in words))
     tokenizer = tiny_encoder.tokenizer
-    rows = tokenize_corpus([text], tokenizer, 5, tmp_path / "rows.npy")
+    rows = tokenize_corpus([text], tokenizer, 5, tmp_path)
     pieces = [[tokenizer.backend.id_to_token(i) for i in row] for row in rows.tolist()]
     assert pieces == [
         ["[CLS]", "cat", "dog", "boat", "[SEP]"],  # lamp river: too short for a row
@@ -109,7 +109,7 @@ def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus
 def test_an_interrupted_run_resumes_to_the_same_weights(
     weight, corpus, tmp_path, monkeypatch, capsys
 ):
-    short = ("--tokens", "76800", "--contrast-weight", weight)  # 100 steps; with spans 111
+    short = ("--tokens", "76800", "--contrast-weight", weight)  # 100 steps; with spans 97
     assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
     vocab = ("--vocab", str(tmp_path / "whole.work" / "vocab.txt"))
     step = pretrain.Pretrainer._train_step
@@ -144,6 +144,60 @@ def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tm
     assert whole == leg  # as if it had been planned so long
 
 
+def test_rows_on_disk_are_of_these_texts_and_this_vocabulary(tmp_path, tiny_encoder):
+    text = tmp_path / "text.txt"
+    text.write_text("cat dog boat")
+    tokenizer = tiny_encoder.tokenizer
+    first = tokenize_corpus([text], tokenizer, 5, tmp_path).tolist()
+    kept = list(tmp_path.glob("*.npy"))
+    assert tokenize_corpus([text], tokenizer, 5, tmp_path).tolist() == first
+    assert list(tmp_path.glob("*.npy")) == kept
+    text.write_text("dog cat boat")
+    assert tokenize_corpus([text], tokenizer, 5, tmp_path).tolist() != first
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ndog\ncat\nboat\n")
+    other = BertTokenizer.from_vocab(tmp_path / "vocab.txt")
+    assert tokenize_corpus([text], other, 5, tmp_path).tolist() == [[2, 5, 6, 7, 3]]
+
+
+def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_path, capsys):
+    short = ("--tokens", "76800")
+    assert pretrain.main(command(corpus, tmp_path / "out", *short)) == 0
+    states = {path: path.read_bytes() for path in (tmp_path / "out.work").glob("*.pt")}
+    capsys.readouterr()
+    for more, told in (
+        ((), "--resume goes on"),
+        (("--resume", "--seed", "43"), "seed 42, not 43"),
+        (("--resume", "--decay-ratio", "0.5"), "decay_ratio 0.2, not 0.5"),
+        (("--resume", "--tokens", "153600", "--lr", "1e-3"), "learning_rate 0.003, not 0.001"),
+    ):
+        assert pretrain.main(command(corpus, tmp_path / "out", *short, *more)) == 2
+        error = capsys.readouterr().err.strip()
+        assert error.startswith("error: ") and told in error and "\n" not in error
+    assert states and states == {path: path.read_bytes() for path in states}
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ("--decay-ratio nan", "expected 0 to 1"),
+        ("--decay-ratio 2", "expected 0 to 1"),
+        ("--contrast-weight -1", "expected 0 to"),
+        ("--batch-size 0", "expected 1 to"),
+        ("--length 2", "expected 8 to"),
+        ("--hidden-size 100", "a multiple of 64"),
+        ("--init mini --layers 2", "--init mini brings its own"),
+        ("--init mini --vocab v.txt", "--init mini brings its own"),
+        ("--init coocurrence --vocab v.txt", "cooccurrence or random"),
+    ],
+)
+def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys):
+    files = "--corpus a.txt --valid b.txt --out".split()
+    with pytest.raises(SystemExit) as ended:
+        pretrain.main([*files, str(tmp_path / "out"), *flags.split()])
+    assert ended.value.code == 2 and told in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("step", "factor"), [(0, 1 / 11), (9, 10 / 11), (10, 1), (80, 1), (90, 0.5), (100, 0)]
 )
@@ -171,3 +225,14 @@ def test_vocabulary_has_bert_special_tokens_first(corpus, tmp_path):
     special = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
     assert special == (0, 2, 3, 4)
     assert BertTokenizer.from_vocab(tmp_path / "vocab.txt").vocab_size == tokenizer.vocab_size
+
+
+def test_every_epoch_reads_every_row_once_in_an_order_of_its_own():
+    epochs = [[batch_rows(3 * epoch + i, 10, 4, 7) for i in range(3)] for epoch in range(2)]
+    for batches in epochs:
+        assert [len(rows) for rows in batches] == [4, 4, 2]
+        assert sorted(np.concatenate(batches)) == list(range(10))
+    first, second = (np.concatenate(batches).tolist() for batches in epochs)
+    other_seed = np.concatenate([batch_rows(i, 10, 4, 8) for i in range(3)]).tolist()
+    assert first != second and first != other_seed
+    assert batch_rows(1, 10, 4, 7).tolist() == epochs[0][1].tolist()  # whatever came between

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minbert import pretrain
+from minbert import pretrain_options
 from report.options import build_parser, parse_options
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +25,11 @@ def test_every_run_command_parses():
         assert parse_options(words[words.index("run_multitask.py") + 1 :])
 
 
+def test_every_pretraining_command_parses():
+    runs = [line.split()[3:] for line in COMMANDS if "-m minbert.pretrain" in line]
+    assert len(runs) >= 2 and all(pretrain_options.parse_options(words, None) for words in runs)
+
+
 def test_every_module_that_is_run_exists():
     modules = set(re.findall(r"python -m ([\w.]+)", BLOCKS)) - {"venv", "pytest"}
     assert modules
@@ -35,7 +40,7 @@ def test_every_module_that_is_run_exists():
 
 def test_every_flag_is_in_the_readme_or_the_help():
     mentioned = set(re.findall(r"`(--[a-z-]+)", README))
-    parsers = (build_parser(), pretrain.build_parser())
+    parsers = (build_parser(), pretrain_options.build_parser())
     actions = [action for parser in parsers for action in parser._actions]
     known = {flag for action in actions for flag in action.option_strings}
     assert mentioned <= known, mentioned - known

@@ -3,15 +3,19 @@
 import json
 import lzma
 from random import Random
+from shutil import copytree
 
 import numpy as np
 import pytest
 import torch
-from test_pretrain import command, corpus  # noqa: F401  (a fixture)
+from safetensors.torch import load_file, save_file
+from test_pretrain import command
 
 from minbert import pretrain
+from minbert.checkpoint import MINI
 from minbert.corpus import as_sequences
-from minbert.pretrainer import PretrainConfig
+from minbert.mlm import BertForMaskedLM
+from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.spans import cut_spans, mean_span_tokens, span_logits, span_loss
 
 
@@ -75,25 +79,77 @@ def topics(tmp_path_factory):
 
 
 def test_going_on_from_a_checkpoint_with_spans(topics, tmp_path, capsys):
-    first, second = tmp_path / "first", tmp_path / "second"
-    short = ("--tokens", "153600")
+    first = tmp_path / "first"
+    short = ("--tokens", "153600", "--eval-steps", "50")
     assert pretrain.main(command(topics, first, *short)) == 0
-    before = json.loads((first / "training.json").read_text())["history"][-1]
-    joint = ("--init", str(first), "--contrast-weight", "0.5", "--length", "20")
-    assert pretrain.main(command(topics, second, *short, *joint)) == 0
-    notes = json.loads((second / "training.json").read_text())
-    start, *_, end = notes["history"]
-    assert start["valid_perplexity"] < 1.2 * before["valid_perplexity"]  # it did not start anew
-    assert end["valid_span_accuracy"] > max(0.3, start["valid_span_accuracy"])  # chance: 1 / 64
+    training = json.loads((first / "training.json").read_text())
+    before = training["history"][-1]
+    ends = {}
+    for weight in ("1e-9", "1"):
+        out = tmp_path / weight
+        assert pretrain.main(goes_on(topics, out, first, *short, "--contrast-weight", weight)) == 0
+        notes = json.loads((out / "training.json").read_text())
+        start, *_, ends[weight] = notes["history"]
+        assert start["valid_perplexity"] < 1.2 * before["valid_perplexity"]  # not from nothing
+        assert notes["before"] == training and "before" not in training
+        assert notes["config"]["init"] == notes["options"]["init"] == "first"
+        assert (first / "vocab.txt").read_text() == (out / "vocab.txt").read_text()
+    assert ends["1"]["valid_span_accuracy"] > 0.1 + ends["1e-9"]["valid_span_accuracy"]
+    assert ends["1"]["span_loss"] < ends["1e-9"]["span_loss"]
     assert "spans 0." in capsys.readouterr().out
-    assert notes["options"]["init"] == "first" and notes["config"]["contrast_weight"] == 0.5
-    assert (first / "vocab.txt").read_text() == (second / "vocab.txt").read_text()
 
 
-def test_a_checkpoint_that_cannot_be_gone_on_from_is_one_line(corpus, tmp_path, capsys):  # noqa: F811
-    longer = command(corpus, tmp_path / "out", "--init", "mini", "--length", "129")
-    assert pretrain.main(longer) == 2
-    assert "128 positions" in capsys.readouterr().err
-    assert pretrain.main(command(corpus, tmp_path / "out", "--init", str(tmp_path / "no"))) == 2
-    assert "error: " in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+def goes_on(folder, out, start, *more):
+    """The command of a fresh run, made one that goes on from a checkpoint."""
+    fresh = command(folder, out)
+    for flag in ("--vocab-size", "--layers", "--hidden-size"):
+        place = fresh.index(flag)
+        del fresh[place : place + 2]
+    return [*fresh, "--init", str(start), *more]
+
+
+def test_what_a_checkpoint_knew_of_segments_and_dropout_is_kept(topics, tmp_path):
+    start = tmp_path / "start"
+    copytree(MINI, start)
+    config = json.loads((start / "config.json").read_text())
+    (start / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.3}))
+    tensors = load_file(start / "model.safetensors")
+    types = tensors["bert.embeddings.token_type_embeddings.weight"]
+    types[1] = 0.25
+    save_file(tensors, start / "model.safetensors")
+    few = ("--tokens", "2000", "--batch-size", "8")
+    assert pretrain.main(goes_on(topics, tmp_path / "out", start, *few)) == 0
+    after = load_file(tmp_path / "out" / "model.safetensors")
+    kept = after["bert.embeddings.token_type_embeddings.weight"]
+    assert torch.equal(kept[1], types[1]) and not torch.equal(kept[0], types[0])
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["hidden_dropout_prob"] == 0.3
+
+
+def test_training_on_is_without_dropout_and_reads_spans(tiny_encoder, tmp_path):
+    model = BertForMaskedLM.from_pretrained("mini", **pretrain.NO_DROPOUT)
+    config = PretrainConfig(length=20, batch_size=4, contrast_weight=1.0, mask_probability=0.0)
+    tokens = as_sequences(np.random.default_rng(0).integers(5, 900, (4, 20)).astype(np.int32))
+    trainer = Pretrainer(model, tiny_encoder.tokenizer, tokens, tokens, config, tmp_path, "cpu")
+    model.train()
+    found = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        found.append(trainer._losses(tokens.pack(range(4))))
+    assert found[0]["loss"] == found[1]["loss"] == 0  # no token was masked, and that is no fault
+    assert found[0]["span_loss"] == found[1]["span_loss"] > 0
+
+
+def test_a_checkpoint_that_cannot_be_gone_on_from_is_one_line(topics, tmp_path, capsys):
+    out = tmp_path / "out"
+    broken = tmp_path / "broken"
+    copytree(MINI, broken)
+    (broken / "training.json").write_text("{")
+    for start, more, told in (
+        ("mini", ("--length", "129"), "128 positions"),
+        (tmp_path / "no", (), "no such folder"),
+        (broken, (), "training.json: not JSON"),
+    ):
+        assert pretrain.main(goes_on(topics, out, start, *more)) == 2
+        error = capsys.readouterr().err.strip()
+        assert error.startswith("error: ") and told in error and "\n" not in error
+    assert not out.exists() and not (tmp_path / "out.work").exists()

@@ -10,9 +10,9 @@ from benchmarks import peers
 from benchmarks.material import Bench
 from benchmarks.measure import Side, Work, expect
 from minbert.checkpoint import MINI
-from minbert.mlm import mask_tokens
+from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import TokenSequences
-from minbert.pretrain import NO_DROPOUT, without_dropout
+from minbert.pretrain import NO_DROPOUT
 from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.tokenizer import BertTokenizer
 
@@ -26,7 +26,7 @@ def works(bench: Bench) -> Iterator[Work]:
 
     tokenizer = BertTokenizer.from_pretrained(MINI)
     rows = full_rows(tokenizer, bench.texts)
-    model = without_dropout("mini", LENGTH)
+    model = BertForMaskedLM.from_pretrained("mini", **NO_DROPOUT)
     config = PretrainConfig(
         length=LENGTH, batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE, warmup_steps=0
     )
