@@ -48,17 +48,17 @@ class PretrainConfig:
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0
     mask_probability: float = 0.15
-    contrast_weight: float = 0.0  # of the loss over spans; above 0, rows are read as two spans
+    contrast_weight: float = 0.0  # of the loss over two spans of each row
     init: str = "cooccurrence"  # what the weights start from
     eval_steps: int = 500
     valid_rows: int = 512
     seed: int = 42
 
     @property
-    def tokens_per_step(self) -> float:
+    def tokens_per_step(self) -> int:
         """Tokens a step; with spans on the average."""
-        spans = self.contrast_weight > 0
-        return self.batch_size * (mean_span_tokens(self.length) if spans else self.length)
+        spans = mean_span_tokens(self.length) if self.contrast_weight else 0
+        return self.batch_size * (self.length + spans)
 
 
 class Pretrainer:
@@ -91,7 +91,7 @@ class Pretrainer:
         self.model, self.tokenizer = model.to(self.device), tokenizer
         self.train, self.valid, self.config = train, valid, config
         self.folder = folder
-        self.num_steps = max(1, int(config.tokens / config.tokens_per_step))
+        self.num_steps = max(1, config.tokens // config.tokens_per_step)
         self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay)
         warmup_ratio = min(1.0, config.warmup_steps / self.num_steps)
         self.schedule = linear_schedule(
@@ -150,10 +150,7 @@ class Pretrainer:
         found = []
         for start in range(stride := max(1, len(self.valid) // 64)):
             spans = cut_spans(self.valid.pack(np.arange(start, len(self.valid), stride)[:64]))
-            spans = spans.to(self.device)
-            with autocast(self.device, self.dtype):
-                states = self.model.bert.packed(spans).last_hidden_state
-            partners = span_logits(mean_of_tokens(states, spans)).argmax(dim=1)  # (64,)
+            partners = span_logits(self._vectors(spans)).argmax(dim=1)  # (64,)
             found.append(partners == torch.arange(len(partners), device=self.device))
         return {"valid_span_accuracy": torch.cat(found).float().mean().item()}
 
@@ -189,31 +186,27 @@ class Pretrainer:
 
     def _losses(self, batch: PackedBatch) -> dict[str, Tensor]:
         """Return the loss over masked tokens, and over spans if these are asked for."""
-        if not self.config.contrast_weight:
-            return {"loss": masked_loss(*self._logits(batch, self.config.mask_probability))}
-        spans, labels = self._mask(cut_spans(batch), self.config.mask_probability)
-        masked = labels != -100  # (total_tokens,)
-        with autocast(self.device, self.dtype):
-            states = self.model.bert.packed(spans).last_hidden_state  # (total_tokens, H)
-            logits = self.model.predict(states[masked])  # (M, V)
-        vectors = mean_of_tokens(states, spans)  # (2B, H)
-        return {"loss": masked_loss(logits, labels[masked]), "span_loss": span_loss(vectors)}
+        losses = {"loss": masked_loss(*self._logits(batch, self.config.mask_probability))}
+        if self.config.contrast_weight:
+            losses["span_loss"] = span_loss(self._vectors(cut_spans(batch)))
+        return losses
 
-    def _mask(self, batch: PackedBatch, probability: float) -> tuple[PackedBatch, Tensor]:
-        """Return the masked batch and the labels (total_tokens,), both on the device."""
-        tokenizer = self.tokenizer
-        masked, labels = mask_tokens(
-            batch, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size, probability
-        )
-        return masked.to(self.device), labels.to(self.device)
+    def _vectors(self, batch: PackedBatch) -> Tensor:
+        """Return the mean of each sequence's last states, (B, H) float32."""
+        batch = batch.to(self.device)
+        with autocast(self.device, self.dtype):
+            return mean_of_tokens(self.model.bert.packed(batch).last_hidden_state, batch)
 
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
-        masked, labels = self._mask(batch, mask_probability)
+        tokenizer = self.tokenizer
+        masked, labels = mask_tokens(
+            batch, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size, mask_probability
+        )
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
-            logits = self.model(masked, positions)
-        return logits, labels[positions]
+            logits = self.model(masked.to(self.device), positions.to(self.device))
+        return logits, labels[positions].to(self.device)
 
     def _check(self, losses: list[dict[str, float]], seconds: float) -> None:
         tokens = len(losses) * self.config.tokens_per_step

@@ -2,8 +2,8 @@
 
 A sentence-level objective beside masked-language modelling, in the place of BERT's next-sentence
 prediction. Without it nothing ever asks the mean of a text's states to say what the text is about.
-It is DeCLUTR's (Giorgi et al. 2021, section 3) made smaller: one pair of spans a row, which never
-overlap, lengths drawn evenly, and only the spans of the other side as candidates.
+Spans are cut at random and may overlap, as in DeCLUTR and Contriever (Giorgi et al. 2021, section
+3; Izacard et al. 2022, section 3), but are as short as the sentences that are compared later.
 
 Legend: B rows, H hidden_size. Reads: rows of the corpus. Feeds: pretrainer.
 """
@@ -14,12 +14,12 @@ from torch import Tensor
 
 from minbert.packing import PackedBatch
 
-SHORTEST = 8  # tokens of a span: a short sentence
+SHORTEST, LONGEST = 8, 32  # tokens of a span: a sentence's
 TEMPERATURE = 0.05  # DeCLUTR's and SimCSE's
 
 
 def cut_spans(batch: PackedBatch) -> PackedBatch:
-    """Return two spans of every row, which do not overlap: the B first ones, then the B second.
+    """Return two spans of every row: the B first ones, then the B second.
 
     All rows of a batch are cut at the same places, so that length gives nothing away (and
     attention handles equal lengths in one product). Random numbers come from torch's global
@@ -29,13 +29,7 @@ def cut_spans(batch: PackedBatch) -> PackedBatch:
         batch: B rows `[CLS] ... [SEP]` of equal length.
     """
     rows = batch.input_ids.view(len(batch), -1)  # (B, length)
-    body = rows.shape[1] - 2
-    shortest = min(SHORTEST, body // 2)
-    first = _draw(shortest, body - shortest)
-    second = _draw(shortest, body - first)
-    start = _draw(0, body - first - second)
-    next_start = _draw(start + first, body - second)
-    spans = [_span(rows, start, first), _span(rows, next_start, second)]
+    spans = [_span(rows), _span(rows)]
     lengths = tuple(span.shape[1] for span in spans for _ in range(len(rows)))
     input_ids = torch.cat([span.flatten() for span in spans])
     positions = [torch.arange(span.shape[1]).repeat(len(rows)) for span in spans]
@@ -45,11 +39,9 @@ def cut_spans(batch: PackedBatch) -> PackedBatch:
     )
 
 
-def mean_span_tokens(length: int) -> float:
+def mean_span_tokens(length: int) -> int:
     """Return how many tokens the two spans of a row of `length` have on the average."""
-    body = length - 2
-    shortest = min(SHORTEST, body // 2)
-    return body / 2 + (shortest + body / 2) / 2 + 4  # and twice [CLS] and [SEP]
+    return sum(_bounds(length)) + 4  # and twice [CLS] and [SEP]
 
 
 def span_logits(vectors: Tensor) -> Tensor:
@@ -65,11 +57,15 @@ def span_loss(vectors: Tensor) -> Tensor:
     return (F.cross_entropy(logits, partners) + F.cross_entropy(logits.T, partners)) / 2
 
 
-def _draw(least: int, most: int) -> int:
-    return int(torch.randint(least, most + 1, ()))
+def _span(rows: Tensor) -> Tensor:
+    """Return `[CLS] span [SEP]` of every row, (B, span + 2)."""
+    shortest, longest = _bounds(rows.shape[1])
+    length = int(torch.randint(shortest, longest + 1, ()))
+    start = 1 + int(torch.randint(rows.shape[1] - 2 - length + 1, ()))
+    return torch.cat([rows[:, :1], rows[:, start : start + length], rows[:, -1:]], dim=1)
 
 
-def _span(rows: Tensor, start: int, length: int) -> Tensor:
-    """Return `[CLS] span [SEP]` of every row, (B, length + 2)."""
-    body = rows[:, 1 + start : 1 + start + length]
-    return torch.cat([rows[:, :1], body, rows[:, -1:]], dim=1)
+def _bounds(row: int) -> tuple[int, int]:
+    """Return the shortest and the longest span of a row: at most half of what it holds."""
+    longest = min(LONGEST, (row - 2) // 2)
+    return min(SHORTEST, longest), longest

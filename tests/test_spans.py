@@ -27,8 +27,8 @@ def rows(count, length):
 
 
 @pytest.mark.parametrize("length", [6, 20, 128])
-def test_spans_are_two_pieces_of_their_row_that_do_not_overlap(length):
-    sizes = []
+def test_spans_are_two_pieces_of_their_row(length):
+    sizes, starts = [], []
     for _ in range(200):
         spans = cut_spans(rows(3, length).pack([2, 0, 1]))
         pieces = spans.input_ids.split(spans.lengths)
@@ -36,15 +36,17 @@ def test_spans_are_two_pieces_of_their_row_that_do_not_overlap(length):
         positions = torch.cat([torch.arange(n) for n in spans.lengths])
         assert torch.equal(spans.position_ids, positions) and not spans.token_type_ids.any()
         assert spans.cu_seqlens.tolist() == [0, *np.cumsum(spans.lengths)]
-        for first, second, row in zip(pieces[:3], pieces[3:], (2, 0, 1), strict=True):
-            for piece in (first, second):
-                assert (piece[0], piece[-1]) == (2, 3)
-                assert (piece[1:-1].diff() == 1).all()
-                assert (piece[1:-1] // 1000 == row).all()
-            assert first[-2] < second[1]
+        for piece, row in zip(pieces, (2, 0, 1, 2, 0, 1), strict=True):
+            assert (piece[0], piece[-1]) == (2, 3)
+            assert (piece[1:-1].diff() == 1).all()
+            assert (piece[1:-1] // 1000 == row).all()
         sizes.append(len(pieces[0]) + len(pieces[3]))
-        assert min(spans.lengths) - 2 >= min(8, (length - 2) // 2) and sizes[-1] <= length + 2
-    assert np.mean(sizes) == pytest.approx(mean_span_tokens(length), rel=0.06)
+        starts.append((int(pieces[0][1]), int(pieces[3][1])))
+        assert min(8, (length - 2) // 2) <= min(spans.lengths) - 2
+        assert max(spans.lengths) - 2 <= min(32, (length - 2) // 2)
+    firsts, seconds = zip(*starts, strict=True)
+    assert length < 20 or (firsts != seconds and min(firsts) % 1000 == 10)
+    assert np.mean(sizes) == pytest.approx(mean_span_tokens(length), rel=0.08)
 
 
 def test_span_loss_of_known_vectors():
@@ -62,7 +64,7 @@ def test_span_loss_of_known_vectors():
 def test_tokens_are_counted_as_they_are_read():
     assert PretrainConfig(length=128, batch_size=10).tokens_per_step == 1280
     spans = PretrainConfig(length=128, batch_size=10, contrast_weight=1.0)
-    assert spans.tokens_per_step == pytest.approx(1025)
+    assert spans.tokens_per_step == 10 * (128 + 8 + 32 + 4)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +96,8 @@ def test_going_on_from_a_checkpoint_with_spans(topics, tmp_path, capsys):
         assert notes["before"] == training and "before" not in training
         assert notes["config"]["init"] == notes["options"]["init"] == "first"
         assert (first / "vocab.txt").read_text() == (out / "vocab.txt").read_text()
-    assert ends["1"]["valid_span_accuracy"] > 0.1 + ends["1e-9"]["valid_span_accuracy"]
-    assert ends["1"]["span_loss"] < ends["1e-9"]["span_loss"]
+    assert ends["1"]["valid_span_accuracy"] > 0.04 + ends["1e-9"]["valid_span_accuracy"]
+    assert ends["1"]["span_loss"] < 0.8 * ends["1e-9"]["span_loss"]
     assert "spans 0." in capsys.readouterr().out
 
 
