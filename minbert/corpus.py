@@ -90,11 +90,11 @@ def tokenize_corpus(
     Returns:
         (n, length) uint16 or int32, memory-mapped.
     """
-    made_of = [tokenizer.fingerprint()]
+    made_of = tokenizer.fingerprint()
     for path in paths:
-        state = path.stat()
-        made_of.append(f"{path.name} {state.st_size} {state.st_mtime_ns}")
-    digest = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:12]
+        with path.open("rb") as file:
+            made_of += hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256(made_of.encode()).hexdigest()[:12]
     target = folder / f"rows-{length}-{digest}.npy"
     if not target.is_file():
         rows = list(_rows(read_paragraphs(paths), tokenizer, length))
