@@ -67,7 +67,7 @@ def _run(args: argparse.Namespace) -> int:
         learning_rate=args.lr,
         mask_probability=args.mask_probability,
         contrast_weight=args.contrast_weight,
-        init=Path(args.init).name if Path(args.init).is_dir() else args.init,
+        init=_by_name(args.init),
         warmup_steps=args.warmup_steps,
         decay_ratio=args.decay_ratio,
         eval_steps=args.eval_steps,
@@ -89,7 +89,7 @@ def _run(args: argparse.Namespace) -> int:
         args.device,
         args.precision,
     )
-    steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,.0f}"
+    steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,}"
     print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
     history = trainer.run(args.resume)
     if one_segment:  # the second one never occurs here; a copy of the first is better than noise

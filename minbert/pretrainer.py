@@ -163,8 +163,8 @@ class Pretrainer:
         )
         mine = asdict(self.config)
         theirs = {**mine, **progressed.get("config", {})}  # 0.3.0 did not note it
-        for name in mine.keys() - free:
-            if mine[name] != theirs[name]:
+        for name in mine:  # in their order: the same one is always named first
+            if name not in free and mine[name] != theirs[name]:
                 raise CheckpointError(
                     f"{state}: of a run with {name} {theirs[name]}, not {mine[name]}; delete it "
                     "to start over"
