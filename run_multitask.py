@@ -59,7 +59,8 @@ from report.provenance import digest, file_hash, provenance
 from report.run_folder import Cell, RunFolder, run_name
 from report.table import results_table
 from simcse.config import SimCSEConfig, simcse_config
-from simcse.stage import check_length, read_notes, tuned_backbone
+from simcse.stage import read_notes, tuned_backbone
+from simcse.train import check_settings
 
 
 class Inputs:
@@ -88,13 +89,13 @@ class Inputs:
         """Read what only later stages need, so that a fault in it shows before hours of work.
 
         Raises:
-            DataError, CheckpointError, MachineError: as those stages would.
+            DataError, CheckpointError, MachineError, TrainingError: as those stages would.
         """
         encoder = SentenceEncoder.from_pretrained(
             str(self.backbone), args.pooling, args.device, args.precision
         )
         for pretrain, path in self.simcse_files.items():
-            check_length(encoder, simcse_settings(args, pretrain, self.seeds[0]))
+            check_settings(encoder, simcse_settings(args, pretrain, self.seeds[0]))
             deque(iter_training_texts(pretrain, path), maxlen=0)
 
     @cached_property
@@ -358,6 +359,7 @@ def head_settings(args: argparse.Namespace, task: str, seed: int) -> HeadConfig:
 if __name__ == "__main__":
     assert OPTIONS is not None
     raise_on_interrupt()
-    # A terminal without "±" shows "?" instead of failing after an hour's work.
+    # A terminal without "±" shows "?" instead of failing after an hour's work. (To mypy, stdout may
+    # be any TextIO.)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(main(OPTIONS))

@@ -15,7 +15,7 @@ import torch
 import minbert
 from heads.features import embed_pairs
 from minbert.distributed import barrier, gather_objects, is_main, main_decides, share, world_size
-from minbert.encoder import BATCH_TOKENS, SentenceEncoder
+from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch, batches_by_tokens
 from minbert.runtime import progress
 
@@ -88,7 +88,7 @@ def _encode_to(
     label = "encode pairs" if paired else "encode texts"
     if is_main():
         vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-    batches = list(batches_by_tokens(sequences.lengths, BATCH_TOKENS))
+    batches = list(batches_by_tokens(sequences.lengths, encoder.batch_tokens))
     with torch.inference_mode(), progress(label, len(items), "text", show_progress) as bar:
         for start in range(0, len(batches), world_size()):  # a batch for each process, one writes
             own = share(batches[start : start + world_size()])

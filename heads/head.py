@@ -1,9 +1,11 @@
 """What all heads share: layers from features to logits. Feeds: sentiment, paraphrase, sts."""
 
+from abc import ABC, abstractmethod
+
 from torch import Tensor, nn
 
 
-class Head(nn.Module):
+class Head(nn.Module, ABC):
     """Hidden layers with ReLU and dropout, then a linear layer; subclasses add loss and reading.
 
     Args:
@@ -28,10 +30,10 @@ class Head(nn.Module):
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
         return self.layers(features).squeeze(-1)
 
+    @abstractmethod
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean loss of logits against float labels (B,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """Return predictions (B,): classes or scores."""
-        raise NotImplementedError

@@ -14,7 +14,7 @@ from torch import Tensor
 from data.examples import Sentence, SentencePair
 from heads.cache import Item, frozen_vectors
 from heads.features import bi_features, cross_features, embed_pairs
-from minbert.encoder import BATCH_TOKENS, SentenceEncoder
+from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
 
 Example = Sentence | SentencePair
@@ -120,9 +120,9 @@ class LiveInputs:
         return bi_features(first, second if len(second) else None, self.features)
 
     def batches(self) -> Iterator[np.ndarray]:
-        """Yield the rows of all examples in batches of BATCH_TOKENS real tokens."""
+        """Yield the rows of all examples in batches of as many tokens as encoding takes."""
         lengths = self.sequences.lengths[self.rows].sum(axis=1)
-        yield from batches_by_tokens(lengths, BATCH_TOKENS)
+        yield from batches_by_tokens(lengths, self.encoder.batch_tokens)
 
 
 Inputs = FrozenInputs | LiveInputs

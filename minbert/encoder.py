@@ -23,7 +23,9 @@ from minbert.runtime import autocast, choose_device, choose_precision, progress
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
 
-BATCH_TOKENS = 4096  # tokens a forward pass when encoding: measured best on 2 cores, README
+# Tokens a forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU so
+# many that its work outlasts the launching of it (reckoned, not measured).
+BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 
 
 class SentenceEncoder:
@@ -35,6 +37,7 @@ class SentenceEncoder:
         stated_pooling: what the checkpoint itself said of pooling, or None.
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
+        batch_tokens: tokens of a forward pass when encoding.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class SentenceEncoder:
         self.stated_pooling: str | None = None
         self.normalize = normalize
         self.max_length = model.config.max_position_embeddings
+        self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
 
     @classmethod
     def from_pretrained(
@@ -122,14 +126,14 @@ class SentenceEncoder:
     def encode(
         self,
         texts: Sequence[str],
-        batch_tokens: int = BATCH_TOKENS,
+        batch_tokens: int | None = None,
         show_progress: bool | None = None,
     ) -> np.ndarray:
         """Encode texts in evaluation mode, each distinct one once.
 
         Args:
             texts: N texts; a list of pairs is not accepted.
-            batch_tokens: real tokens in one forward pass.
+            batch_tokens: real tokens in one forward pass; None takes the encoder's own number.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
@@ -140,12 +144,13 @@ class SentenceEncoder:
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         vectors = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
+        batches = list(batches_by_tokens(sequences.lengths, batch_tokens or self.batch_tokens))
         self.model.eval()
         with (
             torch.inference_mode(),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            for rows in share(list(batches_by_tokens(sequences.lengths, batch_tokens))):
+            for rows in share(batches):
                 vectors[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
         sum_over_ranks(torch.from_numpy(vectors))  # rows of other ranks are zeros so far

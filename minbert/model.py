@@ -205,6 +205,16 @@ class BertModel(nn.Module):
         load_encoder(model, tensors, folder)
         return model.eval()
 
+    def compile_blocks(self) -> None:
+        """Let torch.compile fuse GELU, dropout, sums and layer norms with what is around them.
+
+        For GPUs, after some seconds of compiling; a CPU gains nothing (docs/performance.md).
+        Attention is left alone: it is one kernel already, for lengths that every batch changes.
+        """
+        for module in self.modules():
+            if isinstance(module, (BertIntermediate, BertResidual)):
+                module.compile(dynamic=True)
+
     def check_length(self, batch: PackedBatch) -> None:
         """Raise ValueError if a sequence is longer than there are positions."""
         longest = max(batch.lengths)

@@ -28,12 +28,19 @@ class PackedBatch:
     def to(self, device: torch.device | str) -> "PackedBatch":
         """Return the same batch with its tensors on `device`."""
         return PackedBatch(
-            self.input_ids.to(device),
-            self.token_type_ids.to(device),
-            self.position_ids.to(device),
-            self.cu_seqlens.to(device),
+            _copy(self.input_ids, device),
+            _copy(self.token_type_ids, device),
+            _copy(self.position_ids, device),
+            _copy(self.cu_seqlens, device),
             self.lengths,
         )
+
+
+def _copy(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """Copy to a device; to a GPU from pinned memory, so that the host need not wait."""
+    if tensor.device.type == "cpu" and torch.device(device).type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 @dataclass(frozen=True)

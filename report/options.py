@@ -144,6 +144,13 @@ def _add_recipe(group: Group) -> None:
         "gradient caching: encode at most this many tokens at a time, "
         "so that a batch of any size fits (the whole batch; 4096 needs 4 GB with bert-base)",
     )
+    group.add_argument(
+        "--compile",
+        dest="simcse_compile",
+        action="store_true",
+        default=None,
+        help="contrastive stage on a GPU: fuse elementwise work by torch.compile (not measured)",
+    )
     simcse("--eval-steps", "eval_steps", positive, "between dev checks; the best is kept (125)")
     simcse("--temperature", "temperature", _rate, "of the contrastive loss (0.05)")
     simcse(

@@ -12,6 +12,7 @@ class SimCSEConfig:
     num_epochs: int = 1
     max_steps: int | None = None  # stop early (the schedule ends there too)
     chunk_tokens: int | None = None  # encoded at a time (gradient caching); None: the whole batch
+    compile: bool = False  # fuse elementwise work by torch.compile, on a GPU
     max_length: int = 32  # tokens, paper section A
     temperature: float = 0.05  # paper, table D.1
     hard_negative_weight: float = 1.0  # alpha of paper equation (8); its logarithm is added

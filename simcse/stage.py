@@ -48,19 +48,6 @@ def resolve_pooling(backbone: SentenceEncoder, config: SimCSEConfig) -> SimCSECo
     return replace(config, pooling=config.pooling or own)
 
 
-def check_length(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
-    """Refuse sentences longer than the encoder has positions.
-
-    Raises:
-        CheckpointError: the message gives both numbers.
-    """
-    positions = encoder.model.config.max_position_embeddings
-    if config.max_length > positions:
-        raise CheckpointError(
-            f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
-        )
-
-
 def read_views(pretrain: str, path: Path, encoder: SentenceEncoder, length: int) -> ContrastiveData:
     """Tokenize the training file of `unsup` (sentences) or `sup` (triplets), as a stream."""
     if pretrain == "unsup":

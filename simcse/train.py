@@ -54,7 +54,7 @@ class SimCSETrainer:
 
     Raises:
         TrainingError: batches without any negative, whose loss is 0 whatever the encoder does, or
-            with fewer examples than processes.
+            with fewer examples than processes; or what `check_settings` refuses.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class SimCSETrainer:
     ):
         if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
             raise TrainingError("a batch of 1 without hard negatives holds no negatives; take 2")
+        check_settings(encoder, config)
         set_seed(config.seed)
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path = dev_score, state_path
@@ -76,6 +77,8 @@ class SimCSETrainer:
         self.trained = nn.ModuleDict({"projection": projection})
         self.trained["encoder"] = mlm or encoder.model  # the MLM model contains the encoder
         self.trained.to(encoder.device)
+        if config.compile:
+            encoder.model.compile_blocks()
         self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
@@ -109,6 +112,8 @@ class SimCSETrainer:
             while self.step < self.num_steps:
                 window.append(self._train_step())
                 bar.update(1)
+                if len(window) > 1:
+                    _read(window[-2], self.step - 1)  # a GPU computes this step meanwhile
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
                     self._check(window, time.perf_counter() - started)
                     window, started = [], time.perf_counter()
@@ -119,7 +124,7 @@ class SimCSETrainer:
         return self.history
 
     def _train_step(self) -> dict[str, Any]:
-        """One batch forward and back."""
+        """One batch forward and back; the numbers returned are not waited for."""
         self.trained.train()
         examples = self._batch_of(self.step)
         loss, accuracy = self.add_gradients(examples)
@@ -130,9 +135,8 @@ class SimCSETrainer:
         self.step += 1
         if self.step % RELEASE_STEPS == 0:
             release_memory()
-        check_finite(loss.item(), self.step)
         num_sentences = len(examples) * self.data.rows.shape[1]
-        return {"loss": loss.item(), "accuracy": accuracy.item(), "sentences": num_sentences}
+        return {"loss": loss, "accuracy": accuracy, "sentences": num_sentences}
 
     def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
         """Add the gradients of the loss on a batch; return the loss and the in-batch accuracy.
@@ -184,6 +188,7 @@ class SimCSETrainer:
 
     def _check(self, window: History, seconds: float) -> None:
         """Score on dev, keep the best, record, and save so that a killed run can go on."""
+        _read(window[-1], self.step)
         record: dict[str, Any] = {"step": self.step}
         record["loss"] = float(np.mean([entry["loss"] for entry in window]))
         record["accuracy"] = float(np.mean([entry["accuracy"] for entry in window]))
@@ -201,9 +206,9 @@ class SimCSETrainer:
     def _postfix(self, window: History, seconds: float) -> dict[str, str]:
         """What the progress bar tells beside step and time left."""
         shown = {}
-        if window:
+        if len(window) > 1:
             speed = sum(entry["sentences"] for entry in window) / seconds
-            shown = {"loss": f"{window[-1]['loss']:.3f}", "sent/s": f"{speed:.0f}"}
+            shown = {"loss": f"{window[-2]['loss']:.3f}", "sent/s": f"{speed:.0f}"}
         if self.best_score is not None:
             shown["best dev"] = f"{self.best_score:.4f}"
         return shown
@@ -222,6 +227,33 @@ class SimCSETrainer:
     def _load(self, path: Path) -> None:
         for name, value in load_training(path, self._parts()).items():
             setattr(self, name, value)
+
+
+def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
+    """Refuse what cannot work, before anything is read or trained.
+
+    Raises:
+        TrainingError: sentences longer than the encoder has positions; `compile` on a CPU, where
+            it loses time, or with `chunk_tokens`.
+    """
+    positions = encoder.model.config.max_position_embeddings
+    if config.max_length > positions:
+        raise TrainingError(
+            f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
+        )
+    if config.compile and encoder.device.type == "cpu":
+        raise TrainingError("--compile is for GPUs, a CPU loses time by it; leave it out")
+    if config.compile and config.chunk_tokens:
+        raise TrainingError(
+            "--compile and --chunk-tokens exclude each other: compiled dropout need not repeat "
+            "itself when a chunk is encoded again; leave one out"
+        )
+
+
+def _read(record: dict[str, Any], step: int) -> None:
+    """Wait for a step's loss and accuracy, and stop a training that has diverged."""
+    record.update({name: record[name].item() for name in ("loss", "accuracy")})
+    check_finite(record["loss"], step)
 
 
 @torch.no_grad()

@@ -297,6 +297,7 @@ def test_single_values_are_fields_of_their_stages_settings():
         names = [name for name in vars(parse_options([])) if name.startswith(f"{stage}_")]
         assert {name.removeprefix(f"{stage}_") for name in names} < {f.name for f in fields(config)}
         assert len(names) >= 4 and given_settings(parse_options([]), stage) == {}
-    args = parse_options(["--symmetric", "--simcse-lr", "1e-4", "--head-epochs", "3"])
-    assert given_settings(args, "simcse") == {"symmetric": True, "learning_rate": 1e-4}
+    args = parse_options("--symmetric --compile --simcse-lr 1e-4 --head-epochs 3".split())
+    given = {"symmetric": True, "compile": True, "learning_rate": 1e-4}
+    assert given_settings(args, "simcse") == given
     assert given_settings(args, "head") == {"num_epochs": 3}

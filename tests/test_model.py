@@ -1,5 +1,7 @@
 """The encoder against transformers on the same weights: states, pooler, gradients, MLM."""
 
+import shutil
+
 import pytest
 import torch
 from conftest import real_checkpoint
@@ -208,3 +210,25 @@ def test_mlm_loss_without_a_masked_token_is_zero_and_differentiable():
     model = BertForMaskedLM(BertModel(BertConfig(**TINY)))
     batch, _ = pack_padded(torch.randint(1, 90, (2, 5)))
     assert model.loss(batch, torch.full((10,), -100)).item() == 0.0
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_blocks_compute_the_same():
+    _, own = reference_and_own(TINY)
+    compiled = BertModel(own.config)
+    compiled.load_state_dict(own.state_dict())
+    compiled.compile_blocks()
+    for lengths in ([3, 7, 5], [9, 2, 2, 11]):  # other lengths are no other program
+        batch = padded_batch(lengths, TINY["vocab_size"])
+        gradients = []
+        for model in (own.train(), compiled.train()):
+            model.zero_grad()
+            output = model(*batch)
+            (output.last_hidden_state.square().sum() + output.pooler_output.sum()).backward()
+            gradients.append({name: p.grad for name, p in model.named_parameters()})
+        torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-4)
+    with torch.inference_mode():
+        found, wanted = (model.eval()(*batch).last_hidden_state for model in (compiled, own))
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+    blocks = [*compiled.encoder.layer[0].children()][1:]
+    assert all(block._compiled_call_impl is not None for block in blocks)

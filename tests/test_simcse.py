@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,20 @@ def triplets(count: int = 40) -> list[Triplet]:
 def trainer(encoder, config=QUICK, data=None, **more) -> SimCSETrainer:
     data = data or supervised(triplets(), encoder.tokenizer, 32)
     return SimCSETrainer(encoder, data, config, **more)
+
+
+@pytest.mark.parametrize(
+    ("settings", "device", "said"),
+    [
+        ({"compile": True}, "cpu", "a CPU loses time"),
+        ({"compile": True, "chunk_tokens": 64}, "cuda", "exclude each other"),
+        ({"max_length": 65}, "cuda", "64 positions"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings, device, said, tiny_encoder, monkeypatch):
+    monkeypatch.setattr(tiny_encoder, "device", torch.device(device))
+    with pytest.raises(TrainingError, match=said):
+        trainer(tiny_encoder, replace(QUICK, **settings))
 
 
 def test_unsupervised_views_are_the_same_row_twice(tiny_encoder):

@@ -11,7 +11,7 @@ import torch
 from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, best_batch_size, encoder_flops, expect
 from benchmarks.peers import cross_encoder
-from minbert.encoder import BATCH_TOKENS, SentenceEncoder
+from minbert.encoder import SentenceEncoder
 from minbert.packing import TokenSequences, batches_by_tokens
 
 COUNT = 2000
@@ -62,7 +62,7 @@ def score(
     sequences = tokenize(encoder, pairs)
     scores = np.empty(len(pairs), np.float32)
     with torch.inference_mode():
-        for rows in batches_by_tokens(sequences.lengths, BATCH_TOKENS):
+        for rows in batches_by_tokens(sequences.lengths, encoder.batch_tokens):
             logits = classifier(encoder.embed(sequences.pack(rows)))
             scores[rows] = logits.squeeze(-1).cpu().numpy()
     return scores

@@ -21,7 +21,7 @@ def works(bench: Bench) -> Iterator[Work]:
     columns = [list(texts[i::3]) for i in range(3)]
 
     def step(chunk_tokens: int | None) -> None:
-        our_trainer(folder, columns, COUNT, bench, chunk_tokens)._train_step()
+        our_trainer(folder, columns, COUNT, bench, chunk_tokens=chunk_tokens)._train_step()
 
     sides = [
         Side(f"minbert, chunks of {CHUNK_TOKENS} tokens", lambda r: step(CHUNK_TOKENS)),

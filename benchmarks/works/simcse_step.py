@@ -6,6 +6,7 @@ On a GPU both take 512 examples.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,6 +59,12 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
             bench.dtype,
         ),
     ]
+    if bench.device.type == "cuda":
+        compiled = our_trainer(folder, columns, batch_size, bench, compile=True)
+        compiled._train_step()
+        sides.append(
+            Side("minbert, --compile", lambda r: compiled._train_step(), compiled.encoder.dtype)
+        )
     lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
     flops = encoder_flops(lengths, trainer.encoder.model.config, training=True)
     amounts, rounds = [len(lengths)] * bench.rounds, bench.rounds
@@ -69,7 +76,7 @@ def our_trainer(
     columns: Sequence[list[str]],
     batch_size: int,
     bench: Bench,
-    chunk_tokens: int | None = None,
+    **settings: Any,
 ) -> SimCSETrainer:
     """Return our trainer: the weights in `folder` and a fresh MLP over [CLS]."""
     encoder = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
@@ -84,7 +91,7 @@ def our_trainer(
         learning_rate=LEARNING_RATE,
         pooling="cls",
         num_epochs=1000,
-        chunk_tokens=chunk_tokens,
+        **settings,
     )
     return SimCSETrainer(encoder, data, config)
 

@@ -182,6 +182,7 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
 
 
 def _replace(frame: Frame, values: dict[str, Phrase | Quality | str | None]) -> Frame:
+    # mypy cannot match each name with its own type.
     return replace(frame, **values)  # type: ignore[arg-type]
 
 
