@@ -67,6 +67,7 @@ def _run(args: argparse.Namespace) -> int:
         learning_rate=args.lr,
         mask_probability=args.mask_probability,
         contrast_weight=args.contrast_weight,
+        contrast_batch_size=args.contrast_batch_size,
         init=_by_name(args.init),
         warmup_steps=args.warmup_steps,
         decay_ratio=args.decay_ratio,

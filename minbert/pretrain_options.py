@@ -31,6 +31,8 @@ NUMBERS = (
     Number("--mask-probability", DEFAULTS.mask_probability, 0, 1, "share of tokens to predict"),
     Number("--contrast-weight", DEFAULTS.contrast_weight, 0, 1e6,
            "of the loss by which two spans of a text find each other"),
+    Number("--contrast-batch-size", DEFAULTS.contrast_batch_size, 2, 1e6,
+           "texts a step that spans are cut from; all others' are negatives"),
     Number("--eval-steps", DEFAULTS.eval_steps, 1, 1e9, "between validations, and saved states"),
     Number("--seed", DEFAULTS.seed, 0, 2**31, "of weights, order and masks"),
 )  # fmt: skip

@@ -138,7 +138,7 @@ def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # pre-training reads rows in two orders
 def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)
 
