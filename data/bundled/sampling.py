@@ -6,6 +6,7 @@ Reads: edits, lexicon. Feeds: pairs. The same seed gives the same frames on ever
 import zlib
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from data.bundled.edits import particles, places_of, verbs_of
 from data.bundled.frames import Frame, Phrase, chance, choose
@@ -160,7 +161,7 @@ def _tense(random: Random, verb: Verb, mood: str) -> str:
 
 def _details(random: Random, split: str, frame: Frame) -> Frame | None:
     """Add receiver, instrument, manner, place and time, never more than three at once."""
-    values: dict[str, Phrase | Quality | str | None] = {}
+    values: dict[str, Any] = {}  # fields of the frame
     verb = frame.verb
     others = (frame.agent.noun, frame.patient.noun if frame.patient else None)
     receivers = [noun for noun in verb.receivers if noun not in others]
@@ -178,12 +179,7 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
     values["time"] = _time(random, frame)
     if values["time"] is None and frame.tense == "habit" and frame.mood != "when":
         return None
-    return _replace(frame, values)
-
-
-def _replace(frame: Frame, values: dict[str, Phrase | Quality | str | None]) -> Frame:
-    # mypy cannot match each name with its own type.
-    return replace(frame, **values)  # type: ignore[arg-type]
+    return replace(frame, **values)
 
 
 def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
