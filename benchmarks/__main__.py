@@ -36,11 +36,11 @@ WORKS = (
 )
 TEXTS = 4000
 EPILOG = """works:
-  encode        2,000 sentences to vectors, 1,000 a round; bert-base's shape, MiniLM
+  encode        2,000 sentences to vectors, 400 a round; bert-base's shape, MiniLM
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 512 triplets, at once and in chunks: memory; bert-base's shape
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
-  cross         2,000 pairs scored by a cross-encoder, 1,000 a round; MiniLM
+  cross         2,000 pairs scored by a cross-encoder, 400 a round; MiniLM
   mlm           pre-training; mini's shape
   tokenization  texts to token ids, and a stream of a million lines
   startup       --help and imports

@@ -43,14 +43,8 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
     steps = peer_steps(folder, views, trainer, bench)
     trainer._train_step()  # AdamW's state appears in the first step
 
-    def chunked(number: int) -> None:
-        whole, trainer.config = trainer.config, replace(trainer.config, chunk_tokens=CHUNK_TOKENS)
-        trainer._train_step()
-        trainer.config = whole
-
     sides = [
         Side("minbert", lambda r: trainer._train_step(), trainer.encoder.dtype),
-        Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, trainer.encoder.dtype),
         Side("transformers, float32 loop", steps["float32"], torch.float32),
         Side(f"transformers, {bench.precision} autocast loop", steps["autocast"], bench.dtype),
         Side(
@@ -59,12 +53,7 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
             bench.dtype,
         ),
     ]
-    if bench.device.type == "cuda":
-        compiled = our_trainer(folder, columns, batch_size, bench, compile=True)
-        compiled._train_step()
-        sides.append(
-            Side("minbert, --compile", lambda r: compiled._train_step(), compiled.encoder.dtype)
-        )
+    sides += variants(folder, columns, trainer, bench)
     lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
     flops = encoder_flops(lengths, trainer.encoder.model.config, training=True)
     amounts, rounds = [len(lengths)] * bench.rounds, bench.rounds
@@ -94,6 +83,29 @@ def our_trainer(
         **settings,
     )
     return SimCSETrainer(encoder, data, config)
+
+
+def variants(
+    folder: Path, columns: Sequence[list[str]], trainer: SimCSETrainer, bench: Bench
+) -> list[Side]:
+    """Return our other ways to make the step: unsup in chunks; on a GPU, compiled."""
+    sides = []
+    dtype = trainer.encoder.dtype
+    if len(columns) == 1:  # what it costs; what it saves is in `grad_cache`
+
+        def chunked(number: int) -> None:
+            config = trainer.config
+            trainer.config = replace(config, chunk_tokens=CHUNK_TOKENS)
+            trainer._train_step()
+            trainer.config = config
+
+        sides.append(Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, dtype))
+    if bench.device.type == "cuda":
+        batch_size = trainer.config.batch_size
+        compiled = our_trainer(folder, columns, batch_size, bench, compile=True)
+        compiled._train_step()
+        sides.append(Side("minbert, --compile", lambda r: compiled._train_step(), dtype))
+    return sides
 
 
 def peer_steps(
