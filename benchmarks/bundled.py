@@ -1,7 +1,7 @@
 """How far simple baselines get: `python -m benchmarks.bundled DIR`.
 
-Word overlap and a linear model over TF-IDF, which know neither order nor structure. What they
-solve teaches nothing about encoders. Reads: the files that data.bundled wrote.
+Word overlap and a linear model over TF-IDF, which know no order but (sst) that of adjacent words.
+What they solve teaches nothing about encoders. Reads: the files that data.bundled wrote.
 """
 
 import argparse

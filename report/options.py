@@ -12,7 +12,7 @@ DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, 
 similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, and cost."""
 
 EPILOG = """examples:
-  with what comes along, in two minutes and in eight:
+  with what comes along, in two minutes and in six:
     python run_multitask.py --pretrain sup --task sts
     python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
   the report's table 1, with the original BERT on the original data:
@@ -23,10 +23,10 @@ EPILOG = """examples:
     torchrun --nproc_per_node 2 run_multitask.py --pretrain sup --task sts
   your own folders and files:
     python run_multitask.py --backbone path/to/bert --data path/to/cs224n \\
-        --pretrain sup --sup-data nli_for_simcse.csv --task sts --encoder bi cross
+        --pretrain sup --sup-data path/to/triplets.csv --task sts --encoder bi cross
 
 The same command again reuses finished cells, tuned backbones and cached embeddings.
-Exit codes: 0 done, 2 wrong input, 130 interrupted (add --resume to go on), 1 our fault."""
+Exit codes: 0 done, 2 wrong input, 130 interrupted (add --resume to go on), 1 a bug of ours."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -134,11 +134,17 @@ def _add_recipe(group: Group) -> None:
         help="NT-Xent: both views look for their partner",
     )
     simcse = partial(_add_setting, group, "simcse")
-    simcse("--simcse-steps", "max_steps", positive, "end the contrastive stage after these steps")
-    simcse("--simcse-epochs", "num_epochs", positive, "its epochs")
-    simcse("--simcse-batch-size", "batch_size", positive, "its batch; the others are negatives")
-    simcse("--simcse-lr", "learning_rate", _rate, "its learning rate")
-    simcse("--simcse-max-length", "max_length", _length, "its longest sentence in tokens (32)")
+    simcse("--simcse-steps", "max_steps", positive, "contrastive steps (quick: 200 unsup, 160 sup)")
+    simcse("--simcse-epochs", "num_epochs", positive, "contrastive epochs (1; sup but quick: 3)")
+    simcse(
+        *("--simcse-batch-size", "batch_size", positive),
+        "examples a contrastive batch; the others are negatives (64; sup: report 128, paper 512)",
+    )
+    simcse(
+        *("--simcse-lr", "learning_rate", _rate),
+        "contrastive learning rate (quick: 3e-4; else 3e-5 unsup, 5e-5 sup)",
+    )
+    simcse("--simcse-max-length", "max_length", _length, "longest sentence there, in tokens (32)")
     simcse(
         *("--chunk-tokens", "chunk_tokens", positive),
         "gradient caching: encode at most this many tokens at a time, "
@@ -149,9 +155,13 @@ def _add_recipe(group: Group) -> None:
         dest="simcse_compile",
         action="store_true",
         default=None,
-        help="contrastive stage on a GPU: fuse elementwise work by torch.compile (not measured)",
+        help="contrastive stage on a GPU: fuse elementwise work by torch.compile (not measured; "
+        "not together with --chunk-tokens)",
     )
-    simcse("--eval-steps", "eval_steps", positive, "between dev checks; the best is kept (125)")
+    simcse(
+        *("--eval-steps", "eval_steps", positive),
+        "steps between dev checks; the best is kept (quick: 50 unsup, 40 sup; else 125)",
+    )
     simcse("--temperature", "temperature", _rate, "of the contrastive loss (0.05)")
     simcse(
         *("--hard-negative-weight", "hard_negative_weight", _rate),
@@ -159,13 +169,22 @@ def _add_recipe(group: Group) -> None:
     )
     simcse(
         *("--mlm-weight", "mlm_weight", _rate),
-        "of the auxiliary masked-language-model loss (0; paper: 0.1)",
+        "of the auxiliary masked-language-model loss (0 in every preset; the paper tried 0.1)",
     )
     head = partial(_add_setting, group, "head")
-    head("--head-epochs", "num_epochs", positive, "epochs of a head (10 sst, 5 para, 20 sts)")
+    head(
+        *("--head-epochs", "num_epochs", positive),
+        "epochs of a head (10 sst, 5 para, 20 sts; quick with --tune full: 3)",
+    )
     head("--head-batch-size", "batch_size", positive, "its batch size (64)")
-    head("--head-lr", "learning_rate", _rate, "its learning rate (1e-3)")
-    head("--backbone-lr", "backbone_learning_rate", _rate, "the encoder's under --tune full")
+    head(
+        *("--head-lr", "learning_rate", _rate),
+        "its learning rate (1e-3; report, paper with --tune full: 1e-5)",
+    )
+    head(
+        *("--backbone-lr", "backbone_learning_rate", _rate),
+        "the encoder's under --tune full (quick: 5e-4; else 1e-5)",
+    )
 
 
 def _add_setting(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,11 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from heads.config import HeadConfig
+from heads.config import TASKS, HeadConfig, head_config
 from report.interrupt import INTERRUPTED
 from report.options import build_parser, given_settings, parse_options
 from run_multitask import main
-from simcse.config import SimCSEConfig
+from simcse.config import SimCSEConfig, simcse_config
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
@@ -43,6 +44,23 @@ def test_help_names_every_flag_without_loading_torch():
     for action in build_parser()._actions:
         assert action.option_strings[-1] in done.stdout
         assert action.help
+
+
+def test_help_tells_the_presets():
+    """Every value of a preset that a flag would override stands in that flag's help."""
+    told = {action.dest: action.help for action in build_parser()._actions}
+    simcse = ("max_steps", "num_epochs", "batch_size", "learning_rate", "eval_steps")
+    head = ("num_epochs", "batch_size", "learning_rate", "backbone_learning_rate")
+    for preset in ("quick", "report", "paper"):
+        settings = [("simcse", simcse, simcse_config(preset, kind)) for kind in ("unsup", "sup")]
+        settings += [("head", head, head_config(preset, "full", task)) for task in TASKS]
+        settings += [("head", head[:3], head_config(preset, "frozen", task)) for task in TASKS]
+        for stage, names, config in settings:
+            for name in names:
+                value = getattr(config, name)
+                shown = f"{value:.0e}".replace("e-0", "e-") if name.endswith("rate") else value
+                words = re.split(r"[\s(),;:]+", told[f"{stage}_{name}"])
+                assert value is None or str(shown) in words, (preset, stage, name, value)
 
 
 @pytest.mark.parametrize(
