@@ -11,7 +11,7 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -53,7 +53,26 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
         raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
     if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
         raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub id")
-    return _from_cache(name) or _from_hub(name)
+    cached = _from_cache(name)
+    if cached and _knows_pooling(name):
+        return cached
+    try:
+        return _from_hub(name)
+    except CheckpointError:
+        if cached is None:
+            raise
+        logger.warning("%s: taken from the cache, which does not say how to pool it", name)
+        return cached
+
+
+def _knows_pooling(name: str) -> bool:
+    """Whether the cache holds modules.json, or that the hub has none.
+
+    Other programs fetch a checkpoint without that file.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    return try_to_load_from_cache(name, "modules.json") is not None
 
 
 def _from_cache(name: str) -> Path | None:
@@ -70,13 +89,16 @@ def _from_cache(name: str) -> Path | None:
 
 def _from_hub(name: str) -> Path:
     """Download `name`: safetensors if the hub has them, else the pickled weights."""
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import constants, hf_hub_download, snapshot_download
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
     try:
         folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, "model*.safetensors"]))
         if not any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX)):
             folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, PICKLE]))
+        if not (folder / "modules.json").is_file():
+            with suppress(EntryNotFoundError):
+                hf_hub_download(name, "modules.json")  # the cache remembers that there is none
     # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
     except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
@@ -207,18 +229,41 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
     path.write_bytes(save(whole, metadata={"format": "pt", **(about or {})}))
 
 
+def check_target(target: Path) -> None:
+    """Refuse to replace by a checkpoint what is neither one itself nor an empty folder.
+
+    Raises:
+        CheckpointError: a file, or a folder of other things.
+    """
+    config = target / "config.json"
+    ours = config.is_file() and '"model_type"' in config.read_text("utf-8", errors="replace")
+    if target.exists() and not ours and not (target.is_dir() and not any(target.iterdir())):
+        raise CheckpointError(f"{target}: is there and no checkpoint; name another folder")
+
+
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it replaces `target` only when filled without an error."""
+    """Give a temporary folder to fill; it replaces `target` only when filled without an error.
+
+    Raises:
+        CheckpointError: `target` holds something else than a checkpoint.
+    """
+    check_target(target)
+    target = target.resolve()  # what a link points at is replaced, not the link
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     temporary.chmod(0o755)  # mkdtemp's folders are private
     try:
         yield temporary
         old = temporary.with_name(temporary.name + ".old")
-        if target.exists():
-            target.rename(old)
-        os.replace(temporary, target)
+        try:
+            if target.exists():
+                target.rename(old)
+            os.replace(temporary, target)
+        except BaseException:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -79,6 +79,10 @@ def _check_architecture(raw: dict[str, Any], path: Path) -> None:
             raise CheckpointError(
                 f"{path}: {field} is {raw[field]!r}; only {expected!r} is supported"
             )
+    pieces = raw.get("vocab_size", BertConfig.vocab_size)
+    padding = raw.get("pad_token_id", BertConfig.pad_token_id)
+    if isinstance(pieces, int) and isinstance(padding, int) and padding >= pieces:
+        raise CheckpointError(f"{path}: pad_token_id {padding} is none of {pieces} pieces")
     heads = raw.get("num_attention_heads", BertConfig.num_attention_heads)
     hidden = raw.get("hidden_size", BertConfig.hidden_size)
     if isinstance(heads, int) and isinstance(hidden, int) and heads > 0 and hidden % heads:
@@ -97,3 +101,5 @@ def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
     if not number or (whole and not isinstance(value, int)) or value < least:
         kind = "an integer" if whole else "a number"
         raise CheckpointError(f"{path}: {name} is {value!r}; expected {kind} of at least {least}")
+    if name.endswith("_prob") and value >= 1:
+        raise CheckpointError(f"{path}: {name} is {value!r}; expected less than 1")

@@ -89,7 +89,7 @@ class SentenceEncoder:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
         folder = find_checkpoint(path_or_name)
-        stated = read_pooling(folder, path_or_name)
+        stated = read_pooling(folder, path_or_name, pooling)
         encoder = cls(
             BertModel.from_pretrained(str(folder)),
             BertTokenizer.from_pretrained(folder),
@@ -110,7 +110,13 @@ class SentenceEncoder:
         text_pairs: Sequence[str] | None = None,
         max_length: int | None = None,
     ) -> TokenSequences:
-        """Tokenize texts or pairs, cut to `max_length` tokens (the encoder's own when None)."""
+        """Tokenize texts or pairs, cut to `max_length` tokens (the encoder's own when None).
+
+        Raises:
+            CheckpointError: pairs, and the model knows one segment only.
+        """
+        if text_pairs is not None and self.model.config.type_vocab_size < 2:
+            raise CheckpointError("this backbone knows one segment only, and so no pairs")
         return self.tokenizer(texts, text_pairs, max_length or self.max_length)
 
     def embed(self, batch: PackedBatch) -> Tensor:
@@ -184,7 +190,7 @@ class SentenceEncoder:
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
             write_tensors(self.model.state_dict(), folder / "model.safetensors")
-            self.tokenizer.save(folder)
+            self.tokenizer.save(folder, self.model.config.max_position_embeddings)
             if notes is not None:
                 (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)

@@ -192,8 +192,8 @@ def save_pretrained(
         config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"], **dropout}
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
         (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
-        tokenizer.save(temporary)
         length = model.bert.config.max_position_embeddings
+        tokenizer.save(temporary, length)
         write_modules(temporary, model.bert, "avg", normalize=False, max_length=length)
 
 

@@ -24,8 +24,8 @@ class StatedPooling(NamedTuple):
     max_length: int | None = None
 
 
-def read_pooling(folder: Path, name: str = "") -> StatedPooling:
-    """Read how a checkpoint is to be pooled.
+def read_pooling(folder: Path, name: str = "", chosen: str | None = None) -> StatedPooling:
+    """Read how a checkpoint is to be pooled; None where it cannot be, and one is `chosen` anyway.
 
     The published SimCSE checkpoints say it by their name only: the supervised ones keep the MLP
     over [CLS], which is stored as the pooler; the unsupervised ones drop it after training.
@@ -34,7 +34,7 @@ def read_pooling(folder: Path, name: str = "") -> StatedPooling:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
     try:
-        return _read_pooling(folder, name)
+        return _read_pooling(folder, Path(name).name, chosen)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, CheckpointError):
             raise
@@ -44,23 +44,28 @@ def read_pooling(folder: Path, name: str = "") -> StatedPooling:
         ) from None
 
 
-def _read_pooling(folder: Path, name: str) -> StatedPooling:
+def _read_pooling(folder: Path, name: str, chosen: str | None) -> StatedPooling:
     modules_file = folder / "modules.json"
     if not modules_file.is_file():
         if "unsup-simcse" in name:
             return StatedPooling("cls_before_pooler")
         return StatedPooling("cls") if "sup-simcse" in name else StatedPooling()
-    steps = [step["type"].rpartition(".")[2] for step in _read(modules_file)]
-    paths = dict(zip(steps, (step["path"] for step in _read(modules_file)), strict=True))
-    pooling = None
+    paths = {step["type"].rpartition(".")[2]: step["path"] for step in _read(modules_file)}
+    steps, pooling = list(paths), None
     if "Pooling" in steps:
-        pooling = _pooling_of(_read(folder / paths["Pooling"] / "config.json"), steps, folder)
+        try:
+            pooling = _pooling_of(_read(folder / paths["Pooling"] / "config.json"), steps, folder)
+        except CheckpointError:
+            if not chosen:
+                raise
     if "WeightedLayerPooling" in steps:
         first = _read(folder / paths["WeightedLayerPooling"] / "config.json")["layer_start"]
         pooling = "avg_first_last" if first == 1 else "avg_top2"
     settings_file = folder / "sentence_bert_config.json"
     settings = _read(settings_file) if settings_file.is_file() else {}
     length = settings.get("max_seq_length")
+    if length is not None and not 3 <= length <= 1e9:
+        raise CheckpointError(f"{settings_file}: max_seq_length is {length}; expected 3 or more")
     return StatedPooling(pooling, "Normalize" in steps, None if length is None else int(length))
 
 
@@ -91,7 +96,7 @@ def load_dense(folder: Path, model: BertModel) -> None:
     modules_file = folder / "modules.json"
     steps = _read(modules_file) if modules_file.is_file() else []
     for path in (folder / step["path"] for step in steps if step["type"].endswith(".Dense")):
-        activation = _read(path / "config.json").get("activation_function", "")
+        activation = str(dict(_read(path / "config.json")).get("activation_function"))
         if not activation.endswith(".Tanh") or model.pooler is None:
             raise CheckpointError(f"{path}: expected a Dense with Tanh, found {activation!r}")
         weights = path / "model.safetensors"

@@ -129,8 +129,13 @@ class BertTokenizer:
             np.array(firsts, np.int32),
         )
 
-    def save(self, folder: Path) -> None:
-        """Write tokenizer.json, vocab.txt and tokenizer_config.json into `folder`."""
+    def save(self, folder: Path, max_length: int) -> None:
+        """Write tokenizer.json, vocab.txt and tokenizer_config.json into `folder`.
+
+        Args:
+            folder: of the checkpoint.
+            max_length: tokens that its model can take.
+        """
         self.backend.no_truncation()
         self.backend.save(str(folder / "tokenizer.json"))
         pieces = sorted(self.backend.get_vocab().items(), key=lambda item: item[1])
@@ -141,7 +146,7 @@ class BertTokenizer:
             "do_lower_case": normalizer.get("lowercase", True),
             "strip_accents": normalizer.get("strip_accents"),
             "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),
-            "model_max_length": 512,
+            "model_max_length": max_length,
         }
         (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2), "utf-8")
 

@@ -177,6 +177,8 @@ def test_a_missing_or_misshapen_tensor_is_named(how, tmp_path):
         ({"hidden_size": "large"}, "hidden_size"),
         ({"num_hidden_layers": 0}, "num_hidden_layers"),
         ({"layer_norm_eps": None}, "layer_norm_eps"),
+        ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
+        ({"pad_token_id": 10**6}, "pad_token_id"),
     ],
 )
 def test_configurations_that_would_compute_wrongly_are_refused(change, named, tmp_path):
@@ -239,6 +241,7 @@ def test_a_round_trip_is_bit_exact(tmp_path):
 def test_a_save_that_fails_leaves_the_older_folder(tmp_path):
     target = tmp_path / "checkpoint"
     with whole_folder(target) as folder:
+        (folder / "config.json").write_text('{"model_type": "bert"}')
         (folder / "file").write_text("old")
     with pytest.raises(RuntimeError), whole_folder(target) as folder:
         (folder / "file").write_text("half")
@@ -249,6 +252,30 @@ def test_a_save_that_fails_leaves_the_older_folder(tmp_path):
         (folder / "file").write_text("new")
     assert (target / "file").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.parametrize("content", ["file", "folder", "run"])
+def test_what_is_no_checkpoint_is_not_replaced_by_one(content, tmp_path):
+    target = tmp_path / "mine"
+    if content == "file":
+        target.write_text("precious")
+    else:
+        target.mkdir()
+        name = "notes.txt" if content == "folder" else "config.json"
+        (target / name).write_text('{"options": "precious"}')
+    with pytest.raises(CheckpointError, match="no checkpoint"), whole_folder(target):
+        pass
+    kept = target if content == "file" else next(target.iterdir())
+    assert "precious" in kept.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_link_to_a_checkpoint_stays_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    with whole_folder(tmp_path / "link") as folder:
+        (folder / "file").write_text("new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "disk" / "file").read_text() == "new"
 
 
 def test_an_mlm_head_is_taken_from_the_checkpoint_or_starts_fresh(tmp_path, caplog):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -76,7 +77,8 @@ def hub(folder: Path):
             name = path.removeprefix(f"/team/tiny/resolve/{COMMIT}/")
             name = name.removeprefix("/team/tiny/resolve/main/")
             if name not in names:
-                return self.answer(b"", {"X-Error-Code": "RepoNotFound"}, 404)
+                missing = {"X-Error-Code": "EntryNotFound" if names else "RepoNotFound"}
+                return self.answer(b"", missing | {"X-Repo-Commit": COMMIT}, 404)
             body = names[name].read_bytes()
             headers = {"ETag": f'"{sha256(body).hexdigest()}"', "X-Repo-Commit": COMMIT}
             return self.answer(body, headers)
@@ -121,6 +123,20 @@ def test_a_name_is_fetched_from_the_hub_and_then_cached(tiny_checkpoint, tmp_pat
         assert load_by_name(tmp_path, endpoint) == expected(tiny_checkpoint)
         assert len(asked) == before, "the cached copy was not used"
     assert load_by_name(tmp_path) == expected(tiny_checkpoint)
+
+
+def test_what_another_program_left_out_of_the_cache_is_fetched(tiny_checkpoint, tmp_path):
+    """transformers caches weights and tokenizer, but not how sentence-transformers pools them."""
+    from minbert import SentenceEncoder
+
+    folder, cache = tmp_path / "st", tmp_path / "cache"
+    SentenceEncoder.from_pretrained(str(tiny_checkpoint), "avg", device="cpu").save(folder)
+    with hub(folder) as (endpoint, _):
+        assert load_by_name(cache, endpoint) == expected(folder) != expected(tiny_checkpoint)
+        snapshot = cache / "models--team--tiny" / "snapshots" / COMMIT
+        (snapshot / "modules.json").unlink()
+        shutil.rmtree(snapshot / "1_Pooling")
+        assert load_by_name(cache, endpoint) == expected(folder)
 
 
 def test_a_repository_with_pickled_weights_only_is_fetched(tiny_checkpoint, tmp_path):

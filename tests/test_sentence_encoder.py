@@ -138,8 +138,20 @@ def test_a_pooling_that_is_not_ours_is_refused_in_one_line(tiny_encoder, tmp_pat
     path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "max"}))
     with pytest.raises(CheckpointError, match="max"):
         SentenceEncoder.from_pretrained(str(tmp_path / "st"))
+    assert SentenceEncoder.from_pretrained(str(tmp_path / "st"), "avg_top2").pooling == "avg_top2"
     path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "mean"}))
     assert SentenceEncoder.from_pretrained(str(tmp_path / "st")).pooling == "avg"
+    (tmp_path / "st" / "sentence_bert_config.json").write_text('{"max_seq_length": 2}')
+    with pytest.raises(CheckpointError, match="max_seq_length is 2"):
+        SentenceEncoder.from_pretrained(str(tmp_path / "st"))
+
+
+def test_pairs_need_two_segments(tiny_checkpoint, tiny_config):
+    single = BertModel(type(tiny_config)(**{**tiny_config.__dict__, "type_vocab_size": 1}))
+    encoder = SentenceEncoder(single, BertTokenizer.from_pretrained(tiny_checkpoint))
+    assert encoder.encode(["the cat"]).shape == (1, 32)
+    with pytest.raises(CheckpointError, match="one segment"):
+        encoder.tokenize(["the cat"], ["a dog"])
 
 
 def test_tokenizer_and_model_of_different_checkpoints_are_refused(tiny_checkpoint, tiny_config):

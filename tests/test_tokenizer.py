@@ -124,7 +124,7 @@ def test_saving_keeps_the_ids_here_and_in_transformers(minilm, tmp_path):
     transformers = pytest.importorskip("transformers")
     own, _ = minilm
     own(["truncated"], max_length=3)  # must leave no trace in the file
-    own.save(tmp_path)
+    own.save(tmp_path, 512)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     reference = transformers.AutoTokenizer.from_pretrained(tmp_path)
     again = BertTokenizer.from_pretrained(tmp_path)
