@@ -20,7 +20,7 @@ def cooccurrence_embeddings(
 
     Args:
         rows: (n, length) token ids.
-        vocab_size: V; memory is 12 V² bytes, so this suits vocabularies of some ten thousand.
+        vocab_size: V; memory is 20 V² bytes, so this suits vocabularies of some ten thousand.
         hidden_size: H.
         scale: standard deviation of the result, as of a random initialisation; of the first V
             directions where V is smaller than H, and 0 in the others.

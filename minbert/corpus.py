@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -46,15 +47,15 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
                 for line in lines:
                     found = found or bool(line.strip())
                     yield line.strip()
-        except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError) as error:
+        except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error) as error:
             raise CorpusError(f"{path}: not a readable UTF-8 text file ({error})") from None
         yield ""
     if not found:
         raise CorpusError(f"{', '.join(map(str, paths))}: no text; expected a paragraph a line")
 
 
-def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, folder: Path) -> BertTokenizer:
-    """Train an uncased WordPiece vocabulary and save it in `folder` as vocab.txt.
+def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, path: Path) -> None:
+    """Train an uncased WordPiece vocabulary and write it, a piece a line, as a vocab.txt is.
 
     The library breaks ties between equally frequent pieces at random, so that two trainings may
     differ in a few pieces; a run is repeated exactly with the first one's vocab.txt.
@@ -67,10 +68,17 @@ def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, folder: Path) -
     )
     backend.train_from_iterator(paragraphs, trainer)
     learned = sorted(backend.get_vocab().keys() - set(SPECIAL_TOKENS))
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = "".join(f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned))
-    (folder / "vocab.txt").write_text(lines, "utf-8")
-    return BertTokenizer.from_vocab(folder / "vocab.txt")
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text("".join(f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned)), "utf-8")
+    os.replace(temporary, path)
+
+
+def corpus_digest(paths: Sequence[Path], made_of: str = "") -> str:
+    """Return twelve digits that tell these texts, and what else is made of them, from others."""
+    for path in paths:
+        with path.open("rb") as file:
+            made_of += hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(made_of.encode()).hexdigest()[:12]
 
 
 def tokenize_corpus(
@@ -90,12 +98,7 @@ def tokenize_corpus(
     Returns:
         (n, length) uint16 or int32, memory-mapped.
     """
-    made_of = tokenizer.fingerprint()
-    for path in paths:
-        with path.open("rb") as file:
-            made_of += hashlib.file_digest(file, "sha256").hexdigest()
-    digest = hashlib.sha256(made_of.encode()).hexdigest()[:12]
-    target = folder / f"rows-{length}-{digest}.npy"
+    target = folder / f"rows-{length}-{corpus_digest(paths, tokenizer.fingerprint())}.npy"
     if not target.is_file():
         rows = list(_rows(read_paragraphs(paths), tokenizer, length))
         if not rows:
@@ -115,9 +118,10 @@ def _rows(paragraphs: Iterator[str], tokenizer: BertTokenizer, length: int) -> I
             cut: list[list[int]] = []
             for encoding in tokenizer.backend.encode_batch_fast(chunk, add_special_tokens=False):
                 rest = [*rest, *encoding.ids] if encoding.ids else []  # "" ends a document
-                while len(rest) >= body:
-                    cut.append([tokenizer.cls_id, *rest[:body], tokenizer.sep_id])
-                    rest = rest[body:]
+                whole = len(rest) // body * body
+                for start in range(0, whole, body):
+                    cut.append([tokenizer.cls_id, *rest[start : start + body], tokenizer.sep_id])
+                rest = rest[whole:]
             bar.update(len(chunk))
             if cut:
                 yield np.array(cut, dtype=tokenizer.dtype)

@@ -10,6 +10,7 @@ sequences, no dropout, a high peak rate that falls to zero, one pass over as muc
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,12 +20,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from minbert.checkpoint import find_checkpoint, whole_folder, write_tensors
+from minbert.checkpoint import check_target, find_checkpoint, whole_folder, write_tensors
 from minbert.config import BertConfig, CheckpointError
 from minbert.cooccurrence import cooccurrence_embeddings
 from minbert.corpus import (
     CorpusError,
     as_sequences,
+    corpus_digest,
     read_paragraphs,
     tokenize_corpus,
     train_vocabulary,
@@ -55,9 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise MachineError("pre-training runs in one process; start it without torchrun")
+    check_target(args.out)
     source = None if args.init in FRESH else find_checkpoint(args.init)
     loaded, before = _load(source, args.length) if source else (None, None)
-    work = args.out.with_name(args.out.name + ".work")
+    out = args.out.resolve()
+    work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
     tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(args, work)
     config = PretrainConfig(
@@ -134,10 +140,12 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
 
 def _vocabulary(args: argparse.Namespace, work: Path) -> BertTokenizer:
     """Return the given vocabulary, or one trained on the corpus, now or by an earlier run."""
-    vocab = args.vocab or work / "vocab.txt"
-    if not vocab.is_file() and not args.vocab:
+    if args.vocab:
+        return BertTokenizer.from_vocab(args.vocab)
+    vocab = work / f"vocab-{args.vocab_size}-{corpus_digest(args.corpus)}.txt"
+    if not vocab.is_file():
         print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
-        train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, work)
+        train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, vocab)
     return BertTokenizer.from_vocab(vocab)
 
 

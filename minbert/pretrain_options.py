@@ -8,6 +8,7 @@ from typing import NamedTuple
 from minbert.pretrainer import PretrainConfig
 
 FRESH = ("cooccurrence", "random")
+MOST_COUNTED = 32_768  # pieces; the counts of all pairs take 20 GB then
 DEFAULTS = PretrainConfig()
 
 
@@ -64,6 +65,11 @@ def parse_options(argv: Sequence[str] | None, description: str | None) -> argpar
             setattr(args, _name(number), number.default)
     if args.hidden_size % 64:
         parser.error(f"--hidden-size {args.hidden_size}: expected a multiple of 64")
+    if args.init == "cooccurrence" and args.vocab_size > MOST_COUNTED:
+        parser.error(
+            f"--vocab-size {args.vocab_size}: counts of co-occurrences would need "
+            f"{20 * args.vocab_size**2 / 1e9:.0f} GB; take --init random"
+        )
     return args
 
 

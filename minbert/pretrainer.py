@@ -3,9 +3,10 @@
 Legend: M masked positions, V vocab_size. Reads: corpus, mlm. Feeds: pretrain.
 """
 
-import math
+import hashlib
 import time
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class Pretrainer:
         self.folder = folder
         self.num_steps = max(1, config.tokens // config.tokens_per_step)
         self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay)
-        warmup_ratio = min(1.0, config.warmup_steps / self.num_steps)
+        warmup_ratio = config.warmup_steps / self.num_steps
         self.schedule = linear_schedule(
             self.optimizer, self.num_steps, warmup_ratio, config.decay_ratio
         )
@@ -143,7 +144,10 @@ class Pretrainer:
                 correct += int((logits.argmax(dim=-1) == labels).sum())
                 count += len(labels)
             count = max(1, count)
-            scores = {"valid_perplexity": math.exp(loss / count), "valid_accuracy": correct / count}
+            with np.errstate(over="ignore"):
+                perplexity = float(np.exp(loss / count))
+            check_finite(perplexity, self.step)
+            scores = {"valid_perplexity": perplexity, "valid_accuracy": correct / count}
             return scores | self._span_accuracy()
 
     def _span_accuracy(self) -> dict[str, float]:
@@ -164,14 +168,26 @@ class Pretrainer:
         free = {"eval_steps"} | (
             {"tokens", "decay_ratio"} if state == self._stable_state else set()
         )
-        mine = asdict(self.config)
-        theirs = {**mine, **progressed.get("config", {})}  # 0.3.0 did not note it
+        mine = self._settings
+        theirs = {**mine, **progressed.get("config", {})}  # older versions noted less
         for name in mine:  # in their order: the same one is always named first
             if name not in free and mine[name] != theirs[name]:
                 raise CheckpointError(
                     f"{state}: of a run with {name} {theirs[name]}, not {mine[name]}; delete it "
                     "to start over"
                 )
+        if state == self._stable_state and self.step > self.decay_start:
+            raise CheckpointError(
+                f"{state}: at step {self.step}, past the {self.decay_start} after which the rate "
+                "should fall; give more --tokens or a smaller --decay-ratio, or delete it"
+            )
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        """What must be the same when a run goes on: the settings, and the texts as token ids."""
+        texts = {"corpus": self.train.ids, "validation text": self.valid.ids}
+        digests = {name: hashlib.sha256(ids.data).hexdigest()[:12] for name, ids in texts.items()}
+        return asdict(self.config) | digests
 
     def _train_step(self) -> dict[str, float]:
         self.model.train()
@@ -224,7 +240,7 @@ class Pretrainer:
         self.history.append(record)
         tqdm.write(_log_line(record, self.num_steps))  # on stdout, clear of the bar
         state = self._stable_state if self.step <= self.decay_start else self._decay_state
-        noted = {"step": self.step, "history": self.history, "config": asdict(self.config)}
+        noted = {"step": self.step, "history": self.history, "config": self._settings}
         save_training(state, self._parts(), noted)
 
     def _is_milestone(self) -> bool:

@@ -78,10 +78,14 @@ def restore_random_state(state: dict[str, Any]) -> None:
         torch.cuda.set_rng_state_all(state["cuda"])
 
 
+UNDECAYED = ("LayerNorm", "position_embeddings", "token_type_embeddings")
+
+
 def adamw(modules: Iterable[tuple[nn.Module, float]], weight_decay: float) -> torch.optim.AdamW:
     """AdamW over (module, learning rate) pairs.
 
-    Matrices are decayed; biases and layer norms are not (BERT's own rule).
+    Matrices are decayed; biases and layer norms are not (BERT's own rule), nor are embeddings of
+    positions and token types: what a corpus never uses would fade away.
     """
     groups = []
     for module, learning_rate in modules:
@@ -89,7 +93,7 @@ def adamw(modules: Iterable[tuple[nn.Module, float]], weight_decay: float) -> to
         plain: list[nn.Parameter] = []
         for name, parameter in module.named_parameters():
             if parameter.requires_grad:
-                bare = name.endswith("bias") or "LayerNorm" in name
+                bare = name.endswith("bias") or any(part in name for part in UNDECAYED)
                 (plain if bare else decayed).append(parameter)
         groups.append({"params": decayed, "lr": learning_rate, "weight_decay": weight_decay})
         groups.append({"params": plain, "lr": learning_rate, "weight_decay": 0.0})
@@ -107,7 +111,7 @@ def linear_schedule(
     The fall takes the last `decay_ratio` of the steps; 1 lets it begin where the warm-up ends.
     """
     warmup = round(num_steps * warmup_ratio)
-    decay = min(round(num_steps * decay_ratio), num_steps - warmup)
+    decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
 
     def factor(step: int) -> float:
         if step < warmup:

@@ -1,5 +1,6 @@
 """Pre-training from scratch: corpus, vocabulary, learning, resuming, and a usable checkpoint."""
 
+import gzip
 import json
 import lzma
 
@@ -12,7 +13,8 @@ from minbert import pretrain
 from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
-from minbert.runtime import batch_rows, linear_schedule
+from minbert.model import BertModel
+from minbert.runtime import adamw, batch_rows, linear_schedule
 from minbert.tokenizer import BertTokenizer
 
 
@@ -78,6 +80,65 @@ def test_a_truncated_compressed_file_is_named(corpus, tmp_path):
         list(read_paragraphs([path]))
 
 
+def test_a_damaged_gzip_file_is_named(tmp_path):
+    path = tmp_path / "damaged.txt.gz"
+    whole = bytearray(gzip.compress("\n".join(toy_sentences(300, 5)).encode()))
+    whole[200:260] = bytes(60)
+    path.write_bytes(whole)
+    with pytest.raises(CorpusError, match=r"damaged\.txt\.gz"):
+        list(read_paragraphs([path]))
+
+
+def test_a_folder_of_other_things_is_refused_before_hours_of_training(
+    corpus, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    monkeypatch.chdir(tmp_path)
+    for out in ("mine", ".", "/"):
+        assert pretrain.main(command(corpus, out)) == 2
+        assert "is there and no checkpoint" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_several_processes_are_refused(corpus, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert pretrain.main(command(corpus, tmp_path / "out")) == 2
+    assert "one process" in capsys.readouterr().err and not any(tmp_path.iterdir())
+
+
+def test_a_diverged_run_is_one_line(corpus, tmp_path, capsys):
+    flags = "--lr 900 --eval-steps 1 --warmup-steps 0 --tokens 7680".split()
+    assert pretrain.main(command(corpus, tmp_path / "out", *flags)) == 2
+    error = capsys.readouterr().err.strip()
+    assert "diverged" in error and "\n" not in error
+
+
+def test_a_vocabulary_is_made_anew_for_another_size_or_text(corpus, tmp_path):
+    short, work = ("--tokens", "7680", "--eval-steps", "10"), tmp_path / "out.work"
+    sizes = {}
+    for flags in ((), ("--vocab-size", "60"), ("--corpus", str(corpus / "b.txt.xz"))):
+        for state in work.glob("*.pt"):
+            state.unlink()  # as the message says
+        assert pretrain.main(command(corpus, tmp_path / "out", *short, *flags)) == 0
+        sizes[flags] = BertTokenizer.from_pretrained(tmp_path / "out").vocab_size
+    assert (
+        len(list(work.glob("vocab-*.txt"))) == 3 and sizes[()] > 60 == sizes["--vocab-size", "60"]
+    )
+
+
+def test_what_a_corpus_never_uses_does_not_fade(tiny_checkpoint):
+    model = BertModel.from_pretrained(str(tiny_checkpoint))
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    optimizer = adamw([(model, 1.0)], weight_decay=0.5)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    faded = {name for name, tensor in model.state_dict().items() if (tensor != before[name]).any()}
+    assert any("word_embeddings" in name for name in faded)
+    assert not any("position" in name or "type" in name or "LayerNorm" in name for name in faded)
+
+
 def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus, tmp_path, capsys):
     out = tmp_path / "bert"
     assert pretrain.main(command(corpus, out)) == 0
@@ -111,7 +172,7 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
 ):
     short = ("--tokens", "76800", "--contrast-weight", weight)  # 100 or 34 steps
     assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
-    vocab = ("--vocab", str(tmp_path / "whole.work" / "vocab.txt"))
+    vocab = ("--vocab", str(tmp_path / "whole" / "vocab.txt"))
     step = pretrain.Pretrainer._train_step
     done = []
 
@@ -131,10 +192,12 @@ def test_an_interrupted_run_resumes_to_the_same_weights(
     assert whole == cut
 
 
-def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tmp_path):
-    small, more = ("--tokens", "76800"), ("--tokens", "153600")  # 100 and 200 steps
+@pytest.mark.parametrize("warmup", ["20", "120"])  # 120: the first leg ends before it
+def test_a_run_that_ended_goes_on_to_more_tokens_from_before_its_fall(corpus, tmp_path, warmup):
+    small = ("--tokens", "76800", "--warmup-steps", warmup)  # 100 and 200 steps
+    more = ("--tokens", "153600", "--warmup-steps", warmup)
     assert pretrain.main(command(corpus, tmp_path / "long", *more)) == 0
-    vocab = ("--vocab", str(tmp_path / "long.work" / "vocab.txt"))
+    vocab = ("--vocab", str(tmp_path / "long" / "vocab.txt"))
     out = tmp_path / "leg"
     assert pretrain.main(command(corpus, out, *small, *vocab)) == 0
     first = json.loads((out / "training.json").read_text())["history"]
@@ -162,6 +225,7 @@ def test_rows_on_disk_are_of_these_texts_and_this_vocabulary(tmp_path, tiny_enco
 def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_path, capsys):
     short = ("--tokens", "76800")
     assert pretrain.main(command(corpus, tmp_path / "out", *short)) == 0
+    vocab = ("--vocab", str(tmp_path / "out" / "vocab.txt"))
     states = {path: path.read_bytes() for path in (tmp_path / "out.work").glob("*.pt")}
     capsys.readouterr()
     for more, told in (
@@ -169,6 +233,10 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         (("--resume", "--seed", "43"), "seed 42, not 43"),
         (("--resume", "--decay-ratio", "0.5"), "decay_ratio 0.2, not 0.5"),
         (("--resume", "--tokens", "153600", "--lr", "1e-3"), "learning_rate 0.003, not 0.001"),
+        (("--resume", "--tokens", "38400"), "at step 80, past the 40"),
+        (("--resume", "--tokens", "84480", "--decay-ratio", "0.5"), "at step 80, past the 55"),
+        (("--resume", "--corpus", str(corpus / "b.txt.xz"), *vocab), "of a run with corpus "),
+        (("--resume", "--valid", str(corpus / "a.txt"), *vocab), "of a run with validation text "),
     ):
         assert pretrain.main(command(corpus, tmp_path / "out", *short, *more)) == 2
         error = capsys.readouterr().err.strip()
@@ -185,6 +253,7 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         ("--batch-size 0", "expected 1 to"),
         ("--length 2", "expected 8 to"),
         ("--hidden-size 100", "a multiple of 64"),
+        ("--vocab-size 60000", "--init random"),
         ("--init mini --layers 2", "--init mini brings its own"),
         ("--init mini --vocab v.txt", "--init mini brings its own"),
         ("--init coocurrence --vocab v.txt", "cooccurrence or random"),
@@ -221,10 +290,12 @@ def test_last_states_of_some_rows_are_those_of_all(tiny_encoder):
 
 def test_vocabulary_has_bert_special_tokens_first(corpus, tmp_path):
     paragraphs = read_paragraphs([corpus / "a.txt"])
-    tokenizer = pretrain.train_vocabulary(paragraphs, 100, tmp_path)
+    pretrain.train_vocabulary(paragraphs, 100, tmp_path / "vocab.txt")
+    tokenizer = BertTokenizer.from_vocab(tmp_path / "vocab.txt")
     special = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
     assert special == (0, 2, 3, 4)
-    assert BertTokenizer.from_vocab(tmp_path / "vocab.txt").vocab_size == tokenizer.vocab_size
+    assert 5 < tokenizer.vocab_size <= 100
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["vocab.txt"]
 
 
 def test_every_epoch_reads_every_row_once_in_an_order_of_its_own():
