@@ -91,8 +91,10 @@ class Inputs:
         Raises:
             DataError, CheckpointError, MachineError, TrainingError: as those stages would.
         """
+        # Only an untuned backbone is pooled as asked for; SimCSE's [CLS] brings its own pooler.
+        pooling = args.pooling if "none" in self.pretrains else None
         encoder = SentenceEncoder.from_pretrained(
-            str(self.backbone), args.pooling, args.device, args.precision
+            str(self.backbone), pooling, args.device, args.precision
         )
         for pretrain, path in self.simcse_files.items():
             check_settings(encoder, simcse_settings(args, pretrain, self.seeds[0]))
@@ -158,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return 0
     inputs.check(args)
-    earlier = folder.finished_cells()
+    earlier = folder.finished_cells(args.backbone, args.data)
     folder.write_json("config.json", run_config(args, inputs))
     cells: list[Cell] = []
     for seed in inputs.seeds:
@@ -237,7 +239,7 @@ def cell(
         config,
         lambda predictions: task_metrics(task, predictions, labels)[MAIN_METRIC[task]],
         folder.path.parent / "cache",
-        folder.path / "state" / f"{name}-{key}.pt",
+        folder.state_path(name, key),
         args.resume,
     )
     save_head(result.head, head_path, task, kind, config)
@@ -296,7 +298,8 @@ def cell_key(
 ) -> str:
     """Return a hash of all that decides a cell's numbers."""
     pretrain, task, kind = names
-    settings = (encoder.fingerprint(), asdict(config), task, kind, inputs.hashes[task])
+    model = asdict(encoder.model.config)  # dropout too, for --tune full
+    settings = (encoder.fingerprint(), model, asdict(config), task, kind, inputs.hashes[task])
     seen = [inputs.hashes[name] for name in (pretrain, "selection") if pretrain != "none"]
     return digest([*settings, *seen, minbert.__version__, world_size()])[:16]
 

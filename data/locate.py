@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
+from tempfile import mkdtemp
 
 from data import bundled
 from data.download import DEFAULT_FOLDER, fetch
@@ -38,10 +39,17 @@ def _bundled_folder() -> Path:
     """Return the folder of the bundled data set, written now unless it was before: 10 seconds."""
     folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
     if not folder.is_dir():
-        unfinished = folder.with_name(folder.name + ".part")
-        shutil.rmtree(unfinished, ignore_errors=True)  # an interrupted run's
-        bundled.write(unfinished)
-        unfinished.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            bundled.write(unfinished)
+            unfinished.chmod(0o755)  # mkdtemp's folders are private
+            unfinished.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another run was quicker
+                raise
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
     return folder
 
 

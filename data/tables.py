@@ -59,8 +59,9 @@ def read_table(
             are None, surplus ones a list under the key None.
 
     Raises:
-        DataError: unreadable, empty or not UTF-8; a NUL byte; a missing column; no row; a row
-            with too few or too many fields (unless `ragged`); a field beyond csv's limit.
+        DataError: unreadable, empty or not UTF-8; a NUL byte; a missing column, or two of one
+            name; no row; a row with too few or too many fields (unless `ragged`); a field beyond
+            csv's limit.
     """
     reader = csv.DictReader(_table_lines(path), delimiter=delimiter)
     last_line = 0  # where the previous record ended: a record may span lines inside quotes
@@ -85,10 +86,13 @@ def read_header(path: PathLike, delimiter: str) -> list[str]:
     """Returns the column names in the first line of a table.
 
     Raises:
-        DataError: the file is unreadable, empty or not UTF-8.
+        DataError: the file is unreadable, empty, not UTF-8, or its first line is no row.
     """
-    for fields in csv.reader(_table_lines(path), delimiter=delimiter):
-        return fields
+    try:
+        for fields in csv.reader(_table_lines(path), delimiter=delimiter):
+            return fields
+    except csv.Error as error:
+        raise DataError(f"{path}:1: {error}; correct the header") from error
     raise DataError(f"{path}: is empty; expected a header line and rows")
 
 
@@ -107,6 +111,10 @@ def _check_header(
 ) -> None:
     if header is None:
         raise DataError(f"{path}: is empty; expected a header line and rows")
+    read = required or header
+    twice = [name for name in dict.fromkeys(read) if header.count(name) > 1]
+    if twice:
+        raise DataError(f"{path}:1: {_names(twice)}: more than one column; correct the header")
     missing = [name for name in required if name not in header]
     if not missing:
         return

@@ -88,6 +88,9 @@ def _encode_to(
     label = "encode pairs" if paired else "encode texts"
     if is_main():
         vectors = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     batches = list(batches_by_tokens(sequences.lengths, encoder.batch_tokens))
     with torch.inference_mode(), progress(label, len(items), "text", show_progress) as bar:
         for start in range(0, len(batches), world_size()):  # a batch for each process, one writes

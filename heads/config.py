@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 
 TASKS = ("sst", "para", "sts")
-ENCODERS = ("bi", "cross")
-FEATURES = ("interaction", "concat")
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 
 

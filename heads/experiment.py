@@ -4,6 +4,7 @@ Reads: inputs, the heads, train. Feeds: run_multitask.py, with predictions and a
 """
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -72,7 +73,8 @@ def train_cell(
     """Train one head and predict dev and test.
 
     With `config.tune == "frozen"` the encoder is frozen, read once per distinct text, and not
-    touched; with `"full"` it is trained along with the head, in place.
+    touched; with `"full"` it is trained along with the head, in place. The state in `state_path`
+    is the caller's to delete, when the result is safe.
     """
     started = time.perf_counter()
     inputs = _inputs(encoder, splits, kind, config, cache)
@@ -85,8 +87,6 @@ def train_cell(
     history = trainer.run(resume)
     predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
     seconds = time.perf_counter() - started
-    if state_path is not None and is_main():
-        state_path.unlink(missing_ok=True)
     speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], kind, config.features)
     return CellResult(head, predictions, history, seconds, speed)
 
@@ -109,7 +109,7 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig) 
     if not is_main():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config))}
     write_tensors(head.state_dict(), temporary, about)
     temporary.replace(path)

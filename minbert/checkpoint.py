@@ -4,6 +4,7 @@ Weights load without executing code: safetensors, or `torch.load(weights_only=Tr
 Feeds: model, mlm, encoder.
 """
 
+import hashlib
 import json
 import logging
 import os
@@ -217,6 +218,15 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
                 f"config.json asks for {tuple(parameter.shape)}"
             )
     module.load_state_dict({key: tensors[key] for key in state})
+
+
+def tensors_digest(tensors: Tensors) -> str:
+    """Return a SHA-256 of names, shapes and values."""
+    digest = hashlib.sha256()
+    for key, tensor in sorted(tensors.items()):
+        digest.update(key.encode() + str(tuple(tensor.shape)).encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from minbert.checkpoint import find_checkpoint, whole_folder, write_tensors
+from minbert.checkpoint import find_checkpoint, tensors_digest, whole_folder, write_tensors
 from minbert.config import CheckpointError
 from minbert.distributed import share, sum_over_ranks
 from minbert.model import BertModel
@@ -197,12 +197,10 @@ class SentenceEncoder:
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of all that decides the vectors: weights, tokenizer, pooling, dtype."""
-        digest = hashlib.sha256()
-        for key, tensor in sorted(self.model.state_dict().items()):
-            digest.update(key.encode() + str(tuple(tensor.shape)).encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         config = self.model.config
-        settings = (config.num_attention_heads, config.layer_norm_eps)
-        digest.update(f"{settings} {self.pooling} {self.max_length} {self.dtype}".encode())
-        digest.update(f"{self.device.type} {self.tokenizer.fingerprint()}".encode())
-        return digest.hexdigest()
+        made_of = (
+            *(tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
+            *(config.num_attention_heads, config.layer_norm_eps),
+            *(self.pooling, self.max_length, str(self.dtype), self.device.type),
+        )
+        return hashlib.sha256(str(made_of).encode()).hexdigest()

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from minbert.checkpoint import Tensors, find_checkpoint, load_module, read_tensors
+from minbert.checkpoint import Tensors, find_checkpoint, load_module, read_tensors, tensors_digest
 from minbert.config import BertConfig
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
@@ -103,6 +103,11 @@ class BertForMaskedLM(nn.Module):
 def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean cross-entropy of logits (M, V) and labels (M,), in float32; 0 of none."""
     return F.cross_entropy(logits.float(), labels, reduction="sum") / max(1, len(labels))
+
+
+def head_digest(folder: Path) -> str:
+    """Return a SHA-256 of the prediction head in a checkpoint, or of none."""
+    return tensors_digest(_head_tensors(folder))
 
 
 def _head_tensors(folder: Path) -> Tensors:

@@ -37,7 +37,7 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     if not is_main():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         torch.save(state, temporary)
         os.replace(temporary, path)

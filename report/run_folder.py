@@ -20,12 +20,7 @@ from report.provenance import digest
 
 Cell = dict[str, Any]
 
-# CS224N's file names and headers, its spelling included.
-PREDICTION_FILES = {
-    "sst": "sst-{}-output.csv",
-    "para": "para-{}-output.csv",
-    "sts": "sts-{}-output.csv",
-}
+# CS224N's headers, their spelling included.
 PREDICTION_HEADERS = {
     "sst": "Predicted_Sentiment",
     "para": "Predicted_Is_Paraphrase",
@@ -50,7 +45,7 @@ def run_name(options: dict[str, Any]) -> str:
 
 def _coordinates(cell: Cell) -> tuple[Any, ...]:
     """What tells the cells of one folder apart."""
-    names = ("pretrain", "task", "encoder", "tune", "features", "backbone", "data", "seed", "split")
+    names = ("pretrain", "task", "encoder", "tune", "features", "seed", "split")
     return tuple(cell[name] for name in names)
 
 
@@ -74,11 +69,12 @@ class RunFolder:
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
 
-    def finished_cells(self) -> dict[str, list[Cell]]:
+    def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
         """Return the cells of an earlier run of this folder, by their key (one a split).
 
         Raises:
-            DataError: results.json was damaged.
+            DataError: results.json was damaged, or is of another backbone or other data: files
+                here are named by what a grid varies, and these are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
         self._check_is_ours()
@@ -86,8 +82,13 @@ class RunFolder:
         try:
             for cell in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
                 _check_cell(cell)
+                if (cell["backbone"], cell["data"]) != (backbone, data):
+                    made_by = f"--backbone {cell['backbone']} --data {cell['data']}"
+                    raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
                 finished.setdefault(cell["key"], []).append(cell)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, DataError):
+                raise
             raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
         return finished
 
@@ -109,7 +110,8 @@ class RunFolder:
     def write_results(self, cells: Sequence[Cell], earlier: dict[str, list[Cell]]) -> None:
         """Write these cells, and earlier ones they do not replace, as JSON and CSV.
 
-        Data that say what each row tests give phenomena.csv as well.
+        Data that say what each row tests give phenomena.csv as well. A cell whose results are safe
+        needs no resumable state any more.
         """
         new = {_coordinates(cell) for cell in cells}
         kept = [cell for group in earlier.values() for cell in group]
@@ -118,6 +120,14 @@ class RunFolder:
         self._write_csv("results.csv", CSV_KEYS, [{**cell, **cell["metrics"]} for cell in cells])
         if tagged := phenomena_rows(cells):
             self._write_csv("phenomena.csv", list(tagged[0]), tagged)
+        if not self.read_only:
+            for key in {cell["key"] for cell in cells}:
+                for state in self.path.glob(f"state/*-{key}.pt"):
+                    state.unlink(missing_ok=True)
+
+    def state_path(self, name: str, key: str) -> Path:
+        """Return where the resumable state of a cell lies until its results are written."""
+        return self.path / "state" / f"{name}-{key}.pt"
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
         """Put a curve into metrics.jsonl, one dev check or epoch a line, for an older one."""
@@ -140,8 +150,7 @@ class RunFolder:
         kind = int if task == "sst" else float
         rows = [f"id \t {PREDICTION_HEADERS[task]} \n"]
         rows += [f"{id} , {kind(value)} \n" for id, value in zip(ids, predictions, strict=True)]
-        name = PREDICTION_FILES[task].format(split)
-        self._write(f"predictions/{cell_name}/{name}", "".join(rows))
+        self._write(f"predictions/{cell_name}/{task}-{split}-output.csv", "".join(rows))
 
     def link(self, name: str, target: Path) -> None:
         """Point `name` at a folder outside, relatively, so that runs/ can be moved."""
@@ -149,7 +158,7 @@ class RunFolder:
             return
         link = self.path / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        temporary = link.with_name(f".{link.name}.tmp")
+        temporary = link.with_name(f".{link.name}.{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(target.resolve(), link.parent.resolve()))
         os.replace(temporary, link)
@@ -166,6 +175,9 @@ class RunFolder:
             return
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.tmp")
-        temporary.write_text(content, encoding="utf-8")
-        os.replace(temporary, path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(content, encoding="utf-8")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

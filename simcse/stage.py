@@ -13,9 +13,11 @@ from typing import Any
 
 import minbert
 from data.simcse import iter_sentences, iter_triplets
+from minbert.checkpoint import check_target
 from minbert.config import CheckpointError
 from minbert.distributed import barrier, is_main, main_decides, world_size
 from minbert.encoder import SentenceEncoder
+from minbert.mlm import head_digest
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
@@ -33,6 +35,7 @@ def stage_key(backbone: SentenceEncoder, config: SimCSEConfig, hashes: dict[str,
     """
     made_of = {
         "backbone": backbone.fingerprint(),
+        "model": asdict(backbone.model.config),  # its dropout makes the views of unsup
         "config": asdict(config),
         "data": hashes,
         "version": minbert.__version__,
@@ -80,8 +83,12 @@ def tuned_backbone(
         device, precision: as SentenceEncoder.
         resume: go on from the state of an interrupted run.
     """
-    encoder = SentenceEncoder.from_pretrained(str(backbone), device=device, precision=precision)
+    # A pooling that is chosen replaces the backbone's, whether that one can be read or not.
+    pooling = "cls_before_pooler" if config.pooling else None
+    encoder = SentenceEncoder.from_pretrained(str(backbone), pooling, device, precision)
     config = resolve_pooling(encoder, config)
+    if config.mlm_weight:
+        hashes = hashes | {"mlm head": head_digest(backbone)}
     folder = root / f"{pretrain}-{stage_key(encoder, config, hashes)}"
     if not main_decides((folder / "config.json").is_file()):
         tune(pretrain, encoder, data_path, config, folder, dev_score, backbone, resume)
@@ -103,6 +110,7 @@ def tune(
     The resumable state lies beside the folder meanwhile; the curve goes into its training.json.
     """
     started = time.perf_counter()
+    check_target(folder)
     views = read_views(pretrain, data_path, encoder, config.max_length)
     state_path = folder.with_name(folder.name + ".state.pt")
     score = None if dev_score is None else lambda: dev_score(encoder)
@@ -113,7 +121,7 @@ def tune(
         "backbone": str(source),
         "data": data_path.name,
         "examples": len(views),
-        "negatives_per_anchor": (views.rows.shape[1] - 1) * min(config.batch_size, len(views)) - 1,
+        "negatives_per_anchor": num_negatives(views.rows.shape[1], len(views), config),
         "config": asdict(config),
         "best_score": trainer.best_score,
         "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
@@ -124,6 +132,14 @@ def tune(
         encoder.save(folder, notes)
         state_path.unlink(missing_ok=True)
     barrier()
+
+
+def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:
+    """Return how many texts a text is told apart from, in a full batch."""
+    candidates = (num_views - 1) * min(config.batch_size, num_examples)
+    if config.symmetric:  # those of its own view as well, but itself
+        candidates += min(config.batch_size, num_examples) - 1
+    return candidates - 1  # its partner
 
 
 def read_notes(folder: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from data import (
     read_sts,
     read_task,
 )
-from data.tables import read_table
+from data.tables import read_header, read_table
 
 REAL = Path(__file__).parents[2] / "shared" / "data"
 CS224N = REAL / "cs224n"
@@ -153,6 +153,15 @@ def test_other_header_names_read_as_triplets():
     assert list(iter_triplets(path)) == [Triplet(*map(str.strip, row)) for row in rows[1:]]
 
 
+def test_two_columns_of_one_name_are_no_triplets(tmp_path):
+    path = write(tmp_path, "sentence,sentence,negative\nA,P,N\n")
+    assert "file.csv:1: 'sentence': more than one column" in error_of(list, iter_triplets(path))
+
+
+def test_a_header_that_is_no_row_is_named(tmp_path):
+    assert "file.csv:1:" in error_of(read_header, write(tmp_path, b"id\rsentence\na\tb\n"), "\t")
+
+
 @needs_real_files
 def test_wikipedia_sentences_all_read():
     assert sum(1 for _ in iter_sentences(REAL / "wiki" / "wiki_for_simcse.txt")) == 200_000
@@ -188,6 +197,7 @@ def test_quoted_fields_may_hold_tabs_quotes_and_line_ends(tmp_path):
         (b"id\tsentence\n", ["file.csv: has a header but no rows"]),
         (b"id\ttext\na\tb\n", ["file.csv:1:", "'sentence'", "found 'id', 'text'"]),
         (b"id,sentence\na,b\n", ["file.csv:1:", "separated by comma, expected tab"]),
+        (b"id\tsentence\tid\na\tb\tc\n", ["file.csv:1: 'id': more than one column"]),
         (b"id\tsentence\na\tb\nc\n", ["file.csv:3:", "1 tab-separated fields, expected 2"]),
         (b"id\tsentence\na\tb\tc\td\n", ["file.csv:2:", "4 tab-separated fields, expected 2"]),
         (b'id\tsentence\na\tb\n\n"c\nd"\n', ["file.csv:4:", "1 tab-separated fields"]),

@@ -67,8 +67,8 @@ def test_a_write_that_fails_leaves_the_older_file(tmp_path, monkeypatch):
 def test_results_keep_earlier_cells_and_replace_recomputed_ones(tmp_path):
     folder = RunFolder(tmp_path)
     folder.write_results([cell(), cell(task="para", key="p")], {})
-    folder.write_results([cell(key="new", n=10)], folder.finished_cells())
-    kept = folder.finished_cells()
+    folder.write_results([cell(key="new", n=10)], folder.finished_cells("b", "d"))
+    kept = folder.finished_cells("b", "d")
     assert set(kept) == {"new", "p"}
     assert kept["new"][0]["n"] == 10
 
@@ -95,7 +95,7 @@ def test_links_are_relative_and_can_be_replaced(tmp_path):
 def test_foreign_results_are_refused(content, tmp_path):
     (tmp_path / "results.json").write_text(content)
     with pytest.raises(DataError, match=r"results\.json"):
-        RunFolder(tmp_path).finished_cells()
+        RunFolder(tmp_path).finished_cells("b", "d")
 
 
 def tagged(encoder, **errors):
@@ -141,4 +141,4 @@ def test_damaged_phenomena_are_one_clear_line(damage, tmp_path):
     folder.write_results([cell()], {})
     (tmp_path / "results.json").write_text(json.dumps([cell(phenomena=damage)]))
     with pytest.raises(DataError, match="not a run's results"):
-        folder.finished_cells()
+        folder.finished_cells("b", "d")

@@ -64,8 +64,27 @@ def test_nothing_temporary_is_left_after_writing(tmp_path):
 
 def test_a_cell_of_two_splits_is_found_under_one_key(tmp_path):
     RunFolder(tmp_path).write_results([cell(), cell(split="test")], {})
-    (group,) = RunFolder(tmp_path).finished_cells().values()
+    (group,) = RunFolder(tmp_path).finished_cells("b", "d").values()
     assert [entry["split"] for entry in group] == ["dev", "test"]
+
+
+def test_results_of_another_backbone_or_data_are_not_mixed_in(tmp_path):
+    RunFolder(tmp_path).write_results([cell()], {})
+    for backbone, data in (("mini", "d"), ("b", "cs224n")):
+        with pytest.raises(DataError, match=r"--backbone b --data d; give another --run-dir"):
+            RunFolder(tmp_path).finished_cells(backbone, data)
+
+
+def test_a_state_goes_when_its_results_are_written(tmp_path):
+    folder = RunFolder(tmp_path)
+    own, other = folder.state_path("cell", "k"), folder.state_path("cell", "other")
+    own.parent.mkdir()
+    own.write_text("")
+    other.write_text("")
+    RunFolder(tmp_path, read_only=True).write_results([cell()], {})
+    assert own.is_file()
+    folder.write_results([cell()], {})
+    assert not own.exists() and other.is_file()
 
 
 def test_seeds_join_into_one_row_and_splits_do_not():
@@ -84,7 +103,7 @@ def test_seeds_join_into_one_row_and_splits_do_not():
 def test_cells_that_the_table_cannot_show_are_refused_when_read(damage, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps([cell(**damage)]))
     with pytest.raises(DataError, match=r"results\.json"):
-        RunFolder(tmp_path).finished_cells()
+        RunFolder(tmp_path).finished_cells("b", "d")
 
 
 @pytest.mark.parametrize("line", ['{"half', "{}", "[1]"])

@@ -1,6 +1,8 @@
 """The contrastive stage: views, projection, what is kept, and that tuning does what it should."""
 
 import json
+import math
+import shutil
 import tracemalloc
 from dataclasses import replace
 
@@ -10,12 +12,23 @@ import torch
 from conftest import toy_sentences
 
 from data.examples import DataError, Triplet
+from minbert.checkpoint import write_tensors
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM
+from minbert.model import BertModel
 from minbert.runtime import TrainingError, adamw, linear_schedule
 from simcse.config import SUP_PAPER, UNSUP, SimCSEConfig, simcse_config
+from simcse.loss import info_nce, nt_xent
 from simcse.projection import attach_projection
-from simcse.stage import read_notes, resolve_pooling, stage_key, tune
+from simcse.stage import (
+    num_negatives,
+    read_notes,
+    resolve_pooling,
+    stage_key,
+    tune,
+    tuned_backbone,
+)
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -191,7 +204,7 @@ def test_schedule_rises_then_falls_to_zero():
     assert schedule.get_last_lr()[0] == 0.0
 
 
-def test_adamw_decays_neither_biases_nor_layer_norms(tiny_encoder):
+def test_adamw_decays_matrices_and_words_only(tiny_encoder):
     optimizer = adamw([(tiny_encoder.model, 1e-3)], weight_decay=0.1)
     named = {id(p): name for name, p in tiny_encoder.model.named_parameters()}
     decays = {
@@ -201,7 +214,8 @@ def test_adamw_decays_neither_biases_nor_layer_norms(tiny_encoder):
     }
     assert decays.keys() == set(named.values())
     for name, decay in decays.items():
-        assert decay == (0.0 if "bias" in name or "LayerNorm" in name else 0.1), name
+        spared = ("bias", "LayerNorm", "position", "token_type")
+        assert decay == (0.0 if any(part in name for part in spared) else 0.1), name
 
 
 def test_presets_are_the_published_recipes():
@@ -222,7 +236,39 @@ def test_stage_key_changes_with_anything_that_decides_the_weights(tiny_encoder):
     with torch.no_grad():
         tiny_encoder.model.pooler.dense.bias[0] += 1e-3
     other_weights = stage_key(tiny_encoder, QUICK, {"sup": "a", "selection": "b"})
-    assert len({key, other_data, other_config, other_weights}) == 4
+    tiny_encoder.model.config = replace(tiny_encoder.model.config, hidden_dropout_prob=0.4)
+    other_dropout = stage_key(tiny_encoder, QUICK, {"sup": "a", "selection": "b"})
+    assert len({key, other_data, other_config, other_weights, other_dropout}) == 5
+
+
+def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(
+    tiny_checkpoint, toy_data, tmp_path
+):
+    config = replace(QUICK, max_steps=1, mlm_weight=0.1)
+    data, folders = toy_data / "nli_for_simcse.csv", set()
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        source = tmp_path / f"bert-{seed}"
+        shutil.copytree(tiny_checkpoint, source)
+        model = BertForMaskedLM(BertModel.from_pretrained(str(source)))
+        head = {f"cls.predictions.{key}": tensor for key, tensor in model.head.state_dict().items()}
+        write_tensors(model.bert.state_dict() | head, source / "model.safetensors")
+        for weight in (0.1, 0.0):
+            settings = replace(config, mlm_weight=weight)
+            folders.add(tuned_backbone("sup", source, data, settings, tmp_path, None, {}, "cpu"))
+    assert len(folders) == 3  # without the objective, the head does not matter
+
+
+@pytest.mark.parametrize(
+    ("num_views", "symmetric", "negatives"), [(2, False, 3), (3, False, 7), (2, True, 6)]
+)
+def test_negatives_are_counted(num_views, symmetric, negatives):
+    config = replace(QUICK, batch_size=4, symmetric=symmetric)
+    assert num_negatives(num_views, 10, config) == negatives
+    loss = nt_xent if symmetric else info_nce
+    views = [torch.eye(8)[:4]] * 2 + [torch.eye(8)[4:]] * (num_views - 2)
+    equal = loss(*views, temperature=1e9)  # all candidates alike: the logarithm of their number
+    assert round(math.exp(equal)) == negatives + 1
 
 
 def test_the_tuned_folder_says_what_made_it(tiny_encoder, tiny_checkpoint, toy_data, tmp_path):

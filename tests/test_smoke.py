@@ -334,9 +334,9 @@ def test_a_refused_run_leaves_the_older_config(tiny_checkpoint, toy_data, tmp_pa
     folder = tmp_path / "r"
     folder.mkdir()
     (folder / "results.json").write_text("[{")
-    (folder / "config.json").write_text("{}")
+    (folder / "config.json").write_text('{"options": {}}')
     assert run(tiny_checkpoint, toy_data, folder, "--task", "sts") == 2
-    assert (folder / "config.json").read_text() == "{}"
+    assert (folder / "config.json").read_text() == '{"options": {}}'
 
 
 @pytest.mark.parametrize("size", [0, 100, 1000])

@@ -142,7 +142,7 @@ def _write_all(folder: Path, seed: int) -> None:
 def write_files(folder: Path, seed: int = 0) -> None:
     """Write all files of the data set into `folder`, made if need be.
 
-    The files grow in a temporary folder beside it and are moved when all are whole: an
+    The files grow in a temporary folder inside it and are moved when all are whole: an
     interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere.
 
     Raises:
