@@ -7,7 +7,8 @@ What they solve teaches nothing about encoders. Reads: the files that data.bundl
 import argparse
 import csv
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -149,11 +150,24 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
     return result
 
 
-def main() -> None:
-    """Print all tables."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print all tables; return 0, or 2 where the files are not there or not the bundled ones."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bundled", description=__doc__)
     parser.add_argument("folder", type=Path, help="where python -m data.bundled wrote")
-    folder = parser.parse_args().folder
+    folder = parser.parse_args(argv).folder
+    try:
+        report(folder)
+    except OSError as error:
+        print(f"error: {error}; write it: python -m data.bundled --out DIR", file=sys.stderr)
+        return 2
+    except (KeyError, ValueError) as error:
+        print(f"error: {folder}: not the bundled data ({error!r})", file=sys.stderr)
+        return 2
+    return 0
+
+
+def report(folder: Path) -> None:
+    """Print how the baselines do, on the whole and by phenomenon."""
     print(f"{'task':6}{'baseline':18}{'dev':>7}{'test':>7}")
     for (task, name), (dev, test) in baselines(folder).items():
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
@@ -167,4 +181,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -38,6 +38,7 @@ from evaluation.metrics import MAIN_METRIC, pearson, task_metrics
 from evaluation.sts import cosine_scores
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.pooling import POOLINGS
 
 Vectors = Any  # a float32 array (N, H), or a sparse matrix (N, words)
 Encode = Callable[[Sequence[str]], Vectors]
@@ -131,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("encoders", nargs="+", metavar="[TITLE=]ENCODER",
                         help="mini, a folder or a hub id, and what to call it")  # fmt: skip
     parser.add_argument("--data", default="bundled", help="as for run_multitask.py (bundled)")
-    parser.add_argument("--pooling", default="avg", help="of token states (avg: mean)")
+    parser.add_argument("--pooling", choices=POOLINGS, default="avg", help="(avg: mean)")
     parser.add_argument("--task", nargs="+", choices=TASKS, default=TASKS, help="(all)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="the table as a file as well")
     args = parser.parse_args(argv)
@@ -148,6 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     if args.csv:
+        args.csv.parent.mkdir(parents=True, exist_ok=True)
         with args.csv.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from minbert.runtime import set_seed
@@ -37,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         random_twin(SentenceEncoder.from_pretrained(args.encoder), args.seed).save(args.out)
-    except (CheckpointError, OSError) as error:
+    except (ValueError, OSError) as error:  # no checkpoint, or no seed
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(f"random twin of {args.encoder}: {args.out}")

@@ -20,6 +20,8 @@ from torch import Tensor, nn
 
 Rows = TypeVar("Rows", np.ndarray, list[Any])
 
+TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
 # Whether *these* functions are at work: a process group of somebody else's is not ours to use.
 _joined = False
 
@@ -35,11 +37,14 @@ def join_processes(device: str = "auto") -> None:
     rank 0 fall silent.
 
     Raises:
-        MachineError: more processes on this machine than GPUs.
+        MachineError: more processes on this machine than GPUs, or half of torchrun's variables.
     """
     global _joined
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return
+    missing = [name for name in TORCHRUN if name not in os.environ]
+    if missing:
+        raise MachineError(f"WORLD_SIZE is set, {missing[0]} is not; start it by torchrun")
     backend = "gloo"
     if device != "cpu" and torch.cuda.is_available():
         backend = "cpu:gloo,cuda:nccl"

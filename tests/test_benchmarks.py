@@ -7,7 +7,7 @@ import torch
 from conftest import ADJECTIVES, NOUNS, VERBS
 from scipy import sparse
 
-from benchmarks import probe, random_twin
+from benchmarks import bundled, probe, random_twin
 from data.cs224n import read_task
 from minbert.encoder import SentenceEncoder
 
@@ -72,4 +72,8 @@ def test_what_is_missing_is_one_line(tiny_checkpoint, toy_data, tmp_path, capsys
         error = capsys.readouterr().err
         assert error.startswith("error: ") and error.count("\n") == 1
     assert random_twin.main(["./nowhere", "--out", str(tmp_path / "t")]) == 2
+    assert random_twin.main([str(tiny_checkpoint), "--out", str(tmp_path), "--seed", "-1"]) == 2
+    assert bundled.main([str(tmp_path / "nowhere")]) == 2
+    assert bundled.main([str(toy_data)]) == 2
+    assert capsys.readouterr().err.count("\nerror: ") == 3
     assert not (tmp_path / "t").exists()

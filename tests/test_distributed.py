@@ -19,6 +19,7 @@ from heads import cache
 from heads.config import HeadConfig
 from heads.experiment import train_cell
 from minbert import distributed
+from minbert.distributed import MachineError
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import TrainingError, steps_per_epoch
 from simcse import auxiliary
@@ -31,6 +32,13 @@ def free_port() -> int:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         return server.getsockname()[1]
+
+
+def test_half_of_torchruns_variables_is_one_line(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(MachineError, match=r"RANK is not.*torchrun"):
+        distributed.join_processes("cpu")
 
 
 def _rank(rank, port, function, arguments, out):

@@ -9,7 +9,7 @@ differing -> duplicates, scored, triplets, sentences, sentiment -> generate.
 
 from pathlib import Path
 
-VERSION = "1.0"
+VERSION = "1.1"
 
 __all__ = ["VERSION", "write"]
 

@@ -32,7 +32,7 @@ def synonyms(random: Random, split: str) -> Pair | None:
     frame = (
         question_frame(random, split) if chance(random, 0.25) else statement_frame(random, split)
     )
-    other = reword(frame, random, split, 0.9)
+    other = reword(frame, random, 0.9)
     return None if other == frame else same_rendering(random, frame, other, "synonym")
 
 
@@ -62,13 +62,13 @@ def voices(random: Random, split: str) -> Pair | None:
 def paraphrase(random: Random, split: str) -> Pair | None:
     """Change words and pattern."""
     frame = statement_frame(random, split)
-    return two_renderings(random, frame, reword(frame, random, split, 0.9), "paraphrase")
+    return two_renderings(random, frame, reword(frame, random, 0.9), "paraphrase")
 
 
 def same_question(random: Random, split: str) -> Pair | None:
     """Ask the same in other words."""
     frame = question_frame(random, split)
-    return two_renderings(random, frame, reword(frame, random, split, 0.5), "question")
+    return two_renderings(random, frame, reword(frame, random, 0.5), "question")
 
 
 def symmetric(random: Random, split: str) -> Pair | None:

@@ -60,7 +60,7 @@ def edited(kind: str, share_same: float = 0.7) -> Maker:
             return None
         if kind == "role swap" or chance(random, share_same):
             return same_rendering(random, frame, other, kind)
-        return two_renderings(random, frame, reword(other, random, split, 0.5), kind)
+        return two_renderings(random, frame, reword(other, random, 0.5), kind)
 
     return make
 

@@ -219,7 +219,7 @@ def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
     return choose(random, options) if options else None
 
 
-def reword(frame: Frame, random: Random, split: str, share: float = 0.7) -> Frame:
+def reword(frame: Frame, random: Random, share: float) -> Frame:
     """Put synonyms for what has some, each with a probability; the meaning stays."""
     words = lexicon()
     for name, phrase in frame.phrases().items():

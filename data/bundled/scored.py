@@ -33,7 +33,7 @@ def _either(random: Random, frame: Frame, other: Frame, kind: str) -> Pair | Non
     """Say two frames by one rendering or by two, with synonyms."""
     if chance(random, 0.5):
         return same_rendering(random, frame, other, kind)
-    return two_renderings(random, frame, reword(other, random, split="", share=0.5), kind)
+    return two_renderings(random, frame, reword(other, random, share=0.5), kind)
 
 
 def two_differences(random: Random, split: str) -> Pair | None:

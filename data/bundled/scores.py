@@ -1,12 +1,13 @@
 """How alike two sentences are on the 0-5 scale of SemEval's STS, read off their frames.
 
 5 the same; 4 an unimportant detail differs; 3 an important one does; 2 only shared roles; 1 the
-same domain; 0 nothing. Reads: frames. Feeds: scored.
+same domain; 0 nothing. Synonyms differ in nothing. Reads: frames, lexicon. Feeds: scored.
 """
 
 from random import Random
 
 from data.bundled.frames import Frame, Phrase
+from data.bundled.lexicon import lexicon
 
 # What a difference costs.
 PLACE, TIME, MANNER, TOOL, DETAIL_GONE = 1.4, 1.2, 1.0, 0.8, 0.7
@@ -69,7 +70,9 @@ def _phrase(first: Phrase | None, second: Phrase | None) -> float:
     if first.noun is not second.noun:
         return PARTICIPANT
     cost = 0.0
-    general = first.noun.hypernym in (first.word, second.word)
+    hypernym = first.noun.hypernym  # of some, their own class's word
+    own = (first.noun.word, *first.noun.synonyms)
+    general = hypernym in (first.word, second.word) and hypernym not in own
     cost += HYPERNYM * (general and first.word != second.word)
     cost += NUMBER * (first.count != second.count)
     mine, theirs = first.adjective, second.adjective
@@ -79,11 +82,18 @@ def _phrase(first: Phrase | None, second: Phrase | None) -> float:
 
 
 def _adjuncts(first: Frame, second: Frame) -> float:
-    cost = _detail(first.place, second.place, PLACE)
+    cost = _detail(_place(first), _place(second), PLACE)
     cost += _detail(_key(first, "time"), _key(second, "time"), TIME)
     cost += _detail(_key(first, "manner"), _key(second, "manner"), MANNER)
     tools = [frame.tool.noun.word if frame.tool else "" for frame in (first, second)]
     return cost + _detail(tools[0], tools[1], TOOL)
+
+
+def _place(frame: Frame) -> str:
+    """Return the place by one word for it and its synonym."""
+    synonyms = lexicon().place_synonyms
+    same = [place for pair in synonyms.items() if frame.place in pair for place in pair]
+    return min(same, default=frame.place)
 
 
 def _key(frame: Frame, name: str) -> str:

@@ -29,7 +29,7 @@ def _changed(frame: Frame, other: Frame) -> Frame | None:
 ENTAILED: dict[str, Callable[[Frame, Random], Frame | None]] = {
     "hypernym": lambda frame, random: edits.generalise(frame, random, "train"),
     "modifier": _dropped,
-    "synonym": lambda frame, random: _changed(frame, reword(frame, random, "train", 0.9)),
+    "synonym": lambda frame, random: _changed(frame, reword(frame, random, 0.9)),
     "paraphrase": lambda frame, random: frame,
 }
 
