@@ -126,6 +126,11 @@ def _add_recipe(group: Group) -> None:
         choices=["cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last"],
         help="from token states to a vector: what the checkpoint says, else SimCSE's [CLS]",
     )
+    _add_simcse(group)
+    _add_head(group)
+
+
+def _add_simcse(group: Group) -> None:
     group.add_argument(
         "--symmetric",
         dest="simcse_symmetric",
@@ -171,6 +176,9 @@ def _add_recipe(group: Group) -> None:
         *("--mlm-weight", "mlm_weight", _rate),
         "of the auxiliary masked-language-model loss (0 in every preset; the paper tried 0.1)",
     )
+
+
+def _add_head(group: Group) -> None:
     head = partial(_add_setting, group, "head")
     head(
         *("--head-epochs", "num_epochs", positive),

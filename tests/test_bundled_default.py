@@ -28,7 +28,7 @@ def downloads(tmp_path, monkeypatch):
     written = []
 
     def write(folder, seed=0):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "sts-train.csv").write_text("whole")
         written.append(folder)
 
@@ -47,7 +47,7 @@ def test_the_bundled_data_is_made_once_and_kept(downloads, tmp_path):
 
 def test_an_interrupted_making_leaves_no_folder_that_looks_whole(downloads, tmp_path, monkeypatch):
     def breaks(folder, seed=0):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "sts-train.csv").write_text("half")
         raise KeyboardInterrupt
 
@@ -55,9 +55,22 @@ def test_an_interrupted_making_leaves_no_folder_that_looks_whole(downloads, tmp_
     monkeypatch.setattr(bundled, "write", breaks)
     with pytest.raises(KeyboardInterrupt):
         locate.data_folder("bundled")
-    assert not (tmp_path / "downloads" / f"bundled-{bundled.VERSION}").exists()
+    assert not any((tmp_path / "downloads").iterdir())
     monkeypatch.setattr(bundled, "write", whole)
     assert (locate.data_folder("bundled") / "sts-train.csv").read_text() == "whole"
+
+
+def test_two_runs_may_make_the_bundled_data_at_once(downloads, tmp_path, monkeypatch):
+    slow = bundled.write
+
+    def overtaken(folder, seed=0):
+        monkeypatch.setattr(bundled, "write", slow)
+        (locate.data_folder("bundled") / "mark").write_text("the quicker one's")
+        slow(folder)
+
+    monkeypatch.setattr(bundled, "write", overtaken)
+    assert (locate.data_folder("bundled") / "mark").is_file()
+    assert len(list((tmp_path / "downloads").iterdir())) == 1
 
 
 def test_a_folder_of_that_name_wins(tmp_path, monkeypatch):
