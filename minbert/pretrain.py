@@ -98,6 +98,8 @@ def _run(args: argparse.Namespace) -> int:
     )
     steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,}"
     print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
+    if config.warmup_steps >= trainer.num_steps:
+        print(f"the rate still rises at the end: --warmup-steps {config.warmup_steps}", flush=True)
     history = trainer.run(args.resume)
     if one_segment:  # the second one never occurs here; a copy of the first is better than noise
         with torch.no_grad():

@@ -114,7 +114,7 @@ def test_a_diverged_run_is_one_line(corpus, tmp_path, capsys):
     assert "diverged" in error and "\n" not in error
 
 
-def test_a_vocabulary_is_made_anew_for_another_size_or_text(corpus, tmp_path):
+def test_a_vocabulary_is_made_anew_for_another_size_or_text(corpus, tmp_path, capsys):
     short, work = ("--tokens", "7680", "--eval-steps", "10"), tmp_path / "out.work"
     sizes = {}
     for flags in ((), ("--vocab-size", "60"), ("--corpus", str(corpus / "b.txt.xz"))):
@@ -122,9 +122,9 @@ def test_a_vocabulary_is_made_anew_for_another_size_or_text(corpus, tmp_path):
             state.unlink()  # as the message says
         assert pretrain.main(command(corpus, tmp_path / "out", *short, *flags)) == 0
         sizes[flags] = BertTokenizer.from_pretrained(tmp_path / "out").vocab_size
-    assert (
-        len(list(work.glob("vocab-*.txt"))) == 3 and sizes[()] > 60 == sizes["--vocab-size", "60"]
-    )
+    assert len(list(work.glob("vocab-*.txt"))) == 3
+    assert sizes[()] > 60 == sizes["--vocab-size", "60"]
+    assert "still rises at the end: --warmup-steps 20" in capsys.readouterr().out  # 10 steps
 
 
 def test_what_a_corpus_never_uses_does_not_fade(tiny_checkpoint):

@@ -108,5 +108,5 @@ def article(phrase: str) -> str:
 
 
 def counted(count: int) -> str:
-    """Return a number from 2 to 12 in words."""
-    return NUMBERS[min(count, 11) - 2]
+    """Return a number from 2 to 10 in words."""
+    return NUMBERS[count - 2]

@@ -163,7 +163,7 @@ groundskeeper groundskeepers; postman postmen; homework homework; schoolwork sch
 """
 
 # counted in words, so that no tokenizer splits digits
-NUMBERS = "two three four five six seven eight nine ten twelve".split()
+NUMBERS = "two three four five six seven eight nine ten".split()
 
 # "an" before these although they begin with a consonant letter, "a" although with a vowel letter
 AN_WORDS = "hour honest honor heir x-ray".split()
