@@ -59,7 +59,7 @@ from report.provenance import digest, file_hash, provenance
 from report.run_folder import Cell, RunFolder, run_name
 from report.table import results_table
 from simcse.config import SimCSEConfig, simcse_config
-from simcse.stage import read_notes, tuned_backbone
+from simcse.stage import loading_pooling, read_notes, tuned_backbone
 from simcse.train import check_settings
 
 
@@ -91,8 +91,8 @@ class Inputs:
         Raises:
             DataError, CheckpointError, MachineError, TrainingError: as those stages would.
         """
-        # Only an untuned backbone is pooled as asked for; SimCSE's [CLS] brings its own pooler.
-        pooling = args.pooling if "none" in self.pretrains else None
+        untuned = "none" in self.pretrains
+        pooling = args.pooling if untuned else loading_pooling(args.pooling)
         encoder = SentenceEncoder.from_pretrained(
             str(self.backbone), pooling, args.device, args.precision
         )

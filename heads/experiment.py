@@ -4,7 +4,6 @@ Reads: inputs, the heads, train. Feeds: run_multitask.py, with predictions and a
 """
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,7 @@ from heads.paraphrase import ParaphraseHead
 from heads.sentiment import SentimentHead
 from heads.sts import STSHead
 from heads.train import HeadTrainer, Score
-from minbert.checkpoint import write_tensors
+from minbert.checkpoint import whole_file, write_tensors
 from minbert.distributed import is_main
 from minbert.encoder import SentenceEncoder
 from minbert.runtime import set_seed
@@ -108,11 +107,9 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig) 
     """Write a head as safetensors, with what is needed to rebuild it in its metadata."""
     if not is_main():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config))}
-    write_tensors(head.state_dict(), temporary, about)
-    temporary.replace(path)
+    with whole_file(path) as temporary:
+        write_tensors(head.state_dict(), temporary, about)
 
 
 def _inputs(

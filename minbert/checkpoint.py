@@ -252,6 +252,21 @@ def check_target(target: Path) -> None:
 
 
 @contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary file to fill; it becomes `path` only when filled without an error.
+
+    Two processes that write the same file do not meet in it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Give a temporary folder to fill; it replaces `target` only when filled without an error.
 

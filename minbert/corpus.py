@@ -8,7 +8,6 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -22,6 +21,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.trainers import WordPieceTrainer
 
+from minbert.checkpoint import whole_file
 from minbert.packing import TokenSequences
 from minbert.runtime import progress
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
@@ -68,9 +68,9 @@ def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, path: Path) -> 
     )
     backend.train_from_iterator(paragraphs, trainer)
     learned = sorted(backend.get_vocab().keys() - set(SPECIAL_TOKENS))
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text("".join(f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned)), "utf-8")
-    os.replace(temporary, path)
+    with whole_file(path) as temporary:
+        lines = (f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned))
+        temporary.write_text("".join(lines), "utf-8")
 
 
 def corpus_digest(paths: Sequence[Path], made_of: str = "") -> str:
@@ -103,9 +103,8 @@ def tokenize_corpus(
         rows = list(_rows(read_paragraphs(paths), tokenizer, length))
         if not rows:
             raise CorpusError(f"{paths[0]}: no document has {length - 2} tokens to fill one row")
-        temporary = target.with_suffix(".tmp.npy")
-        np.save(temporary, np.concatenate(rows))
-        os.replace(temporary, target)
+        with whole_file(target) as temporary, temporary.open("wb") as file:
+            np.save(file, np.concatenate(rows))
     return np.load(target, mmap_mode="r")
 
 

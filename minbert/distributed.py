@@ -40,7 +40,7 @@ def join_processes(device: str = "auto") -> None:
         MachineError: more processes on this machine than GPUs, or half of torchrun's variables.
     """
     global _joined
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if num_started() == 1:
         return
     missing = [name for name in TORCHRUN if name not in os.environ]
     if missing:
@@ -57,6 +57,11 @@ def join_processes(device: str = "auto") -> None:
     if not is_main():
         sys.stdout = open(os.devnull, "w")
         logging.disable(logging.WARNING)
+
+
+def num_started() -> int:
+    """Return how many processes torchrun started, joined or not; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def leave_processes() -> None:

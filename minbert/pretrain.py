@@ -10,7 +10,6 @@ sequences, no dropout, a high peak rate that falls to zero, one pass over as muc
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -31,6 +30,7 @@ from minbert.corpus import (
     tokenize_corpus,
     train_vocabulary,
 )
+from minbert.distributed import num_started
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.pretrain_options import FRESH, parse_options
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
     check_target(args.out)
     source = None if args.init in FRESH else find_checkpoint(args.init)

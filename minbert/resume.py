@@ -4,13 +4,13 @@ Weights, optimizer, schedule, random generators, and the loop's own progress (st
 Feeds: pretrainer, simcse.train, heads.train.
 """
 
-import os
 import pickle
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
+from minbert.checkpoint import whole_file
 from minbert.config import CheckpointError
 from minbert.distributed import gather_objects, is_main, main_decides, rank
 from minbert.runtime import random_state, restore_random_state
@@ -36,15 +36,11 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     state |= {"progress": progress, "random": gather_objects(random_state())}  # one a process
     if not is_main():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        torch.save(state, temporary)
-        os.replace(temporary, path)
+        with whole_file(path) as temporary:
+            torch.save(state, temporary)
     except RuntimeError as error:  # what torch makes of a full disk
         raise OSError(f"{path}: cannot be written ({error})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def saved_state(path: Path | None) -> Path | None:

@@ -77,19 +77,19 @@ class RunFolder:
                 here are named by what a grid varies, and these are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
+        sources = set()
         self._check_is_ours()
         path = self.path / "results.json"
         try:
             for cell in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
                 _check_cell(cell)
-                if (cell["backbone"], cell["data"]) != (backbone, data):
-                    made_by = f"--backbone {cell['backbone']} --data {cell['data']}"
-                    raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
+                sources.add((cell["backbone"], cell["data"]))
                 finished.setdefault(cell["key"], []).append(cell)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, DataError):
-                raise
             raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
+        for other in sources - {(backbone, data)}:
+            made_by = "--backbone {} --data {}".format(*other)
+            raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
         return finished
 
     def _check_is_ours(self) -> None:

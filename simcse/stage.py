@@ -44,6 +44,14 @@ def stage_key(backbone: SentenceEncoder, config: SimCSEConfig, hashes: dict[str,
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def loading_pooling(chosen: str | None) -> str | None:
+    """Return what to load a backbone with that is to be tuned for the pooling `chosen`, if any.
+
+    That one replaces the backbone's own, whether ours or not, and SimCSE's [CLS] brings a pooler.
+    """
+    return "cls_before_pooler" if chosen else None
+
+
 def resolve_pooling(backbone: SentenceEncoder, config: SimCSEConfig) -> SimCSEConfig:
     """Fill in a pooling of None: an average that the backbone states, else SimCSE's [CLS]."""
     stated = backbone.stated_pooling or "cls"
@@ -83,9 +91,9 @@ def tuned_backbone(
         device, precision: as SentenceEncoder.
         resume: go on from the state of an interrupted run.
     """
-    # A pooling that is chosen replaces the backbone's, whether that one can be read or not.
-    pooling = "cls_before_pooler" if config.pooling else None
-    encoder = SentenceEncoder.from_pretrained(str(backbone), pooling, device, precision)
+    encoder = SentenceEncoder.from_pretrained(
+        str(backbone), loading_pooling(config.pooling), device, precision
+    )
     config = resolve_pooling(encoder, config)
     if config.mlm_weight:
         hashes = hashes | {"mlm head": head_digest(backbone)}

@@ -350,6 +350,18 @@ def test_a_truncated_cache_is_no_traceback(size, tiny_checkpoint, toy_data, tmp_
     assert code == 2 or results(tmp_path / "r")[0]["metrics"] == before
 
 
+@pytest.mark.parametrize("pooling", ["cls", "avg"])
+def test_a_chosen_pooling_needs_nothing_of_the_backbones_own(
+    pooling, tiny_encoder, toy_data, tmp_path
+):
+    tiny_encoder.pooling, tiny_encoder.model.pooler = "avg", None
+    tiny_encoder.save(tmp_path / "bert")
+    own = {"embedding_dimension": 32, "pooling_mode": "max"}
+    (tmp_path / "bert" / "1_Pooling" / "config.json").write_text(json.dumps(own))
+    argv = ["--task", "sts", "--pretrain", "sup", "--pooling", pooling]
+    assert run(tmp_path / "bert", toy_data, tmp_path / "r", *argv) == 0
+
+
 def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
     argv = ["--task", "sts", "--head-lr", "1e12", "--head-epochs", "1", "--head-batch-size", "999"]
     run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
