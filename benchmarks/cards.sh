@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures every number of the model card (minbert/mini/README.md) and of the data card
-# (data/bundled/README.md) again, into docs/results/: an hour on two cores.
+# (data/bundled/README.md) again, into docs/results/: an hour and a quarter on two cores.
 #
 #     python -m data.download cs224n nli wiki1m
 #     benchmarks/cards.sh
@@ -31,6 +31,7 @@ run mini-nli --data downloads/cs224n --pretrain none unsup sup --task sts --enco
 python -m benchmarks.probe mini "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" \
     "all-MiniLM-L6-v2=$minilm" --data downloads/cs224n --csv docs/results/probe.csv
 
-# The data card again: the encoder tuned along, and five seeds.
+# The data card again: the encoder tuned along; five seeds, of mini's own pooling and of SimCSE's.
 run bundled-full --task all --encoder bi cross --tune full
 run bundled-seeds --pretrain none unsup sup --task sts --seeds 5
+run bundled-seeds-cls --pretrain none unsup sup --task sts --seeds 5 --pooling cls_before_pooler
