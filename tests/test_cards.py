@@ -2,11 +2,14 @@
 
 import csv
 import itertools
+import json
 import re
 import statistics
 from pathlib import Path
 
 import pytest
+
+from minbert.pretrainer import PretrainConfig
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -92,3 +95,25 @@ def test_the_model_card_shows_the_probes():
         values = [f"{float(row[key]):.3f}" for key in ("sst", "para", "sts", "sts cosine")]
         assert shown.pop(row["encoder"]) == values
     assert not shown
+
+
+def curve(notes: dict) -> tuple[int, dict[str, dict]]:
+    """Return the tokens of a checkpoint's whole training, and its records by million tokens."""
+    tokens, records = curve(notes["before"]) if "before" in notes else (0, {})
+    per_step = PretrainConfig(**notes["config"]).tokens_per_step
+    for record in notes["history"]:
+        records[f"{(tokens + record['step'] * per_step) / 1e6:.1f}"] = record
+    return tokens + notes["history"][-1]["step"] * per_step, records
+
+
+def test_the_model_card_shows_the_curve():
+    notes = json.loads((ROOT / "minbert" / "mini" / "training.json").read_text(encoding="utf-8"))
+    tokens, records = curve(notes)
+    assert f"| Tokens seen | {tokens / 1e6:.0f} million" in MODEL_CARD
+    rows = table(MODEL_CARD, "curve")
+    for _, millions, loss, perplexity, accuracy, spans in rows:
+        record = records[millions.split()[0]]
+        assert (loss, accuracy) == (f"{record['loss']:.2f}", f"{record['valid_accuracy']:.3f}")
+        assert perplexity == f"{record['valid_perplexity']:.1f}"
+        assert spans == (f"{record['valid_span_accuracy']:.3f}" if spans else "")
+    assert f"perplexity {perplexity}, accuracy {accuracy} on" in MODEL_CARD
