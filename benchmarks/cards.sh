@@ -30,6 +30,10 @@ run mini-nli --data downloads/cs224n --pretrain none unsup sup --task sts --enco
     --simcse-epochs 3 --simcse-steps 480
 python -m benchmarks.probe mini "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" \
     "all-MiniLM-L6-v2=$minilm" --data downloads/cs224n --csv docs/results/probe.csv
+if [ -d downloads/more ]; then # other Quora pairs; the model card says which, and how to lay them
+    python -m benchmarks.probe mini --data downloads/more --task para \
+        --csv docs/results/probe-more.csv
+fi
 
 # The data card again: the encoder tuned along; five seeds, of mini's own pooling and of SimCSE's.
 run bundled-full --task all --encoder bi cross --tune full

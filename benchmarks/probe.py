@@ -8,9 +8,11 @@ All probes are fitted on train and scored on dev, strengths chosen by cross-vali
     para        accuracy, logistic regression on [u; v; |u-v|; u*v]
     sts         Pearson, ridge regression on [|u-v|; u*v]
     sts cosine  Pearson of the cosine, nothing fitted
+    ... unseen  the same fit, scored on the pairs of dev neither of whose texts is in train
 
-The rivals: a bag of words (TF-IDF), and the first encoder's *random twin*, the same sizes,
-tokenizer and pooling with fresh weights: what the architecture gives for nothing.
+The last ones matter: who knows many single words can remember the very texts of train, and what
+was said of them. The rivals: a bag of words (TF-IDF), and the first encoder's *random twin*, the
+same sizes, tokenizer and pooling with fresh weights: what the architecture gives for nothing.
 """
 
 import argparse
@@ -34,6 +36,7 @@ from benchmarks.random_twin import random_twin
 from data.cs224n import Splits, read_task
 from data.examples import DataError
 from data.locate import data_folder
+from data.overlap import Seen, overlap
 from evaluation.metrics import MAIN_METRIC, pearson, task_metrics
 from evaluation.sts import cosine_scores
 from minbert.config import CheckpointError
@@ -44,7 +47,7 @@ Vectors = Any  # a float32 array (N, H), or a sparse matrix (N, words)
 Encode = Callable[[Sequence[str]], Vectors]
 
 TASKS = ("sst", "para", "sts")
-PROBES = (*TASKS, "sts cosine")
+PROBES = ("sst", "para", "para unseen", "sts", "sts unseen", "sts cosine")
 STRENGTHS = {"sst": [1e-3, 1e-2, 0.1, 1], "sts": [1, 10, 100, 1e3, 1e4]}
 
 
@@ -61,7 +64,7 @@ def bag_of_words(splits: dict[str, Splits]) -> Encode:
 
 
 def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
-    """Return the score of every probe."""
+    """Return the score of every probe that has any rows."""
     scores = {}
     for task, parts in splits.items():
         train, dev = (_features(encode, task, rows) for rows in (parts.train, parts.dev))
@@ -71,9 +74,19 @@ def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
         )
         predictions = _fit(task, train, gold).predict(dev)
         scores[task] = task_metrics(task, predictions, labels)[MAIN_METRIC[task]] or 0.0
+        if task != "sst" and (unseen := _unseen(parts)).any():
+            rest = task_metrics(task, predictions[unseen], labels[unseen])
+            scores[f"{task} unseen"] = rest[MAIN_METRIC[task]] or 0.0
         if task == "sts":
             scores["sts cosine"] = pearson(_cosines(encode, parts.dev), labels) or 0.0
     return scores
+
+
+def _unseen(parts: Splits) -> np.ndarray:
+    """Return which pairs of dev share no text with train, (n,) bool."""
+    seen = Seen()
+    seen.add_examples(parts.train)
+    return ~overlap(parts.dev, seen).shared
 
 
 def _features(encode: Encode, task: str, examples: Sequence[Any]) -> Vectors:

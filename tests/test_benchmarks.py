@@ -1,6 +1,7 @@
 """The benchmarks measure what they say: probes on data whose answers are known."""
 
 import csv
+import re
 
 import numpy as np
 import torch
@@ -8,7 +9,8 @@ from conftest import ADJECTIVES, NOUNS, VERBS
 from scipy import sparse
 
 from benchmarks import bundled, probe, random_twin
-from data.cs224n import read_task
+from data.cs224n import Splits, read_task
+from data.examples import SentencePair
 from minbert.encoder import SentenceEncoder
 
 WORDS = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "and", "."]
@@ -25,9 +27,27 @@ def test_probes_find_what_the_vectors_hold_and_nothing_in_noise(toy_data):
     good = probe.probe(spelled, splits)
     bad = probe.probe(lambda texts: noise.normal(size=(len(texts), 8)).astype("f4"), splits)
     assert good.keys() == bad.keys() == set(probe.PROBES)
+    assert good["sts unseen"] == good["sts"]  # no text of this dev set is in train
     assert good["para"] > 0.85 > 0.75 > bad["para"]
     assert good["sts"] > 0.8 > 0.6 > bad["sts"]
     assert good["sts cosine"] > 0.6 > abs(bad["sts cosine"])
+
+
+def test_who_remembers_the_texts_of_train_is_found_out():
+    """Vectors that tell texts apart but know nothing of them, random labels, dev half of train."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(240, 400)).astype(np.float32)
+    pairs = [
+        SentencePair(f"p{i}", f"Text {i}.", f"text {i}, again", float(rng.integers(2)))
+        for i in range(len(noise))
+    ]
+
+    def remembered(texts):
+        return noise[[int(re.search(r"\d+", text).group()) for text in texts]]
+
+    half = probe.probe(remembered, {"para": Splits(pairs[:160], pairs[80:], [])})
+    assert half["para"] > 0.65 > half["para unseen"] > 0.35
+    assert "para unseen" not in probe.probe(remembered, {"para": Splits(pairs, pairs[80:], [])})
 
 
 def test_sparse_and_dense_vectors_are_combined_alike(toy_data):
@@ -62,7 +82,7 @@ def test_the_probe_command_writes_its_table(tiny_checkpoint, toy_data, tmp_path,
     assert [row["encoder"] for row in rows] == [
         "bag of words (TF-IDF)", "random twin of tiny", "tiny",
     ]  # fmt: skip
-    assert set(rows[0]) == {"encoder", "sts", "sts cosine"}
+    assert set(rows[0]) == {"encoder", "sts", "sts unseen", "sts cosine"}
     assert f"{float(rows[2]['sts']):.3f}" in capsys.readouterr().out
 
 
