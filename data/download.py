@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +20,11 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from tqdm import tqdm
+
+try:
+    import fcntl
+except ImportError:  # Windows: no such locks
+    fcntl = None  # type: ignore[assignment]
 
 from data.examples import DataError
 from data.sources import DESCRIPTIONS, SOURCES, RemoteFile
@@ -53,20 +59,42 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
     target = Path(folder) / remote.name
     part = target.with_name(target.name + ".part")
     try:
-        if target.is_file():
-            if not (problem := fault(remote, target)):
-                return target
-            logger.warning("%s: %s; fetching it again", target, problem)
+        if target.is_file() and not fault(remote, target):
+            return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        _transfer(remote, part, progress)
-        if problem := fault(remote, part):
-            part.unlink()
-            raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
-        os.replace(part, target)
+        with _alone_in(target.parent):
+            if target.is_file():  # damaged, or fetched by another program while we waited
+                if not (problem := fault(remote, target)):
+                    return target
+                logger.warning("%s: %s; fetching it again", target, problem)
+            _transfer(remote, part, progress)
+            if problem := fault(remote, part):
+                part.unlink()
+                raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
+            os.replace(part, target)
     except OSError as error:
         reason = error.strerror or error
         raise DownloadError(f"{target}: not stored ({reason}); choose another folder") from error
     return target
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait while another program fetches into the folder: two would write into one part file."""
+    handle = os.open(folder, os.O_RDONLY) if fcntl else None
+    try:
+        if handle is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                logger.warning("%s: another program is fetching into it; waiting", folder)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError:
+                pass  # a file system without locks, as some network drives are
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 def fault(remote: RemoteFile, path: Path) -> str | None:

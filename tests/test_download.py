@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,27 @@ def test_a_whole_file_arrives_and_is_not_fetched_twice(serve, tmp_path):
         assert path.read_bytes() == DATA
     assert asked == [None]
     assert [file.name for file in path.parent.iterdir()] == ["kites.csv"]
+
+
+def test_two_at_once_fetch_one_after_the_other(serve, tmp_path, caplog):
+    """The second must not append to the first one's part file, nor move it away."""
+    arrived, go_on = threading.Event(), threading.Event()
+
+    def behave(handler: Handler, offset: int) -> None:
+        arrived.set()
+        go_on.wait(10)
+        ranged(handler, offset)
+
+    remote, asked = serve(behave)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(fetch, remote, tmp_path)
+        assert arrived.wait(10)
+        second = pool.submit(fetch, remote, tmp_path)
+        while "waiting" not in caplog.text and not second.done():
+            time.sleep(0.01)
+        go_on.set()
+        assert first.result().read_bytes() == second.result().read_bytes() == DATA
+    assert asked == [None]
 
 
 @pytest.mark.parametrize("known", [{}, {"size": len(DATA), "sha256": SHA256}])
