@@ -28,13 +28,15 @@ def read_pooling(folder: Path, name: str = "", chosen: str | None = None) -> Sta
     """Read how a checkpoint is to be pooled; None where it cannot be, and one is `chosen` anyway.
 
     The published SimCSE checkpoints say it by their name only: the supervised ones keep the MLP
-    over [CLS], which is stored as the pooler; the unsupervised ones drop it after training.
+    over [CLS], which is stored as the pooler; the unsupervised ones drop it after training. In the
+    cache of the hub, folders are called models--ORGANISATION--NAME/snapshots/COMMIT.
 
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
+    cached = folder.parent.name == "snapshots"
     try:
-        return _read_pooling(folder, Path(name).name, chosen)
+        return _read_pooling(folder, folder.parts[-3] if cached else Path(name).name, chosen)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, CheckpointError):
             raise

@@ -125,6 +125,14 @@ def test_selection_without_official_rows_takes_training_pairs(toy_data, tmp_path
     assert selection_pairs(tmp_path) == []
 
 
+def test_a_column_that_counts_the_rows_is_not_of_official_rows(tmp_path):
+    """As pandas writes one: from row 5,749 on it looks like the official dev set's."""
+    rows = [f"{i}\ts{i}\tone {i}\tother {i}\t{i % 6}" for i in range(5_760)]
+    table = "\n".join(["\tid\tsentence1\tsentence2\tsimilarity", *rows]) + "\n"
+    (tmp_path / "sts-train.csv").write_text(table)
+    assert [pair.id for pair in selection_pairs(tmp_path)] == [f"s{i}" for i in range(1000)]
+
+
 @pytest.mark.parametrize("noise", [0.0, 1e-8])
 def test_correlation_with_constant_labels_is_undefined(noise, recwarn):
     labels = 3.0 + noise * np.arange(9)

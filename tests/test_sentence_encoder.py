@@ -118,6 +118,16 @@ def test_published_simcse_checkpoints_are_known_by_name(name, expected, tiny_che
     assert SentenceEncoder.from_pretrained(str(tmp_path / name), pooling="avg").pooling == "avg"
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"), [("sup-simcse-bert", "cls"), ("unsup-simcse-bert", "cls_before_pooler")]
+)
+def test_they_are_known_by_their_place_in_the_hubs_cache(name, expected, tiny_checkpoint, tmp_path):
+    snapshots = tmp_path / f"models--princeton-nlp--{name}" / "snapshots"
+    snapshots.mkdir(parents=True)
+    (snapshots / "0123abc").symlink_to(tiny_checkpoint)
+    assert SentenceEncoder.from_pretrained(str(snapshots / "0123abc")).pooling == expected
+
+
 def test_a_foreign_dense_step_is_used_instead_of_the_pooler(tiny_encoder, tmp_path):
     sentence_transformers = pytest.importorskip("sentence_transformers")
     tiny_encoder.pooling = "cls"
