@@ -40,7 +40,7 @@ from evaluation.metrics import MAIN_METRIC, task_metrics
 from evaluation.scoring import is_labelled, score_split
 from evaluation.sts import sts_metrics
 from heads.config import TASKS, HeadConfig, head_config
-from heads.experiment import save_head, train_cell
+from heads.experiment import save_head, saved_key, train_cell
 from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
 from minbert.distributed import (
@@ -96,6 +96,8 @@ class Inputs:
         encoder = SentenceEncoder.from_pretrained(
             str(self.backbone), pooling, args.device, args.precision
         )
+        if any(kind == "cross" for _, kind in self.grid):
+            encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
         for pretrain, path in self.simcse_files.items():
             check_settings(encoder, simcse_settings(args, pretrain, self.seeds[0]))
             deque(iter_training_texts(pretrain, path), maxlen=0)
@@ -225,7 +227,7 @@ def cell(
     key = cell_key(encoder, config, inputs, (pretrain, task, kind))
     name = f"{pretrain}-{task}-{kind}-{args.tune}-{args.features}-{seed}"
     head_path = folder.path / "heads" / f"{name}.safetensors"
-    if key in earlier and head_path.is_file():
+    if key in earlier and saved_key(head_path) == key:
         print(f"cell      {name}: done earlier", flush=True)
         return earlier[key]
     print(f"cell      {name}", flush=True)
@@ -242,7 +244,6 @@ def cell(
         folder.state_path(name, key),
         args.resume,
     )
-    save_head(result.head, head_path, task, kind, config)
     if args.tune == "full" and is_main():
         encoder.save(folder.path / "models" / name, {"head": name, "history": result.history})
     folder.add_curve(name, result.history)
@@ -262,6 +263,7 @@ def cell(
     for split, predictions in result.predictions.items():
         ids = [example.id for example in getattr(splits, split)]
         folder.write_predictions(name, task, split, ids, predictions)
+    save_head(result.head, head_path, task, kind, config, key)  # last: it vouches for the others
     return scored(record, inputs, encoder, result.predictions)
 
 
@@ -350,6 +352,8 @@ def run_config(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
 def simcse_settings(args: argparse.Namespace, pretrain: str, seed: int) -> SimCSEConfig:
     """Return the contrastive stage's settings: the preset's, with the flags over them."""
     config = simcse_config(args.preset, pretrain)
+    if args.simcse_num_epochs and not args.simcse_max_steps:
+        config = replace(config, max_steps=None)  # else the preset's few steps would end the epochs
     return replace(config, seed=seed, pooling=args.pooling, **given_settings(args, "simcse"))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from data.cs224n import Splits
 from heads.config import HeadConfig
@@ -103,13 +104,25 @@ def reading_speed(
     return len(examples) * len(texts_of(examples[0])) / (time.perf_counter() - started)
 
 
-def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig) -> None:
-    """Write a head as safetensors, with what is needed to rebuild it in its metadata."""
+def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, key: str) -> None:
+    """Write a head as safetensors, with what is needed to rebuild it in its metadata.
+
+    The `key` of the cell's results tells later whether the head is theirs.
+    """
     if not is_main():
         return
-    about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config))}
+    about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config)), "key": key}
     with whole_file(path) as temporary:
         write_tensors(head.state_dict(), temporary, about)
+
+
+def saved_key(path: Path) -> str | None:
+    """Return the key that a head was saved with, None where there is no head or a damaged one."""
+    try:
+        with safe_open(path, "pt") as file:
+            return (file.metadata() or {}).get("key")
+    except (OSError, SafetensorError):
+        return None
 
 
 def _inputs(

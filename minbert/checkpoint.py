@@ -44,10 +44,11 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     Raises:
         CheckpointError: in none of the three; the message says where it was looked for.
     """
-    folder = Path(path_or_name).expanduser()
+    folder, name = Path(path_or_name), str(path_or_name)
+    with suppress(RuntimeError):  # ~somebody who is not on this machine: no such folder, below
+        folder = folder.expanduser()
     if folder.is_dir():
         return folder
-    name = str(path_or_name)
     if name == "mini":
         return MINI
     if folder.exists():
@@ -225,7 +226,8 @@ def tensors_digest(tensors: Tensors) -> str:
     digest = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
         digest.update(key.encode() + str(tuple(tensor.shape)).encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        values = tensor.detach().cpu().contiguous().flatten()
+        digest.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
     return digest.hexdigest()
 
 

@@ -60,8 +60,15 @@ def join_processes(device: str = "auto") -> None:
 
 
 def num_started() -> int:
-    """Return how many processes torchrun started, joined or not; 1 without it."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    """Return how many processes torchrun started, joined or not; 1 without it.
+
+    Raises:
+        MachineError: WORLD_SIZE is not a number.
+    """
+    count = os.environ.get("WORLD_SIZE") or "1"
+    if not count.isdecimal():
+        raise MachineError(f"WORLD_SIZE is {count!r}; torchrun sets it to a number, unset it")
+    return int(count)
 
 
 def leave_processes() -> None:

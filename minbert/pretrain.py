@@ -33,7 +33,7 @@ from minbert.corpus import (
 from minbert.distributed import num_started
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.pretrain_options import FRESH, parse_options
+from minbert.pretrain_options import FRESH, parse_options, uncountable
 from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.runtime import MachineError, TrainingError, set_seed
 from minbert.sentence_format import write_modules
@@ -143,7 +143,13 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
 def _vocabulary(args: argparse.Namespace, work: Path) -> BertTokenizer:
     """Return the given vocabulary, or one trained on the corpus, now or by an earlier run."""
     if args.vocab:
-        return BertTokenizer.from_vocab(args.vocab)
+        tokenizer = BertTokenizer.from_vocab(args.vocab)
+        pieces = tokenizer.backend.get_vocab()
+        if max(pieces.values()) >= len(pieces):
+            raise CheckpointError(f"{args.vocab}: a piece stands on two lines; delete one")
+        if reason := uncountable(args.init, len(pieces)):
+            raise CheckpointError(f"{args.vocab}: {len(pieces)} pieces; {reason}")
+        return tokenizer
     vocab = work / f"vocab-{args.vocab_size}-{corpus_digest(args.corpus)}.txt"
     if not vocab.is_file():
         print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)

@@ -65,12 +65,17 @@ def parse_options(argv: Sequence[str] | None, description: str | None) -> argpar
             setattr(args, _name(number), number.default)
     if args.hidden_size % 64:
         parser.error(f"--hidden-size {args.hidden_size}: expected a multiple of 64")
-    if args.init == "cooccurrence" and args.vocab_size > MOST_COUNTED:
-        parser.error(
-            f"--vocab-size {args.vocab_size}: counts of co-occurrences would need "
-            f"{20 * args.vocab_size**2 / 1e9:.0f} GB; take --init random"
-        )
+    if reason := uncountable(args.init, args.vocab_size):
+        parser.error(f"--vocab-size {args.vocab_size}: {reason}")
     return args
+
+
+def uncountable(init: str, vocab_size: int) -> str | None:
+    """Return why a vocabulary is too large to start from counts of co-occurrences, if it is."""
+    if init != "cooccurrence" or vocab_size <= MOST_COUNTED:
+        return None
+    gigabytes = 20 * vocab_size**2 / 1e9
+    return f"counts of co-occurrences would need {gigabytes:.0f} GB; take --init random"
 
 
 def _name(number: Number) -> str:

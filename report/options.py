@@ -12,7 +12,7 @@ DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, 
 similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, and cost."""
 
 EPILOG = """examples:
-  with what comes along, in two minutes and in six:
+  with what comes along, in two minutes and in seven:
     python run_multitask.py --pretrain sup --task sts
     python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
   the report's table 1, with the original BERT on the original data:
@@ -139,7 +139,12 @@ def _add_simcse(group: Group) -> None:
         help="NT-Xent: both views look for their partner",
     )
     simcse = partial(_add_setting, group, "simcse")
-    simcse("--simcse-steps", "max_steps", positive, "contrastive steps (quick: 200 unsup, 160 sup)")
+    simcse(
+        "--simcse-steps",
+        "max_steps",
+        positive,
+        "contrastive steps at most (quick: 200 unsup, 160 sup, unless epochs are given)",
+    )
     simcse("--simcse-epochs", "num_epochs", positive, "contrastive epochs (1; sup but quick: 3)")
     simcse(
         *("--simcse-batch-size", "batch_size", positive),

@@ -9,7 +9,13 @@ import torch
 from conftest import real_checkpoint, toy_sentences
 from safetensors.torch import load_file, save_file
 
-from minbert.checkpoint import find_checkpoint, read_tensors, whole_folder, write_tensors
+from minbert.checkpoint import (
+    find_checkpoint,
+    read_tensors,
+    tensors_digest,
+    whole_folder,
+    write_tensors,
+)
 from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
@@ -198,10 +204,19 @@ def test_an_unreadable_configuration_is_named(content, tmp_path):
         BertModel.from_pretrained(str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "a/b/c"])
+@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "a/b/c", "~nobody-here/bert"])
 def test_a_path_that_is_not_there_is_not_looked_for_on_the_hub(name):
     with pytest.raises(CheckpointError, match="no such folder"):
         find_checkpoint(name)
+
+
+def test_a_digest_tells_tensors_of_every_type():
+    tensors = [
+        torch.tensor(1.5),
+        *(torch.ones(2, 3, dtype=t) for t in (torch.float16, torch.bfloat16)),
+    ]
+    digests = {tensors_digest({"a": tensor}) for tensor in tensors}
+    assert len(digests) == 3 and tensors_digest({"a": tensors[2].clone()}) in digests
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from heads.config import TASKS, HeadConfig, head_config
 from report.interrupt import INTERRUPTED
 from report.options import build_parser, given_settings, parse_options
-from run_multitask import main
+from run_multitask import main, simcse_settings
 from simcse.config import SimCSEConfig, simcse_config
 
 ROOT = Path(__file__).parents[1]
@@ -319,3 +320,28 @@ def test_single_values_are_fields_of_their_stages_settings():
     given = {"symmetric": True, "compile": True, "learning_rate": 1e-4}
     assert given_settings(args, "simcse") == given
     assert given_settings(args, "head") == {"num_epochs": 3}
+
+
+def test_epochs_that_are_asked_for_are_not_cut_by_the_presets_steps():
+    def settings(flags):
+        return simcse_settings(parse_options(flags.split()), "sup", 42)
+
+    assert (settings("").num_epochs, settings("").max_steps) == (1, 160)
+    assert settings("--simcse-epochs 3").max_steps is None
+    assert settings("--simcse-epochs 3 --simcse-steps 480").max_steps == 480
+    assert settings("--simcse-steps 480").max_steps == 480
+
+
+def test_a_backbone_of_one_segment_is_refused_pairs_before_tuning(
+    tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    single = tmp_path / "single"
+    shutil.copytree(tiny_checkpoint, single)
+    config = json.loads((single / "config.json").read_text())
+    (single / "config.json").write_text(json.dumps({**config, "type_vocab_size": 1}))
+    tensors = load_file(single / "model.safetensors")
+    (name,) = [name for name in tensors if "token_type" in name]
+    save_file({**tensors, name: tensors[name][:1].clone()}, single / "model.safetensors")
+    argv = ["--backbone", single, "--data", toy_data, "--pretrain", "sup", "--task", "sts"]
+    code, error, left = in_process(tmp_path, capsys, *argv, "--encoder", "cross")
+    assert code == 2 and "one segment only" in error[-1] and left == []

@@ -41,6 +41,16 @@ def test_half_of_torchruns_variables_is_one_line(monkeypatch):
         distributed.join_processes("cpu")
 
 
+@pytest.mark.parametrize(("value", "count"), [("", 1), ("3", 3), ("three", None)])
+def test_world_size_is_a_number_or_one_line(value, count, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", value)
+    if count:
+        assert distributed.num_started() == count
+    else:
+        with pytest.raises(MachineError, match="WORLD_SIZE is 'three'"):
+            distributed.num_started()
+
+
 def _rank(rank, port, function, arguments, out):
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}

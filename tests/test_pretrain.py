@@ -15,7 +15,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.runtime import adamw, batch_rows, linear_schedule
-from minbert.tokenizer import BertTokenizer
+from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +265,22 @@ def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys)
         pretrain.main([*files, str(tmp_path / "out"), *flags.split()])
     assert ended.value.code == 2 and told in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        (["a", "b", "a"], "a piece stands on two lines"),
+        ([f"w{i}" for i in range(40_000)], "would need 32 GB; take --init random"),
+    ],
+)
+def test_a_vocabulary_that_cannot_serve_is_one_line(pieces, told, corpus, tmp_path, capsys):
+    vocab = tmp_path / "vocab.txt"
+    vocab.write_text("\n".join([*SPECIAL_TOKENS, *pieces]) + "\n")
+    assert pretrain.main(command(corpus, tmp_path / "out", "--vocab", str(vocab))) == 2
+    error = capsys.readouterr().err.strip()
+    assert error.startswith(f"error: {vocab}: ") and told in error and "\n" not in error
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,21 @@ def test_a_cell_whose_head_was_deleted_is_computed_again(grid, tiny_checkpoint, 
     assert [numbers(cell) for cell in results(grid)] == [numbers(cell) for cell in before]
 
 
+def test_results_are_not_reused_beside_another_runs_head(tiny_checkpoint, toy_data, tmp_path):
+    """A run with other settings was stopped after it had written its head and predictions."""
+    folder = tmp_path / "r"
+    argv = (tiny_checkpoint, toy_data, folder, "--task", "sts")
+    assert run(*argv) == 0
+    before = (folder / "results.json").read_bytes()
+    (head,) = (folder / "heads").iterdir()
+    weight = load_file(head)["layers.0.weight"]
+    for stopped in (lambda: run(*argv, "--head-lr", "0.1"), lambda: head.write_bytes(b"cut")):
+        stopped()
+        (folder / "results.json").write_bytes(before)
+        assert run(*argv) == 0
+        assert torch.equal(load_file(head)["layers.0.weight"], weight)
+
+
 def test_another_folder_gets_the_same_numbers(grid, tiny_checkpoint, toy_data, tmp_path):
     argv = ["--pretrain", "sup", "--task", "sts", "--encoder", "bi", "cross"]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
