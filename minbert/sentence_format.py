@@ -34,9 +34,11 @@ def read_pooling(folder: Path, name: str = "", chosen: str | None = None) -> Sta
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
-    cached = folder.parent.name == "snapshots"
+    name = Path(name).name
+    if folder.parent.name == "snapshots":
+        name = f"{folder.parent.parent.name} {name}"
     try:
-        return _read_pooling(folder, folder.parts[-3] if cached else Path(name).name, chosen)
+        return _read_pooling(folder, name, chosen)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, CheckpointError):
             raise
