@@ -40,8 +40,8 @@ from evaluation.metrics import MAIN_METRIC, task_metrics
 from evaluation.scoring import is_labelled, score_split
 from evaluation.sts import sts_metrics
 from heads.config import TASKS, HeadConfig, head_config
-from heads.experiment import save_head, saved_key, train_cell
-from minbert.checkpoint import find_checkpoint
+from heads.experiment import save_head, train_cell
+from minbert.checkpoint import find_checkpoint, read_about
 from minbert.config import CheckpointError
 from minbert.distributed import (
     MachineError,
@@ -227,7 +227,7 @@ def cell(
     key = cell_key(encoder, config, inputs, (pretrain, task, kind))
     name = f"{pretrain}-{task}-{kind}-{args.tune}-{args.features}-{seed}"
     head_path = folder.path / "heads" / f"{name}.safetensors"
-    if key in earlier and saved_key(head_path) == key:
+    if key in earlier and read_about(head_path).get("key") == key:
         print(f"cell      {name}: done earlier", flush=True)
         return earlier[key]
     print(f"cell      {name}", flush=True)

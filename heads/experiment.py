@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from data.cs224n import Splits
 from heads.config import HeadConfig
@@ -114,15 +113,6 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, 
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config)), "key": key}
     with whole_file(path) as temporary:
         write_tensors(head.state_dict(), temporary, about)
-
-
-def saved_key(path: Path) -> str | None:
-    """Return the key that a head was saved with, None where there is no head or a damaged one."""
-    try:
-        with safe_open(path, "pt") as file:
-            return (file.metadata() or {}).get("key")
-    except (OSError, SafetensorError):
-        return None
 
 
 def _inputs(

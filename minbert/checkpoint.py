@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
@@ -239,6 +239,15 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
     whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
     # Not the library's save_file, which makes files that only their owner may read.
     path.write_bytes(save(whole, metadata={"format": "pt", **(about or {})}))
+
+
+def read_about(path: Path) -> dict[str, str]:
+    """Return the metadata of a safetensors file, {} where there is no whole one."""
+    try:
+        with safe_open(path, "pt") as file:
+            return dict(file.metadata() or {})
+    except (OSError, SafetensorError):
+        return {}
 
 
 def check_target(target: Path) -> None:
