@@ -351,10 +351,11 @@ def run_config(args: argparse.Namespace, inputs: Inputs) -> dict[str, Any]:
 
 def simcse_settings(args: argparse.Namespace, pretrain: str, seed: int) -> SimCSEConfig:
     """Return the contrastive stage's settings: the preset's, with the flags over them."""
+    given = given_settings(args, "simcse")
+    if "num_epochs" in given:
+        given.setdefault("max_steps", None)  # else the preset's few steps would end the epochs
     config = simcse_config(args.preset, pretrain)
-    if args.simcse_num_epochs and not args.simcse_max_steps:
-        config = replace(config, max_steps=None)  # else the preset's few steps would end the epochs
-    return replace(config, seed=seed, pooling=args.pooling, **given_settings(args, "simcse"))
+    return replace(config, seed=seed, pooling=args.pooling, **given)
 
 
 def head_settings(args: argparse.Namespace, task: str, seed: int) -> HeadConfig:

@@ -36,8 +36,9 @@ from benchmarks.random_twin import random_twin
 from data.cs224n import Splits, read_task
 from data.examples import DataError
 from data.locate import data_folder
-from data.overlap import Seen, overlap
-from evaluation.metrics import MAIN_METRIC, pearson, task_metrics
+from data.overlap import Seen
+from evaluation.metrics import MAIN_METRIC, pearson
+from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -72,21 +73,15 @@ def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
             np.array([example.label for example in rows], np.float64)
             for rows in (parts.train, parts.dev)
         )
-        predictions = _fit(task, train, gold).predict(dev)
-        scores[task] = task_metrics(task, predictions, labels)[MAIN_METRIC[task]] or 0.0
-        if task != "sst" and (unseen := _unseen(parts)).any():
-            rest = task_metrics(task, predictions[unseen], labels[unseen])
+        seen = Seen()
+        seen.add_examples(parts.train)
+        scored = score_split(task, parts.dev, _fit(task, train, gold).predict(dev), seen)
+        scores[task] = scored["metrics"][MAIN_METRIC[task]] or 0.0
+        if task != "sst" and (rest := scored["overlap"]["metrics_on_rest"]):
             scores[f"{task} unseen"] = rest[MAIN_METRIC[task]] or 0.0
         if task == "sts":
             scores["sts cosine"] = pearson(_cosines(encode, parts.dev), labels) or 0.0
     return scores
-
-
-def _unseen(parts: Splits) -> np.ndarray:
-    """Return which pairs of dev share no text with train, (n,) bool."""
-    seen = Seen()
-    seen.add_examples(parts.train)
-    return ~overlap(parts.dev, seen).shared
 
 
 def _features(encode: Encode, task: str, examples: Sequence[Any]) -> Vectors:

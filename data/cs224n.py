@@ -7,7 +7,7 @@ Reads: data.tables. Feeds: simcse (dev scores), heads, evaluation.
 
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,12 +94,17 @@ def read_sts(path: PathLike, labelled: bool = True) -> list[SentencePair]:
     return pairs
 
 
-def official_dev(pairs: Iterable[SentencePair]) -> list[SentencePair]:
+def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
     """Returns the pairs that belong to the official STS-Benchmark dev set.
 
     SimCSE checkpoints are selected on the official-dev rows inside CS224N's *train* file, so that
     selection never peeks at pairs that are scored later.
+
+    A first column that merely counts the rows of this file, as pandas writes one, is not of
+    official rows.
     """
+    if [pair.row for pair in pairs] == list(range(len(pairs))):
+        return []
     return [pair for pair in pairs if pair.row in OFFICIAL_DEV_ROWS]
 
 

@@ -21,11 +21,6 @@ from urllib.request import Request, urlopen
 
 from tqdm import tqdm
 
-try:
-    import fcntl
-except ImportError:  # Windows: no such locks
-    fcntl = None  # type: ignore[assignment]
-
 from data.examples import DataError
 from data.sources import DESCRIPTIONS, SOURCES, RemoteFile
 
@@ -81,20 +76,23 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Wait while another program fetches into the folder: two would write into one part file."""
-    handle = os.open(folder, os.O_RDONLY) if fcntl else None
+    if sys.platform == "win32":  # has no such locks
+        yield
+        return
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        if handle is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                logger.warning("%s: another program is fetching into it; waiting", folder)
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            except OSError:
-                pass  # a file system without locks, as some network drives are
+        flock(handle, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        logger.warning("%s: another program is fetching into it; waiting", folder)
+        flock(handle, LOCK_EX)
+    except OSError:
+        pass  # a file system without locks, as some network drives are
+    try:
         yield
     finally:
-        if handle is not None:
-            os.close(handle)
+        os.close(handle)
 
 
 def fault(remote: RemoteFile, path: Path) -> str | None:

@@ -16,8 +16,7 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
 
     CS224N reshuffled all of STS-Benchmark, so the official dev set would give away labels of its
     dev and test files. What is safe are the official-dev rows that lie in its *train* file (1,031);
-    in a file without official rows, the first thousand training pairs. A first column that merely
-    counts the file's own rows, as pandas writes one, is not of official rows.
+    in a file without official rows, the first thousand training pairs.
 
     Raises:
         DataError: a broken file.
@@ -26,5 +25,4 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
     if not path.is_file():
         return []
     pairs = read_sts(path)
-    counted = [pair.row for pair in pairs] == list(range(len(pairs)))
-    return (not counted and official_dev(pairs)) or pairs[:MOST]
+    return official_dev(pairs) or pairs[:MOST]

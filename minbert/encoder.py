@@ -89,7 +89,7 @@ class SentenceEncoder:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
         folder = find_checkpoint(path_or_name)
-        stated = read_pooling(folder, path_or_name, pooling)
+        stated = read_pooling(folder, pooling)
         encoder = cls(
             BertModel.from_pretrained(str(folder)),
             BertTokenizer.from_pretrained(folder),

@@ -24,7 +24,7 @@ class StatedPooling(NamedTuple):
     max_length: int | None = None
 
 
-def read_pooling(folder: Path, name: str = "", chosen: str | None = None) -> StatedPooling:
+def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
     """Read how a checkpoint is to be pooled; None where it cannot be, and one is `chosen` anyway.
 
     The published SimCSE checkpoints say it by their name only: the supervised ones keep the MLP
@@ -34,7 +34,7 @@ def read_pooling(folder: Path, name: str = "", chosen: str | None = None) -> Sta
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
-    name = Path(name).name
+    name = folder.name
     if folder.parent.name == "snapshots":
         name = f"{folder.parent.parent.name} {name}"
     try:
