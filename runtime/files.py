@@ -1,0 +1,65 @@
+"""Files and folders that appear whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a temporary file to fill; it becomes `path` only when filled without an error.
+
+    Two processes that write the same file never write into one another's.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a text file whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Give a temporary folder to fill; it replaces `target` only when filled without an error."""
+    target = target.resolve()  # what a link points at is replaced, not the link
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    temporary.chmod(0o755)  # mkdtemp's folders are private
+    try:
+        yield temporary
+        _replace(target, temporary)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace(target: Path, filled: Path) -> None:
+    """Put a filled folder in the place of an older one, which comes back if that fails."""
+    old = filled.with_name(filled.name + ".old")
+    try:
+        if target.exists():
+            target.rename(old)
+        os.replace(filled, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def link(path: Path, target: Path) -> None:
+    """Point the link `path` at `target`, relatively, so that both can be moved together."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as temporary:
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(os.path.relpath(target.resolve(), path.parent.resolve()))

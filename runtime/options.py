@@ -1,0 +1,206 @@
+"""Command lines made of dataclasses: a field is a flag, its metadata are the flag's help and bounds.
+
+    @dataclass(frozen=True)
+    class Settings:
+        seeds: int = option(1, "repeat with N seeds", least=1, most=1000)
+
+    settings = parse(Settings, argv, prog="...", description="...")
+
+A field whose option names a class (`nested`) stands for the fields of that class: each is a flag
+without a default, and the values that were given arrive together as a dictionary.
+"""
+
+import argparse
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from runtime.errors import UserError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a flag's help says and what its value must be."""
+
+    help: str
+    flag: str = ""  # made of the field's name if empty; without dashes: a positional argument
+    choices: Sequence[str] = ()
+    least: float | None = None
+    most: float | None = None
+    unit: str = ""
+    source: str = ""  # where the value was published
+    metavar: str | None = None
+    group: str = ""  # the heading in --help under which this and the next fields stand
+    required: bool = False
+    nested: type | None = None
+    told: Callable[[str], str] | None = None  # field of `nested` -> the defaults to tell
+
+
+def option(default: Any = MISSING, help: str = "", **more: Any) -> Any:
+    """Return a dataclass field that is a flag as well; the other arguments are those of Option."""
+    metadata = {"option": Option(help, **more)}
+    if isinstance(default, (dict, list)):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def options_of(settings: type) -> list[tuple[dataclasses.Field[Any], Option]]:
+    """Return the fields of a dataclass that are flags, with their options."""
+    fields = dataclasses.fields(settings)
+    return [(found, found.metadata["option"]) for found in fields if "option" in found.metadata]
+
+
+def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) -> T:
+    """Return the settings that a command line gives; `--help` and wrong flags end the program.
+
+    Args:
+        settings: a dataclass whose fields were made by `option`.
+        argv: the words of the command line; None takes the program's own.
+        about: prog, description, epilog.
+    """
+    parser = build_parser(settings, **about)
+    given = vars(parser.parse_args(argv))
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        outer, _, inner = name.partition(".")
+        if not inner:
+            values[name] = tuple(value) if isinstance(value, list) else value
+        else:
+            nested = values.setdefault(outer, {})
+            if value is not None:
+                nested[inner] = value
+    try:
+        return settings(**values)
+    except UserError as error:
+        parser.error(str(error))
+
+
+def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
+    """Return the parser of a dataclass; `about` holds prog, description and epilog."""
+    parser = argparse.ArgumentParser(
+        formatter_class=argparse.RawDescriptionHelpFormatter, **about
+    )
+    target: Any = parser
+    for found, settled in options_of(settings):
+        if settled.group:
+            target = parser.add_argument_group(settled.group)
+        if settled.nested is None:
+            default = found.default
+            if found.default_factory is not MISSING:
+                default = found.default_factory()
+            _add(target, found.name, _type_of(settings, found.name), settled, default)
+            continue
+        for inner, nested in options_of(settled.nested):
+            told = settled.told(inner.name) if settled.told else ""
+            kind = _type_of(settled.nested, inner.name)
+            _add(target, f"{found.name}.{inner.name}", kind, nested, None, told)
+    return parser
+
+
+def check(settings: Any) -> None:
+    """Hold the values of a dataclass to the choices and bounds of its options.
+
+    Raises:
+        UserError: naming the flag, the value and what was expected.
+    """
+    for found, settled in options_of(type(settings)):
+        value = getattr(settings, found.name)
+        values = value if isinstance(value, tuple) else (value,)
+        for one in values:
+            wrong = _wrong(one, settled)
+            if wrong:
+                raise UserError(f"{flag_of(found.name, settled)} {one}: {wrong}")
+
+
+def flag_of(name: str, settled: Option) -> str:
+    """Return the flag of a field."""
+    return settled.flag or "--" + name.rpartition(".")[2].replace("_", "-")
+
+
+def _add(
+    target: Any, name: str, kind: type, settled: Option, default: Any, told: str = ""
+) -> None:
+    """Add one flag to a parser or a group of it."""
+    flag = flag_of(name, settled)
+    several = typing.get_origin(kind) in (tuple, list)
+    known = told or _shown(default)
+    words = [settled.help, settled.unit, settled.source]
+    text = "; ".join(filter(None, words)) + (f" ({known})" if known else "")
+    more: dict[str, Any] = {"help": text.replace("%", "%%"), "default": default}
+    if flag.startswith("-"):
+        more["dest"] = name
+        more["required"] = settled.required
+    if kind is bool:
+        target.add_argument(flag, action="store_true", **more)
+        return
+    if several:
+        kind = typing.get_args(kind)[0]
+        more["nargs"] = "+" if settled.required or flag.startswith("-") else "*"
+    if settled.choices:
+        more["choices"] = list(settled.choices)
+    if settled.metavar or not settled.choices:
+        more["metavar"] = settled.metavar or ("N" if kind is int else "X")
+    target.add_argument(flag, type=_reader(kind, settled), **more)
+
+
+def _type_of(settings: type, name: str) -> Any:
+    """Return a field's type without the None it may be instead."""
+    kind = typing.get_type_hints(settings)[name]
+    if isinstance(kind, types.UnionType):
+        (kind,) = (one for one in typing.get_args(kind) if one is not type(None))
+    return kind
+
+
+def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
+    """Return what reads a flag's text: a number within its bounds, a path, a word."""
+    if kind not in (int, float):
+        return Path if kind is Path else str
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if wrong := _wrong(value, settled, whole=kind is int):
+            raise argparse.ArgumentTypeError(f"{text!r}: {wrong}")
+        return float(value) if kind is float else int(value)
+
+    return read
+
+
+def _wrong(value: Any, settled: Option, whole: bool = False) -> str:
+    """Return what was expected of a value instead, "" if it is as expected."""
+    if settled.choices and value is not None and value not in settled.choices:
+        return f"expected one of {', '.join(settled.choices)}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return ""
+    least = -math.inf if settled.least is None else settled.least
+    most = math.inf if settled.most is None else settled.most
+    if least <= value <= most:
+        return ""
+    noun = "a whole number" if whole or isinstance(value, int) else "a number"
+    return f"expected {noun} from {least:g} to {most:g}"
+
+
+def _shown(value: Any) -> str:
+    """Return a default for people; nothing for None, MISSING, an empty one, and a switch."""
+    if value is MISSING or value is None or isinstance(value, bool) or value in ("", (), {}):
+        return ""
+    if isinstance(value, tuple):
+        return " ".join(map(shown_value, value))
+    return shown_value(value)
+
+
+def shown_value(value: Any) -> str:
+    """Return a value as a user would type it: 1e-4, not 0.0001."""
+    if isinstance(value, float) and 0 < abs(value) < 0.01:
+        mantissa, _, exponent = f"{value:e}".partition("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
