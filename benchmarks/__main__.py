@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from minbert.runtime import MachineError, choose_device, choose_precision
+from report.options import positive
 
 from benchmarks import peers
 from benchmarks.material import Bench, sentences
 from benchmarks.measure import Figure, matmul_peak, measure
 from data.examples import DataError
 from minbert.config import CheckpointError
-from minbert.runtime import MachineError, choose_device, choose_precision
-from report.options import positive
 
 WORKS = (
     "encode",

@@ -16,11 +16,10 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from data.bundled.generate import COLUMNS
-from data.bundled.lexicon import lexicon
+from data.bundled.vocabulary import lexicon
 from data.bundled.words import SPLITS
-from data.cs224n import TASK_FILES
-from evaluation.metrics import MAIN_METRIC, row_errors, task_metrics
+from data.tasks import TASKS
+from evaluation.metrics import row_errors, task_metrics
 
 Row = dict[str, str]
 
@@ -28,7 +27,7 @@ Row = dict[str, str]
 def read(folder: Path, task: str) -> list[list[Row]]:
     """Return train, dev and test of a task with all columns."""
     parts = []
-    for name in TASK_FILES[task]:
+    for name in TASKS[task].files:
         with open(folder / name, encoding="utf-8", newline="") as file:
             parts.append(list(csv.DictReader(file, delimiter="\t")))
     return parts
@@ -36,19 +35,19 @@ def read(folder: Path, task: str) -> list[list[Row]]:
 
 def labels(rows: list[Row], task: str) -> np.ndarray:
     """Return (N,) the labels as numbers."""
-    return np.array([float(row[COLUMNS[task][-1]]) for row in rows])
+    return np.array([float(row[TASKS[task].label]) for row in rows])
 
 
 def texts(rows: list[Row], task: str, number: int = 0) -> list[str]:
     """Return the first or second text of each row."""
-    return [row[COLUMNS[task][number]] for row in rows]
+    return [row[TASKS[task].texts[number]] for row in rows]
 
 
 def jaccard(rows: list[Row], task: str) -> np.ndarray:
     """Return (N,) the share of words that two sentences have in common."""
     scores = []
     for row in rows:
-        first, second = (set(words(row[column])) for column in COLUMNS[task][:2])
+        first, second = (set(words(row[column])) for column in TASKS[task].texts)
         scores.append(len(first & second) / len(first | second))
     return np.array(scores)
 
@@ -93,13 +92,13 @@ def overlap_classes(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 def score(task: str, predicted: np.ndarray, truth: np.ndarray) -> float:
     """Return Pearson's r for sts, else the accuracy."""
-    return task_metrics(task, predicted, truth)[MAIN_METRIC[task]] or 0.0
+    return task_metrics(task, predicted, truth)[TASKS[task].main_metric] or 0.0
 
 
 def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
     """Return {(task, baseline): [dev, test]}, accuracy or (sts) Pearson."""
     results = {}
-    for task in COLUMNS:
+    for task in TASKS:
         parts = read(folder, task)
         guesses = {"TF-IDF, linear": linear(parts, task), "majority": _majority(parts, task)}
         if task == "para":
@@ -121,10 +120,10 @@ def _majority(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
     """Return {(task, part): share of rows that hold a word never seen in training}."""
     shares = {}
-    for task in COLUMNS:
+    for task in TASKS:
         for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
             held = {token.lower() for token in lexicon().held_tokens(part)}
-            columns = COLUMNS[task][:-1]
+            columns = TASKS[task].texts
             hits = [
                 any(not held.isdisjoint(words(row[column])) for column in columns) for row in rows
             ]
@@ -173,7 +172,7 @@ def report(folder: Path) -> None:
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
-    for task in COLUMNS:
+    for task in TASKS:
         measure = "distance" if task == "sts" else "accuracy"
         print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
         for tag, count, mean, value in by_phenomenon(folder, task):

@@ -13,14 +13,14 @@ from typing import TypeVar
 
 import numpy as np
 import torch
+from minbert.runtime import choose_precision, set_seed
 
-from data.cs224n import read_task
 from data.examples import DataError
-from data.locate import data_folder
+from data.fetch.locate import data_folder
+from data.tasks import read_task
 from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
-from minbert.runtime import choose_precision, set_seed
 from minbert.tokenizer import BertTokenizer
 
 Item = TypeVar("Item")

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from minbert.linear import Linear
+from minbert.runtime import autocast, release_memory
 from torch.nn.functional import linear
 
 from minbert.config import BertConfig
-from minbert.linear import Linear
-from minbert.runtime import autocast, release_memory
 
 MIB = 2**20
 BATCH_SIZES = (16, 32, 64, 128)

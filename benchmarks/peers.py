@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-
 from minbert.runtime import autocast
+from torch import Tensor, nn
 
 PADDED = dict[str, Tensor]
 

@@ -33,11 +33,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.random_twin import random_twin
-from data.cs224n import Splits, read_task
 from data.examples import DataError
-from data.locate import data_folder
+from data.fetch.locate import data_folder
 from data.overlap import Seen
-from evaluation.metrics import MAIN_METRIC, pearson
+from data.tasks import TASKS, Splits, read_task
+from evaluation.metrics import pearson
 from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
 from minbert.config import CheckpointError
@@ -47,7 +47,6 @@ from minbert.pooling import POOLINGS
 Vectors = Any  # a float32 array (N, H), or a sparse matrix (N, words)
 Encode = Callable[[Sequence[str]], Vectors]
 
-TASKS = ("sst", "para", "sts")
 PROBES = ("sst", "para", "para unseen", "sts", "sts unseen", "sts cosine")
 STRENGTHS = {"sst": [1e-3, 1e-2, 0.1, 1], "sts": [1, 10, 100, 1e3, 1e4]}
 
@@ -76,9 +75,9 @@ def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
         seen = Seen()
         seen.add_examples(parts.train)
         scored = score_split(task, parts.dev, _fit(task, train, gold).predict(dev), seen)
-        scores[task] = scored["metrics"][MAIN_METRIC[task]] or 0.0
+        scores[task] = scored["metrics"][TASKS[task].main_metric] or 0.0
         if task != "sst" and (rest := scored["overlap"]["metrics_on_rest"]):
-            scores[f"{task} unseen"] = rest[MAIN_METRIC[task]] or 0.0
+            scores[f"{task} unseen"] = rest[TASKS[task].main_metric] or 0.0
         if task == "sts":
             scores["sts cosine"] = pearson(_cosines(encode, parts.dev), labels) or 0.0
     return scores
@@ -141,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         help="mini, a folder or a hub id, and what to call it")  # fmt: skip
     parser.add_argument("--data", default="bundled", help="as for run_multitask.py (bundled)")
     parser.add_argument("--pooling", choices=POOLINGS, default="avg", help="(avg: mean)")
-    parser.add_argument("--task", nargs="+", choices=TASKS, default=TASKS, help="(all)")
+    parser.add_argument("--task", nargs="+", choices=[*TASKS], default=[*TASKS], help="(all)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="the table as a file as well")
     args = parser.parse_args(argv)
     rows = []

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from minbert.runtime import set_seed
+
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
-from minbert.runtime import set_seed
 
 
 def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from runtime.errors import UserError
 
-class DataError(ValueError):
+
+class DataError(UserError):
     """The user's data is at fault, not the program.
 
     The message is one line: the file (and `:LINE`), what was found, what was expected, what to do.
@@ -23,6 +25,11 @@ class Sentence:
     label: int | None = None
     phenomenon: str | None = None
 
+    @property
+    def texts(self) -> tuple[str]:
+        """Return the sentence as a tuple of one, to be read as a pair is."""
+        return (self.text,)
+
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
@@ -40,6 +47,14 @@ class SentencePair:
     row: int | None = None
     phenomenon: str | None = None
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Return both sentences in order."""
+        return (self.text_a, self.text_b)
+
+
+Example = Sentence | SentencePair
+
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
@@ -48,3 +63,10 @@ class Triplet:
     anchor: str
     positive: str
     hard_negative: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return anchor, positive and, if there is one, hard negative."""
+        if self.hard_negative is None:
+            return (self.anchor, self.positive)
+        return (self.anchor, self.positive, self.hard_negative)

@@ -7,12 +7,13 @@ Reads: data.examples. Feeds: evaluation, which scores the unseen rest as well.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from data.examples import Sentence, SentencePair
+from data.examples import Example
 
 NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
@@ -21,13 +22,13 @@ PAIR_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def normalise(text: str) -> str:
-    """Returns the letters and digits of any script, case-folded (NFKC), one blank between words."""
+    """Return the letters and digits of any script, case-folded (NFKC), one blank between words."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return NOT_LETTER_OR_DIGIT.sub(" ", folded).strip()
 
 
 def text_hash(text: str) -> int:
-    """Returns 64 bits that are equal for texts of equal normalised form, in every process.
+    """Return 64 bits that are equal for texts of equal normalised form, in every process.
 
     A text without letters or digits counts as itself, or "?" and "!" would be the same text.
     """
@@ -40,17 +41,24 @@ def _hashes(texts: Iterable[str]) -> np.ndarray:
 
 
 def _hash_pairs(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
-    """Returns (n, 2) text hashes, the smaller first, so that the order in a pair does not count."""
-    return np.sort(_hashes(text for pair in pairs for text in pair).reshape(-1, 2), axis=1)
+    """Return (n, 2) text hashes."""
+    return _hashes(text for pair in pairs for text in pair).reshape(-1, 2)
+
+
+def _hash_examples(examples: Sequence[Example]) -> np.ndarray:
+    """Return (n, 1) or (n, 2) text hashes, as many columns as an example has texts."""
+    width = len(examples[0].texts) if examples else 1
+    return _hashes(text for example in examples for text in example.texts).reshape(-1, width)
 
 
 def _combine(hash_pairs: np.ndarray) -> np.ndarray:
-    """Returns (n,) one hash a pair, from (n, 2)."""
-    return hash_pairs[:, 0] + PAIR_MULTIPLIER * hash_pairs[:, 1]  # modulo 2**64
+    """Return (n,) one hash a pair, from (n, 2), whatever the order in a pair."""
+    ordered = np.sort(hash_pairs, axis=1)
+    return ordered[:, 0] + PAIR_MULTIPLIER * ordered[:, 1]  # modulo 2**64
 
 
 def _is_in(hashes: np.ndarray, sorted_hashes: np.ndarray) -> np.ndarray:
-    """Returns bool, shaped as `hashes`. (np.isin would sort the large array at every call.)"""
+    """Return bool, shaped as `hashes`. (np.isin would sort the large array at every call.)"""
     if not len(sorted_hashes):
         return np.zeros(hashes.shape, bool)
     places = np.searchsorted(sorted_hashes, hashes).clip(max=len(sorted_hashes) - 1)
@@ -68,30 +76,29 @@ class Seen:
         self.pairs = np.empty(0, np.uint64)
 
     def add_texts(self, texts: Iterable[str]) -> None:
-        """Notes texts; any iterable, read once."""
+        """Note texts; any iterable, read once."""
         self.texts = np.union1d(self.texts, _hashes(texts))
 
     def add_pairs(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Notes unordered pairs, and their texts as well; any iterable, read once."""
-        hash_pairs = _hash_pairs(pairs)
-        self.texts = np.union1d(self.texts, hash_pairs)
-        self.pairs = np.union1d(self.pairs, _combine(hash_pairs))
+        """Note unordered pairs, and their texts as well; any iterable, read once."""
+        self._add_rows(_hash_pairs(pairs))
 
-    def add_examples(self, examples: Sequence[Sentence] | Sequence[SentencePair]) -> None:
-        """Notes the texts, and the pairs, of labelled examples."""
-        self.add_texts(example.text for example in examples if isinstance(example, Sentence))
-        self.add_pairs(
-            (example.text_a, example.text_b)
-            for example in examples
-            if isinstance(example, SentencePair)
-        )
+    def add_examples(self, examples: Sequence[Example]) -> None:
+        """Note the texts, and the pairs, of examples of one task."""
+        self._add_rows(_hash_examples(examples))
+
+    def _add_rows(self, hashes: np.ndarray) -> None:
+        """Note the hashes of rows of one text, (n, 1), or of two, (n, 2)."""
+        self.texts = np.union1d(self.texts, hashes)
+        if hashes.shape[1] == 2:
+            self.pairs = np.union1d(self.pairs, _combine(hashes))
 
     def has_text(self, text: str) -> bool:
-        """Returns whether the text was noted, by itself or in a pair."""
+        """Return whether the text was noted, by itself or in a pair."""
         return bool(_is_in(_hashes([text]), self.texts)[0])
 
     def has_pair(self, text_a: str, text_b: str) -> bool:
-        """Returns whether the two texts were noted as a pair, in either order."""
+        """Return whether the two texts were noted as a pair, in either order."""
         return bool(_is_in(_combine(_hash_pairs([(text_a, text_b)])), self.pairs)[0])
 
 
@@ -109,22 +116,32 @@ class Overlap:
 
     @property
     def share_sentences(self) -> float:
-        """Returns the share of rows, 0 to 1, of which a sentence was seen; 0 of no rows."""
+        """Return the share of rows, 0 to 1, of which a sentence was seen; 0 of no rows."""
         return float(self.shared.mean()) if len(self.shared) else 0.0
 
     @property
     def share_pairs(self) -> float:
-        """Returns the share of rows, 0 to 1, whose pair was seen; 0 of no rows."""
+        """Return the share of rows, 0 to 1, whose pair was seen; 0 of no rows."""
         return float(self.pairs.mean()) if len(self.pairs) else 0.0
 
 
-def overlap(examples: Sequence[Sentence] | Sequence[SentencePair], seen: Seen) -> Overlap:
-    """Returns which of the examples hold a sentence, or are a pair, that was seen."""
-    singles = [example.text for example in examples if isinstance(example, Sentence)]
-    if len(singles) == len(examples):
-        shared = _is_in(_hashes(singles), seen.texts)
+def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
+    """Return which examples of one task hold a sentence, or are a pair, that was seen."""
+    hashes = _hash_examples(examples)
+    shared = np.asarray(_is_in(hashes, seen.texts).any(axis=1))
+    if hashes.shape[1] == 1:
         return Overlap(shared, np.zeros(len(shared), bool))
-    pairs = [(pair.text_a, pair.text_b) for pair in examples if isinstance(pair, SentencePair)]
-    hash_pairs = _hash_pairs(pairs)
-    either = _is_in(hash_pairs, seen.texts)  # (n, 2)
-    return Overlap(either[:, 0] | either[:, 1], _is_in(_combine(hash_pairs), seen.pairs))
+    return Overlap(shared, _is_in(_combine(hashes), seen.pairs))
+
+
+def noted(texts: Iterable[str], seen: Seen) -> Iterator[str]:
+    """Yield the texts unchanged, so that reading a training file once trains and notes as well.
+
+    They are in `seen` once the stream has ended, and not before: a stream that breaks off, or is
+    not read to its end, notes nothing.
+    """
+    hashes = array("Q")  # 8 bytes a text
+    for text in texts:
+        hashes.append(text_hash(text))
+        yield text
+    seen.texts = np.union1d(seen.texts, np.frombuffer(hashes, np.uint64))

@@ -1,12 +1,13 @@
 """Which pairs choose among SimCSE checkpoints: never pairs that are scored later.
 
-Reads: data.cs224n. Feeds: run_multitask.py.
+Reads: data.tasks, data.readers.sts. Feeds: the contrastive stage.
 """
 
 from pathlib import Path
 
-from data.cs224n import TASK_FILES, official_dev, read_sts
 from data.examples import SentencePair
+from data.readers.sts import official_dev, read_sts
+from data.tasks import TASKS
 
 MOST = 1000  # pairs: about as many as the official dev set, encoded in seconds
 
@@ -21,7 +22,7 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
     Raises:
         DataError: a broken file.
     """
-    path = folder / TASK_FILES["sts"][0]
+    path = folder / TASKS["sts"].files[0]
     if not path.is_file():
         return []
     pairs = read_sts(path)

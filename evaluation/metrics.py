@@ -3,45 +3,46 @@
 A metric that has no value (the correlation of a constant) is None, never NaN.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
+from data.tasks import TASKS
+
 Metrics = dict[str, float | None]
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
-# What a checkpoint is chosen by, and what comparisons are made in.
-MAIN_METRIC = {"sst": "accuracy", "para": "accuracy", "sts": "pearson"}
 
 
 def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metrics:
     """Return the metrics of a task's predictions.
 
     Args:
-        task: `sst` (classes), `para` (0 or 1) or `sts` (scores).
+        task: a name of data.tasks.TASKS, whose record says what its metrics are.
         predictions, labels: (N,) each.
 
     Returns:
         All of METRICS, None where the task has no such metric or it is undefined. `f1` is binary
-        for `para` and macro for `sst`, which has `f1_weighted` besides.
+        where labels are 0 or 1 and macro over classes, which have `f1_weighted` besides.
 
     Raises:
         ValueError: no rows, or arrays of unequal length.
     """
     if not len(labels) or len(labels) != len(predictions):
         raise ValueError(f"{len(predictions)} predictions for {len(labels)} labels")
-    metrics: Metrics = dict.fromkeys(METRICS)
-    if task == "sts":
-        metrics["pearson"] = pearson(predictions, labels)
-        metrics["spearman"] = spearman(predictions, labels)
-        return metrics
-    average = "binary" if task == "para" else "macro"
-    metrics["accuracy"] = float(accuracy_score(labels, predictions))
-    metrics["f1"] = float(f1_score(labels, predictions, average=average, zero_division=0))
-    if task == "sst":
-        metrics["f1_weighted"] = float(
-            f1_score(labels, predictions, average="weighted", zero_division=0)
-        )
+    record = TASKS[task]
+    average = "binary" if record.kind == "binary" else "macro"
+    measures: dict[str, Callable[[], float | None]] = {
+        "accuracy": lambda: float(accuracy_score(labels, predictions)),
+        "f1": lambda: _f1(predictions, labels, average),
+        "pearson": lambda: pearson(predictions, labels),
+        "spearman": lambda: spearman(predictions, labels),
+    }
+    metrics = {name: measures[name]() if name in record.metrics else None for name in METRICS}
+    if record.kind == "classes":
+        metrics["f1_weighted"] = _f1(predictions, labels, "weighted")
     return metrics
 
 
@@ -51,7 +52,7 @@ def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.nda
     Unlike a correlation it can be averaged over any few rows, those of one phenomenon for instance.
     """
     distance = np.abs(predictions - labels)
-    return distance if task == "sts" else (distance > 0).astype(np.float64)
+    return distance if TASKS[task].kind == "score" else (distance > 0).astype(np.float64)
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
@@ -62,6 +63,10 @@ def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Spearman's rho, or None where one side is constant or not finite."""
     return None if _unrankable(predictions, labels) else float(spearmanr(predictions, labels)[0])
+
+
+def _f1(predictions: np.ndarray, labels: np.ndarray, average: str) -> float:
+    return float(f1_score(labels, predictions, average=average, zero_division=0))
 
 
 def _unrankable(*arrays: np.ndarray) -> bool:

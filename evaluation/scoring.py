@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from data.examples import Sentence, SentencePair
+from data.examples import Example
 from data.overlap import Seen, overlap
 from evaluation.metrics import row_errors, task_metrics
 
 
 def score_split(
     task: str,
-    examples: Sequence[Sentence] | Sequence[SentencePair],
+    examples: Sequence[Example],
     predictions: np.ndarray,
     seen: Seen,
 ) -> dict[str, Any]:
@@ -43,9 +43,7 @@ def score_split(
     }
 
 
-def _by_phenomenon(
-    examples: Sequence[Sentence] | Sequence[SentencePair], errors: np.ndarray
-) -> dict[str, dict[str, float]]:
+def _by_phenomenon(examples: Sequence[Example], errors: np.ndarray) -> dict[str, dict[str, float]]:
     rows: dict[str, list[float]] = {}
     tags = [example.phenomenon for example in examples]
     for tag, error in zip(tags, errors.tolist(), strict=True):
@@ -57,6 +55,6 @@ def _by_phenomenon(
     }
 
 
-def is_labelled(examples: Sequence[Sentence] | Sequence[SentencePair]) -> bool:
+def is_labelled(examples: Sequence[Example]) -> bool:
     """Return whether every example has a label."""
     return bool(examples) and all(example.label is not None for example in examples)

@@ -12,9 +12,13 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 
 def cosine_scores(encode: Encode, pairs: Sequence[SentencePair]) -> np.ndarray:
     """Return the cosine of each pair's embeddings, (N,)."""
-    first = _unit(encode([pair.text_a for pair in pairs]))
-    second = _unit(encode([pair.text_b for pair in pairs]))
-    return (first * second).sum(axis=1)
+    first = encode([pair.text_a for pair in pairs])
+    return pair_cosines(first, encode([pair.text_b for pair in pairs]))
+
+
+def pair_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the cosine of each row of `first` (N, H) and the same row of `second`, (N,)."""
+    return (_unit(first) * _unit(second)).sum(axis=1)
 
 
 def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:

@@ -1,79 +1,152 @@
 """What a head sees of one text, of two texts, or of a joined pair.
 
-Legend: B examples, H hidden_size, u and v the pooled vectors of the two sentences.
-Reads: minbert's output. Feeds: inputs.
+Legend: B examples, H hidden_size, n items of a batch, u and v the embeddings of the two sentences.
+An *item* is what the encoder reads at once: one text, or both texts of a pair.
+Reads: minbert's output. Feeds: cache, inputs, fitting.
 
 `concat` is the report's choice and `interaction` ours. A linear map of [u; v] is f(u) + g(v): it
 cannot see how u and v interact, which is why the report's single linear layer got stuck at a
 Pearson of 0.36. |u-v| and u*v hand the head that interaction (InferSent, Conneau et al. 2017).
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from minbert.encoder import SentenceEncoder
-from minbert.packing import PackedBatch
+from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import mean_of_segments
-from minbert.runtime import autocast
+from runtime.device import autocast
+
+Item = tuple[str, ...]  # one text, or the two of a pair
 
 
-def feature_size(hidden_size: int, encoder: str, features: str, num_texts: int) -> int:
-    """Return the width of what `bi_features` or `cross_features` returns."""
-    if num_texts == 1:
-        return hidden_size
-    if features == "concat":
-        return hidden_size * (2 if encoder == "bi" else 1)
-    return hidden_size * (4 if encoder == "bi" else 5)
+class Features(Protocol):
+    """How an example becomes a head's input; `BiFeatures` and `CrossFeatures` are the two ways."""
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The shape of an item's embedding, before H."""
+
+    def items(self, texts: Item) -> list[Item]:
+        """Return what the encoder reads of an example."""
+
+    def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
+        """Return the items as token ids."""
+
+    def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
+        """Return the embeddings of a batch of items, (n, *parts, H), with gradient."""
+
+    def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return the features (B, F) of examples from their items' embeddings."""
+
+    def width(self, hidden_size: int, num_texts: int) -> int:
+        """Return F, the number of features of an example."""
 
 
-def bi_features(first: Tensor, second: Tensor | None, features: str) -> Tensor:
-    """Combine separately encoded texts.
+@dataclass(frozen=True)
+class BiFeatures:
+    """The bi-encoder's: every text is encoded by itself, and the head sees u, or u and v."""
 
-    Args:
-        first: (B, H) pooled vectors u.
-        second: (B, H) pooled vectors v, or None for a task with one text.
-        features: `concat`: u or [u; v] as they are; `interaction`: u or [u; v; |u-v|; u*v] of
-            vectors scaled to unit root mean square.
+    form: str  # `interaction` or `concat`
+    parts: ClassVar[tuple[int, ...]] = ()
 
-    Returns:
-        (B, H), (B, 2H) or (B, 4H).
-    """
-    if features == "concat":
-        return first if second is None else torch.cat([first, second], dim=-1)
-    u = unit_rms(first)
-    return u if second is None else _interaction(u, unit_rms(second))
+    def items(self, texts: Item) -> list[Item]:
+        """Return each text as an item."""
+        return [(text,) for text in texts]
+
+    def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
+        """Return the texts as token ids."""
+        return encoder.tokenize([text for (text,) in items])
+
+    def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
+        """Return the pooled embeddings, (n, H)."""
+        return encoder.embed(batch)
+
+    def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return u or [u; v] as they are, or [u; v; |u-v|; u*v] of u and v at unit size.
+
+        Args:
+            embeddings: u, or u and v, (B, H) each.
+
+        Returns:
+            (B, H), (B, 2H) or (B, 4H).
+        """
+        if self.form == "concat":
+            return torch.cat(tuple(embeddings), dim=-1)
+        scaled = [unit_rms(part) for part in embeddings]
+        return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
+
+    def width(self, hidden_size: int, num_texts: int) -> int:
+        """Return F."""
+        if num_texts == 1:
+            return hidden_size
+        return hidden_size * (2 if self.form == "concat" else 4)
 
 
-def cross_features(parts: Tensor, features: str) -> Tensor:
-    """Combine the parts (B, 3, H) of jointly encoded pairs: [CLS], mean of a, mean of b.
+@dataclass(frozen=True)
+class CrossFeatures:
+    """The cross-encoder's: both texts are encoded as one sequence `[CLS] a [SEP] b [SEP]`."""
 
-    `concat` is the report's [CLS] alone, (B, H). `interaction` reads all token states:
-    [CLS; a; b; |a-b|; a*b], (B, 5H), as the encoder was never tuned to gather a pair in its [CLS].
-    """
-    cls, first, second = parts.unbind(dim=1)
-    if features == "concat":
-        return cls
-    return torch.cat([unit_rms(cls), _interaction(unit_rms(first), unit_rms(second))], dim=-1)
+    form: str  # `interaction` or `concat`
+    parts: ClassVar[tuple[int, ...]] = (3,)  # [CLS], mean of a, mean of b
+
+    def items(self, texts: Item) -> list[Item]:
+        """Return the pair as the only item."""
+        return [texts]
+
+    def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
+        """Return the joined pairs as token ids."""
+        firsts, seconds = zip(*items, strict=True)
+        return encoder.tokenize(firsts, seconds)
+
+    def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
+        """Return [CLS], the mean over a and the mean over b of joined pairs, (n, 3, H)."""
+        batch = batch.to(encoder.device)
+        with autocast(encoder.device, encoder.dtype):
+            states = encoder.model.packed(batch).last_hidden_state  # (total_tokens, H)
+        cls = states[batch.cu_seqlens[:-1]].float()  # (n, H)
+        return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
+
+    def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return [CLS] alone, (B, H), or [CLS; a; b; |a-b|; a*b] at unit size, (B, 5H).
+
+        [CLS] is the report's. The other form reads all token states, as the encoder was never tuned
+        to gather a pair in its [CLS].
+
+        Args:
+            embeddings: one (B, 3, H).
+        """
+        cls, first, second = embeddings[0].unbind(dim=1)  # (B, H) each
+        if self.form == "concat":
+            return cls
+        both = interaction(unit_rms(first), unit_rms(second))  # (B, 4H)
+        return torch.cat([unit_rms(cls), both], dim=-1)
+
+    def width(self, hidden_size: int, num_texts: int) -> int:
+        """Return F."""
+        return hidden_size * (1 if self.form == "concat" else 5)
 
 
-def embed_pairs(encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
-    """Encode joined pairs; return their parts (B, 3, H), with gradient: [CLS], means of a and b."""
-    batch = batch.to(encoder.device)
-    with autocast(encoder.device, encoder.dtype):
-        states = encoder.model.packed(batch).last_hidden_state  # (total_tokens, H)
-    cls = states[batch.cu_seqlens[:-1]].float()
-    return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
+FEATURES: dict[str, type[BiFeatures] | type[CrossFeatures]] = {
+    "bi": BiFeatures,
+    "cross": CrossFeatures,
+}
 
 
-def unit_rms(vectors: Tensor) -> Tensor:
-    """Scale rows to root mean square 1, so that all four blocks are of one size.
+def unit_rms(embeddings: Tensor) -> Tensor:
+    """Scale rows to root mean square 1, so that all blocks of the features are of one size.
 
-    Encoders differ in the length of their vectors, and contrastive tuning fixes directions only.
+    Encoders differ in the length of their embeddings, and contrastive tuning fixes directions only.
     The mean of u*v is then the cosine itself.
     """
-    return F.normalize(vectors, dim=-1) * vectors.shape[-1] ** 0.5
+    return F.normalize(embeddings, dim=-1) * embeddings.shape[-1] ** 0.5
 
 
-def _interaction(u: Tensor, v: Tensor) -> Tensor:
-    return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)  # (B, 4H)
+def interaction(u: Tensor, v: Tensor) -> Tensor:
+    """Return [u; v; |u-v|; u*v], (B, 4H) of (B, H) each."""
+    return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)

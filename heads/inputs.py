@@ -1,44 +1,40 @@
-"""Examples as a head's inputs: from frozen vectors on disk, or from a live encoder with gradient.
+"""Examples as a head's inputs: from frozen embeddings on disk, or from a live encoder.
 
-Both offer the same three things: `batch(rows)`, `batches()` over everything, and a length.
-Legend: B rows, F feature size. Reads: cache, features. Feeds: train.
+Both offer the same: `batch(rows)`, `batches()` over everything, `columns()`, and a length.
+Legend: B rows, N examples, F features, H hidden_size. Reads: cache, features. Feeds: training.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from data.examples import Sentence, SentencePair
-from heads.cache import Item, frozen_vectors
-from heads.features import bi_features, cross_features, embed_pairs
+from data.examples import Example
+from heads.cache import frozen_embeddings
+from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
-
-Example = Sentence | SentencePair
-
-
-def texts_of(example: Example) -> Item:
-    """Return the one text or the two of an example."""
-    if isinstance(example, Sentence):
-        return (example.text,)
-    return (example.text_a, example.text_b)
 
 
 class FrozenInputs:
     """Features of examples whose encoder does not change; a head trains from them in seconds."""
 
-    def __init__(self, vectors: np.ndarray, index: np.ndarray, features: str, device: torch.device):
-        """Wrap frozen vectors.
+    def __init__(
+        self, embeddings: np.ndarray, index: np.ndarray, features: Features, device: torch.device
+    ):
+        """Wrap frozen embeddings.
 
         Args:
-            vectors: (n, H) texts or (n, 3, H) pairs, memory-mapped.
-            index: (N, 1 or 2) rows of `vectors` for each of the N examples.
-            features: `interaction` or `concat`.
+            embeddings: (n, H) of texts or (n, 3, H) of pairs, memory-mapped.
+            index: (N, items per example) rows of `embeddings`.
+            features: how they are combined.
+            device: of the features.
         """
-        self.vectors, self.index, self.features = vectors, index, features
+        self.embeddings, self.index, self.features = embeddings, index, features
         self.device = device
 
     def __len__(self) -> int:
@@ -46,83 +42,88 @@ class FrozenInputs:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
-        parts = [self._read(column) for column in self.index[rows].T]
-        if parts[0].ndim == 3:
-            return cross_features(parts[0], self.features)
-        return bi_features(parts[0], parts[1] if len(parts) == 2 else None, self.features)
+        return self.features.combine([self._read(column) for column in self.index[rows].T])
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
         for start in range(0, len(self), 1024):
             yield np.arange(start, min(start + 1024, len(self)))
 
+    def columns(self) -> list[np.ndarray]:
+        """Return the embeddings of all first texts, all second ones, ...: (N, H) each."""
+        return [np.asarray(self.embeddings[column]) for column in self.index.T]
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Return the context in which predictions are made."""
+        return torch.inference_mode()
+
     def _read(self, rows: np.ndarray) -> Tensor:
-        return torch.from_numpy(self.vectors[rows]).to(self.device)
+        return torch.from_numpy(self.embeddings[rows]).to(self.device)
 
 
 def frozen_inputs(
     encoder: SentenceEncoder,
-    splits: Sequence[Sequence[Example]],
-    kind: str,
-    features: str,
-    folder: Path,
     fingerprint: str,
+    splits: Sequence[Sequence[Example]],
+    features: Features,
+    folder: Path,
     show_progress: bool | None = None,
 ) -> list[FrozenInputs]:
-    """Encode the distinct texts (`kind="bi"`) or pairs (`"cross"`) of all splits, once.
+    """Encode the distinct items of all splits, once.
 
     Returns:
-        One FrozenInputs a split, all reading the same cached file.
+        One FrozenInputs per split, all reading the same cached file.
     """
-    items: dict[Item, int] = {}
+    numbers: dict[Item, int] = {}  # every distinct item, in the order of its first appearance
     indices = []
     for examples in splits:
-        rows = []
-        for example in examples:
-            texts = texts_of(example)
-            keys = [texts] if kind == "cross" else [(text,) for text in texts]
-            rows.append([items.setdefault(key, len(items)) for key in keys])
+        rows = [
+            [numbers.setdefault(item, len(numbers)) for item in features.items(example.texts)]
+            for example in examples
+        ]
         indices.append(np.array(rows, dtype=np.int64))
-    vectors = frozen_vectors(encoder, fingerprint, list(items), folder, show_progress)
-    return [FrozenInputs(vectors, index, features, encoder.device) for index in indices]
+    embeddings = frozen_embeddings(
+        encoder, fingerprint, features, list(numbers), folder, show_progress
+    )
+    return [FrozenInputs(embeddings, index, features, encoder.device) for index in indices]
 
 
 class LiveInputs:
     """Features computed by the encoder as it is now, with gradient when it trains."""
 
-    def __init__(
-        self, encoder: SentenceEncoder, examples: Sequence[Example], kind: str, features: str
-    ):
-        self.encoder, self.kind, self.features = encoder, kind, features
-        texts = [texts_of(example) for example in examples]
-        self.num_texts = len(texts[0])
-        firsts = [item[0] for item in texts]
-        seconds = [item[1] for item in texts if len(item) == 2]
-        if kind == "cross":
-            self.sequences = encoder.tokenize(firsts, seconds)
-        else:  # row i is text a of example i, row N + i its text b
-            self.sequences = encoder.tokenize(firsts + seconds)
-        self.rows = np.arange(len(self.sequences)).reshape(-1, len(examples)).T  # (N, 1 or 2)
+    def __init__(self, encoder: SentenceEncoder, examples: Sequence[Example], features: Features):
+        self.encoder, self.features = encoder, features
+        # One column per item of an example: all first texts, then all second ones.
+        self.items = list(zip(*(features.items(e.texts) for e in examples), strict=True))
+        flat = [item for column in self.items for item in column]
+        self.sequences = features.tokenize(encoder, flat)
+        self.rows = np.arange(len(flat)).reshape(-1, len(examples)).T  # (N, items per example)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`, encoded together in one packed batch."""
-        wanted = self.rows[rows].T.ravel()  # all first texts, then all second ones
+        wanted = self.rows[rows].T.ravel()
+        # Equal lengths side by side, which attention needs to be fast; put back afterwards.
         order = np.argsort(self.sequences.lengths[wanted], kind="stable")
-        packed = self.sequences.pack(wanted[order])
         inverse = torch.from_numpy(np.argsort(order)).to(self.encoder.device)
-        if self.kind == "cross":
-            return cross_features(embed_pairs(self.encoder, packed)[inverse], self.features)
-        vectors = self.encoder.embed(packed)[inverse]
-        first, second = vectors[: len(rows)], vectors[len(rows) :]
-        return bi_features(first, second if len(second) else None, self.features)
+        packed = self.sequences.pack(wanted[order])
+        embedded = self.features.embed(self.encoder, packed)[inverse]
+        return self.features.combine(embedded.split(len(rows)))
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in batches of as many tokens as encoding takes."""
         lengths = self.sequences.lengths[self.rows].sum(axis=1)
         yield from batches_by_tokens(lengths, self.encoder.batch_tokens)
+
+    def columns(self) -> list[np.ndarray]:
+        """Return the embeddings of all first texts, all second ones, ...: (N, H) each."""
+        return [self.encoder.encode_quietly([text for (text,) in c]) for c in self.items]
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Return the context in which predictions are made."""
+        return self.encoder.reading()
 
 
 Inputs = FrozenInputs | LiveInputs

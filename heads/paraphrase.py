@@ -9,10 +9,10 @@ from heads.head import Head
 class ParaphraseHead(Head):
     """Features of a pair -> hidden layers with ReLU -> one logit: positive means paraphrase."""
 
-    def __init__(
-        self, in_features: int, hidden_size: int, dropout: float = 0.1, num_hidden: int = 2
-    ):
-        super().__init__(in_features, hidden_size, num_hidden, 1, dropout)
+    num_hidden = 2
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 1):
+        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Binary cross-entropy of logits (B,)."""

@@ -5,27 +5,26 @@ from torch import Tensor
 
 from heads.head import Head
 
-MAX_SCORE = 5.0
-
 
 class STSHead(Head):
-    """Features of a pair -> hidden layers with ReLU -> one logit -> 5 * sigmoid."""
+    """Features of a pair -> hidden layers with ReLU -> one logit -> `largest` * sigmoid."""
 
-    def __init__(
-        self, in_features: int, hidden_size: int, dropout: float = 0.1, num_hidden: int = 3
-    ):
-        super().__init__(in_features, hidden_size, num_hidden, 1, dropout)
+    num_hidden = 3
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 5):
+        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
+        self.largest = largest
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy between score/5, read as a probability, and sigmoid(logit).
+        """Cross-entropy between score / largest, read as a probability, and sigmoid(logit).
 
         Why not the squared error: both are smallest at the mean score given the features, which is
         also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
-        no gradient left at 0 and 5, where many labels lie. The range is that of the labels, so a
-        prediction can never leave the scale.
+        no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
+        a prediction can never leave the scale.
         """
-        return F.binary_cross_entropy_with_logits(logits, labels / MAX_SCORE)
+        return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """Return scores (B,) between 0 and 5."""
-        return MAX_SCORE * logits.sigmoid()
+        """Return scores (B,) between 0 and `largest`."""
+        return self.largest * logits.sigmoid()

@@ -1,18 +1,15 @@
 """Checkpoints in the Hugging Face format, in and out; every key and shape is accounted for.
 
 Weights load without executing code: safetensors, or `torch.load(weights_only=True)`.
-Feeds: model, mlm, encoder.
+Reads: folders that `hub` finds. Feeds: model, mlm, encoder.
 """
 
 import hashlib
 import json
 import logging
-import os
 import pickle
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -21,95 +18,12 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from minbert.config import CheckpointError
+from minbert.hub import INDEX, PICKLE, SAFETENSORS
+from runtime.files import whole_folder
 
 logger = logging.getLogger(__name__)
 
 Tensors = dict[str, Tensor]
-
-SAFETENSORS, INDEX, PICKLE = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-)
-MINI = Path(__file__).parent / "mini"
-# The small files of a checkpoint: sizes, vocabulary, and how sentence-transformers pools it.
-SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
-
-
-def find_checkpoint(path_or_name: str | Path) -> Path:
-    """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
-
-    The name `mini` is the small BERT that comes along.
-
-    Raises:
-        CheckpointError: in none of the three; the message says where it was looked for.
-    """
-    folder, name = Path(path_or_name), str(path_or_name)
-    with suppress(RuntimeError):  # ~somebody who is not on this machine: no such folder, below
-        folder = folder.expanduser()
-    if folder.is_dir():
-        return folder
-    if name == "mini":
-        return MINI
-    if folder.exists():
-        raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
-    if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
-        raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub id")
-    cached = _from_cache(name)
-    if cached and _knows_pooling(name):
-        return cached
-    try:
-        return _from_hub(name)
-    except CheckpointError:
-        if cached is None:
-            raise
-        logger.warning("%s: taken from the cache, which does not say how to pool it", name)
-        return cached
-
-
-def _knows_pooling(name: str) -> bool:
-    """Whether the cache holds modules.json, or that the hub has none.
-
-    Other programs fetch a checkpoint without that file.
-    """
-    from huggingface_hub import try_to_load_from_cache
-
-    return try_to_load_from_cache(name, "modules.json") is not None
-
-
-def _from_cache(name: str) -> Path | None:
-    """Return the hub snapshot of `name` if its configuration and weights are already here."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        folder = Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError):
-        return None
-    whole = any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
-    return folder if whole and (folder / "config.json").is_file() else None
-
-
-def _from_hub(name: str) -> Path:
-    """Download `name`: safetensors if the hub has them, else the pickled weights."""
-    from huggingface_hub import constants, hf_hub_download, snapshot_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
-
-    try:
-        folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, "model*.safetensors"]))
-        if not any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX)):
-            folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, PICKLE]))
-        if not (folder / "modules.json").is_file():
-            with suppress(EntryNotFoundError):
-                hf_hub_download(name, "modules.json")  # the cache remembers that there is none
-    # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
-    except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise CheckpointError(
-            f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
-            f"the hub did not give it ({type(error).__name__}: {reason}); give a folder with "
-            f"config.json, {SAFETENSORS} and vocab.txt, or run once with a network"
-        ) from None
-    return folder
 
 
 def read_tensors(folder: Path) -> Tensors:
@@ -263,43 +177,12 @@ def check_target(target: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary file to fill; it becomes `path` only when filled without an error.
-
-    Two processes that write the same file do not meet in it.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def whole_checkpoint(target: Path) -> Iterator[Path]:
     """Give a temporary folder to fill; it replaces `target` only when filled without an error.
 
     Raises:
-        CheckpointError: `target` holds something else than a checkpoint.
+        CheckpointError: `target` holds something other than a checkpoint.
     """
     check_target(target)
-    target = target.resolve()  # what a link points at is replaced, not the link
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    temporary.chmod(0o755)  # mkdtemp's folders are private
-    try:
-        yield temporary
-        old = temporary.with_name(temporary.name + ".old")
-        try:
-            if target.exists():
-                target.rename(old)
-            os.replace(temporary, target)
-        except BaseException:
-            if old.exists() and not target.exists():
-                old.rename(target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with whole_folder(target) as folder:
+        yield folder

@@ -5,8 +5,21 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from runtime.errors import UserError
 
-class CheckpointError(ValueError):
+POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
+
+# What this encoder computes. Of other values it would load the weights and compute wrongly.
+SUPPORTED = {
+    "model_type": "bert",
+    "position_embedding_type": "absolute",
+    "hidden_act": "gelu",
+    "is_decoder": False,
+    "add_cross_attention": False,
+}
+
+
+class CheckpointError(UserError):
     """A checkpoint cannot be used; the message is one line naming the file and what is wrong."""
 
 
@@ -38,21 +51,12 @@ class BertConfig:
 
     @classmethod
     def from_json(cls, path: Path) -> "BertConfig":
-        """Read `config.json`; fields that do not describe the encoder are left aside.
+        """Read `config.json`; fields that do not describe the encoder are ignored.
 
         Raises:
             CheckpointError: no such file, not JSON, or an architecture that is not this encoder.
         """
-        try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise CheckpointError(
-                f"{path}: no such file; a BERT checkpoint folder has a config.json"
-            ) from None
-        except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
-            raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
-        if not isinstance(raw, dict):
-            raise CheckpointError(f"{path}: expected a JSON object, found {type(raw).__name__}")
+        raw = _read_object(path)
         _check_architecture(raw, path)
         known = {field.name: field.type for field in fields(cls)}
         for name in known.keys() & raw.keys():
@@ -65,16 +69,23 @@ class BertConfig:
         return {**architecture, "position_embedding_type": "absolute", **asdict(self)}
 
 
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{path}: no such file; a BERT checkpoint folder has a config.json"
+        ) from None
+    except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
+        raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
+    if not isinstance(raw, dict):
+        raise CheckpointError(f"{path}: expected a JSON object, found {type(raw).__name__}")
+    return raw
+
+
 def _check_architecture(raw: dict[str, Any], path: Path) -> None:
     """Refuse what this encoder would load but compute wrongly."""
-    supported = {
-        "model_type": "bert",
-        "position_embedding_type": "absolute",
-        "hidden_act": "gelu",
-        "is_decoder": False,
-        "add_cross_attention": False,
-    }
-    for field, expected in supported.items():
+    for field, expected in SUPPORTED.items():
         if raw.get(field, expected) != expected:
             raise CheckpointError(
                 f"{path}: {field} is {raw[field]!r}; only {expected!r} is supported"
@@ -92,9 +103,10 @@ def _check_architecture(raw: dict[str, Any], path: Path) -> None:
 
 
 def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
-    """A size must be a positive integer, a rate a number of at least 0, a name a string."""
+    """Refuse a size that is no positive integer and a rate that is no number of at least 0."""
     if isinstance(default, str):
         return  # hidden_act was checked by value
+    # In Python True and False are integers, too.
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     whole = isinstance(default, int)
     least = 1 if whole and name != "pad_token_id" else 0

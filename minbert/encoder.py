@@ -1,11 +1,13 @@
-"""SentenceEncoder: texts in, one vector a text out. Reads: all of minbert. Feeds: all stages.
+"""SentenceEncoder: texts in, one embedding per text out. Reads: all of minbert. Feeds: all stages.
 
-Legend: B sequences, H hidden_size.
+Legend: N texts, B sequences of a batch, H hidden_size.
 """
 
+import copy
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +15,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from minbert.checkpoint import find_checkpoint, tensors_digest, whole_folder, write_tensors
-from minbert.config import CheckpointError
-from minbert.distributed import share, sum_over_ranks
+from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
+from minbert.config import POOLINGS, CheckpointError
+from minbert.fast.linear import kept_weights
+from minbert.fast.switch import accelerate
+from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
-from minbert.pooling import POOLINGS, pool
-from minbert.runtime import autocast, choose_device, choose_precision, progress
+from minbert.pooling import choose_pooling, pool
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
+from runtime.device import autocast, choose_device, choose_precision
+from runtime.processes import share, sum_over_ranks
+from runtime.progress import progress
 
-# Tokens a forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU so
-# many that its work outlasts the launching of it (reckoned, not measured).
+# Tokens per forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU
+# so many that its work outlasts the launching of it (estimated, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 
 
 class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
+    The model computes in its fast forms (`minbert.fast`) from here on.
+
     Attributes:
         model, tokenizer: the two halves of the checkpoint.
-        pooling: one of `minbert.pooling.POOLINGS`.
+        pooling: one of `minbert.config.POOLINGS`.
         stated_pooling: what the checkpoint itself said of pooling, or None.
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
@@ -49,10 +57,6 @@ class SentenceEncoder:
         precision: str = "auto",
         normalize: bool = False,
     ):
-        if pooling not in POOLINGS:
-            raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
-        if pooling == "cls" and model.pooler is None:
-            raise CheckpointError("pooling 'cls' needs a pooler, which this checkpoint has not")
         if tokenizer.vocab_size > model.config.vocab_size:
             raise CheckpointError(
                 f"the tokenizer has {tokenizer.vocab_size} pieces, the model "
@@ -60,9 +64,9 @@ class SentenceEncoder:
             )
         self.device = choose_device(device)
         self.dtype = choose_precision(precision, self.device)
-        self.model = model.to(self.device).eval()
+        self.model = accelerate(model).to(self.device).eval()
         self.tokenizer = tokenizer
-        self.pooling = pooling
+        self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.normalize = normalize
         self.max_length = model.config.max_position_embeddings
@@ -93,7 +97,7 @@ class SentenceEncoder:
         encoder = cls(
             BertModel.from_pretrained(str(folder)),
             BertTokenizer.from_pretrained(folder),
-            pooling or stated.pooling or "cls_before_pooler",
+            choose_pooling(pooling, stated.pooling),
             device,
             precision,
             stated.normalize,
@@ -103,6 +107,19 @@ class SentenceEncoder:
         if stated.max_length is not None:
             encoder.max_length = min(encoder.max_length, stated.max_length)
         return encoder
+
+    def pool_by(self, pooling: str) -> None:
+        """Pool in another way from now on.
+
+        Raises:
+            ValueError: an unknown pooling.
+            CheckpointError: `cls`, and the model has no pooler.
+        """
+        if pooling not in POOLINGS:
+            raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
+        if pooling == "cls" and self.model.pooler is None:
+            raise CheckpointError("pooling 'cls' needs a pooler, which this checkpoint lacks")
+        self.pooling = pooling
 
     def tokenize(
         self,
@@ -120,7 +137,7 @@ class SentenceEncoder:
         return self.tokenizer(texts, text_pairs, max_length or self.max_length)
 
     def embed(self, batch: PackedBatch) -> Tensor:
-        """Return pooled float32 vectors (B, H), in the model's current mode, with gradient.
+        """Return pooled float32 embeddings (B, H), in the model's current mode, with gradient.
 
         Never normalised: training objectives and heads scale for themselves.
         """
@@ -128,6 +145,17 @@ class SentenceEncoder:
         with autocast(self.device, self.dtype):
             output = self.model.packed(batch)
         return pool(output, batch, self.pooling)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Put the model into evaluation mode and, for the block, switch gradients off.
+
+        Inside the block products use kept weights (`minbert.fast.linear`), so that nothing may
+        write to the parameters there; inference mode sees to that for tensors with gradients.
+        """
+        self.model.eval()
+        with torch.inference_mode(), kept_weights(self.model, self.device, self.dtype):
+            yield
 
     def encode(
         self,
@@ -149,22 +177,19 @@ class SentenceEncoder:
             raise TypeError("encode takes a list of texts; put the one text into a list")
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
-        vectors = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
+        embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
         batches = list(batches_by_tokens(sequences.lengths, batch_tokens or self.batch_tokens))
-        self.model.eval()
-        with (
-            torch.inference_mode(),
-            progress("encode", len(distinct), "text", show_progress) as bar,
-        ):
+        with self.reading(), progress("encode", len(distinct), "text", show_progress) as bar:
             for rows in share(batches):
-                vectors[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
+                embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
-        sum_over_ranks(torch.from_numpy(vectors))  # rows of other ranks are zeros so far
+        # Each process has filled its own rows; those of the others are zeros so far.
+        sum_over_ranks(torch.from_numpy(embeddings))
         if self.normalize:
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+            embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
         if len(distinct) == len(texts):
-            return vectors  # a copy would double the memory of a million sentences
-        return vectors[[distinct[text] for text in texts]]
+            return embeddings  # a copy would double the memory of a million sentences
+        return embeddings[[distinct[text] for text in texts]]
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
@@ -175,6 +200,12 @@ class SentenceEncoder:
         self.model.eval().requires_grad_(False)
         return self
 
+    def clone(self) -> "SentenceEncoder":
+        """Return a copy with weights of its own that can be trained, whether this one is frozen."""
+        twin = copy.deepcopy(self)
+        twin.model.requires_grad_(True)
+        return twin
+
     def save(self, path: str | Path, notes: dict[str, Any] | None = None) -> None:
         """Write a checkpoint that transformers and sentence-transformers load as it is.
 
@@ -184,7 +215,7 @@ class SentenceEncoder:
             path: the folder.
             notes: what made these weights; kept beside them as `training.json`.
         """
-        with whole_folder(Path(path)) as folder:
+        with whole_checkpoint(Path(path)) as folder:
             config: dict[str, Any] = self.model.config.to_dict()
             if self.pooling in ("avg_top2", "avg_first_last"):
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
@@ -195,11 +226,15 @@ class SentenceEncoder:
                 (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
 
-    def fingerprint(self) -> str:
-        """Return a SHA-256 of all that decides the vectors: weights, tokenizer, pooling, dtype."""
+    def fingerprint(self, weights: str | None = None) -> str:
+        """Return a SHA-256 of what decides the embeddings: weights, tokenizer, pooling, dtype.
+
+        Args:
+            weights: the digest of the model's weights, if it is known: hashing them takes a moment.
+        """
         config = self.model.config
         made_of = (
-            *(tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
+            *(weights or tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
             *(config.num_attention_heads, config.layer_norm_eps),
             *(self.pooling, self.max_length, str(self.dtype), self.device.type),
         )

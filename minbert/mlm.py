@@ -1,6 +1,6 @@
 """Masked-language modelling: the masking, and BERT's prediction head (Devlin et al. 2019, 3.1).
 
-Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: pretrainer, and
+Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: pretraining, and
 simcse's auxiliary objective.
 """
 
@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from minbert.checkpoint import Tensors, find_checkpoint, load_module, read_tensors, tensors_digest
+from minbert.checkpoint import Tensors, load_module, read_tensors, tensors_digest
 from minbert.config import BertConfig
+from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
 
@@ -88,16 +89,31 @@ class BertForMaskedLM(nn.Module):
 
     def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:
         """Return logits (M, V) at `positions` (M,) of the packed batch."""
-        return self.predict(self.bert.packed_rows(batch, positions))
-
-    def predict(self, hidden_states: Tensor) -> Tensor:
-        """Return logits (M, V) of the encoder's last states (M, H)."""
-        return self.head(hidden_states, self.bert.embeddings.word_embeddings.weight)
+        states = states_at(self.bert, batch, positions)  # (M, H)
+        return self.head(states, self.bert.embeddings.word_embeddings.weight)  # (M, V)
 
     def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy where the labels (total_tokens,) are not -100."""
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         return masked_loss(self(batch, positions), labels[positions])
+
+
+def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
+    """Return the last states (M, H) at `positions` (M,) of a packed batch, and compute no others.
+
+    Six of seven tokens are not masked, and nobody asks what the last layer makes of them.
+    """
+    bert.check_length(batch)
+    states = bert.embeddings(batch)  # (total_tokens, H)
+    layers: list[Any] = list(bert.encoder.layer)
+    for layer in layers[:-1]:
+        states = layer(states, batch)  # (total_tokens, H)
+    last = layers[-1]
+    # Attention needs the keys and values of all tokens; what follows works on each by itself.
+    context = last.attention.self(states, batch)[positions]  # (M, H)
+    attended = last.attention.output(context, states[positions])  # (M, H)
+    states = last.output(last.intermediate(attended), attended)
+    return states  # (M, H)
 
 
 def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -137,10 +153,13 @@ def mask_tokens(
     Returns:
         The batch with masked input_ids, and labels (total_tokens,): the original id, or -100.
     """
-    input_ids = batch.input_ids
+    input_ids = batch.input_ids  # (total_tokens,)
+    # Which tokens to predict; [CLS], [SEP] and [PAD] never.
     special = torch.isin(input_ids, torch.tensor(special_ids))
     chosen = (torch.rand(input_ids.shape) < probability) & ~special
     labels = torch.where(chosen, input_ids, -100)
+    # What the encoder sees there: below 0.8 [MASK], from 0.9 on a random piece, else the token
+    # itself, so that it must represent every token well and not only [MASK].
     action = torch.rand(input_ids.shape)
     masked = torch.where(chosen & (action < 0.8), mask_id, input_ids)
     pieces = torch.randint(vocab_size, input_ids.shape)

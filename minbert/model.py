@@ -1,23 +1,27 @@
 """BERT's encoder (Devlin et al. 2019), one screen per class, on packed batches.
 
-Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H).
-Every parameter bears its name in the checkpoint (`encoder.layer.0.output.dense.weight`, ...),
-so that the attribute names below *are* the file format.
-Reads: packing, attention, dropout, config, checkpoint. Feeds: pooling, mlm, encoder.
+Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H);
+total_tokens is the number of real tokens of all sequences of a batch.
+Every parameter bears its name in the checkpoint (`encoder.layer.0.output.dense.weight`, ...):
+the attribute names below *are* the file format.
+Reads: config, packing, attention, checkpoint. Feeds: pooling, mlm, encoder.
 """
 
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from minbert.attention import packed_attention
-from minbert.checkpoint import find_checkpoint, load_encoder, read_tensors
+from minbert.attention import attention
+from minbert.checkpoint import load_encoder, read_tensors
 from minbert.config import BertConfig
-from minbert.dropout import Dropout
-from minbert.linear import Linear
+from minbert.hub import find_checkpoint
 from minbert.packing import PackedBatch, pack_padded
+
+# Embeddings of positions and token types that a corpus never uses would fade away by weight decay.
+UNDECAYED = ("position_embeddings", "token_type_embeddings")
 
 
 class BertOutput(NamedTuple):
@@ -40,9 +44,10 @@ class BertEmbeddings(nn.Module):
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, size)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
         self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
-        self.dropout = Dropout(config.hidden_dropout_prob)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, batch: PackedBatch) -> Tensor:
+        # Which piece it is, where it stands, and whether in the first or the second sentence.
         embeddings = self.word_embeddings(batch.input_ids)  # (total_tokens, H)
         embeddings = embeddings + self.position_embeddings(batch.position_ids)
         embeddings = embeddings + self.token_type_embeddings(batch.token_type_ids)
@@ -55,21 +60,23 @@ class BertSelfAttention(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         self.head_shape = (config.num_attention_heads, config.head_size)
-        self.query = Linear(config.hidden_size, config.hidden_size)
-        self.key = Linear(config.hidden_size, config.hidden_size)
-        self.value = Linear(config.hidden_size, config.hidden_size)
-        self.dropout_prob = config.attention_probs_dropout_prob
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        query, key, value = (
-            projection(hidden_states).unflatten(-1, self.head_shape)  # (total_tokens, N, D)
-            for projection in (self.query, self.key, self.value)
-        )
-        dropout_prob = self.dropout_prob if self.training else 0.0
-        context = packed_attention(
-            query, key, value, batch.cu_seqlens, batch.lengths, dropout_prob
-        )  # (total_tokens, N, D)
+        # Three views of every token, each cut into N heads: (total_tokens, H) -> (.., N, D).
+        query = self.query(hidden_states).unflatten(-1, self.head_shape)
+        key = self.key(hidden_states).unflatten(-1, self.head_shape)
+        value = self.value(hidden_states).unflatten(-1, self.head_shape)
+        context = self.attend(query, key, value, batch)  # (total_tokens, N, D)
+        # The heads side by side again.
         return context.flatten(-2)  # (total_tokens, H)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
+        """Return softmax(Q K^T / sqrt(D)) V inside each sequence, (total_tokens, N, D)."""
+        return attention(query, key, value, batch.lengths, self.dropout)
 
 
 class BertResidual(nn.Module):
@@ -77,12 +84,13 @@ class BertResidual(nn.Module):
 
     def __init__(self, in_features: int, config: BertConfig):
         super().__init__()
-        self.dense = Linear(in_features, config.hidden_size)
+        self.dense = nn.Linear(in_features, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = Dropout(config.hidden_dropout_prob)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, update: Tensor, residual: Tensor) -> Tensor:
-        return self.LayerNorm(residual + self.dropout(self.dense(update)))  # (total_tokens, H)
+        # BERT normalises after the sum ("post-norm"): (total_tokens, H or I) -> (total_tokens, H).
+        return self.LayerNorm(residual + self.dropout(self.dense(update)))
 
 
 class BertAttention(nn.Module):
@@ -93,13 +101,9 @@ class BertAttention(nn.Module):
         self.self = BertSelfAttention(config)  # the checkpoint's name, unlucky in Python
         self.output = BertResidual(config.hidden_size, config)
 
-    def forward(
-        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
-    ) -> Tensor:
-        context = self.self(hidden_states, batch)  # (total_tokens, H)
-        if rows is not None:
-            context, hidden_states = context[rows], hidden_states[rows]  # (M, H)
-        return self.output(context, hidden_states)
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        context = self.self(hidden_states, batch)
+        return self.output(context, hidden_states)  # (total_tokens, H)
 
 
 class BertIntermediate(nn.Module):
@@ -107,14 +111,14 @@ class BertIntermediate(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        self.dense = Linear(config.hidden_size, config.intermediate_size)
+        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
 
     def forward(self, hidden_states: Tensor) -> Tensor:
-        return self.dense(hidden_states, gelu=True)  # (total_tokens, I)
+        return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
 
 
 class BertLayer(nn.Module):
-    """Self-attention, then a feed-forward network on every token by itself."""
+    """Tokens exchange information (attention), then each is worked on by itself (feed-forward)."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -122,12 +126,9 @@ class BertLayer(nn.Module):
         self.intermediate = BertIntermediate(config)
         self.output = BertResidual(config.intermediate_size, config)
 
-    def forward(
-        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
-    ) -> Tensor:
-        """Return the new states, of all tokens or of `rows` (M,) alone."""
-        hidden_states = self.attention(hidden_states, batch, rows)
-        return self.output(self.intermediate(hidden_states), hidden_states)
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        attended = self.attention(hidden_states, batch)  # (total_tokens, H)
+        return self.output(self.intermediate(attended), attended)  # (total_tokens, H)
 
 
 class BertEncoder(nn.Module):
@@ -137,17 +138,12 @@ class BertEncoder(nn.Module):
         super().__init__()
         self.layer = nn.ModuleList(BertLayer(config) for _ in range(config.num_hidden_layers))
 
-    def forward(
-        self, hidden_states: Tensor, batch: PackedBatch, rows: Tensor | None = None
-    ) -> list[Tensor]:
-        """Return the states before the first layer and after each one, (total_tokens, H) each.
-
-        With `rows` (M,), the last layer's are (M, H): what nobody reads is not computed.
-        """
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
+        """Return the states before the first layer and after each one, (total_tokens, H) each."""
         states = [hidden_states]
-        for layer in self.layer[:-1]:
+        for layer in self.layer:
             states.append(layer(states[-1], batch))
-        return [*states, self.layer[-1](states[-1], batch, rows)]
+        return states
 
 
 class BertPooler(nn.Module):
@@ -155,7 +151,7 @@ class BertPooler(nn.Module):
 
     def __init__(self, hidden_size: int):
         super().__init__()
-        self.dense = Linear(hidden_size, hidden_size)
+        self.dense = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, cls_states: Tensor) -> Tensor:
         return torch.tanh(self.dense(cls_states))  # (B, H)
@@ -205,15 +201,14 @@ class BertModel(nn.Module):
         load_encoder(model, tensors, folder)
         return model.eval()
 
-    def compile_blocks(self) -> None:
-        """Let torch.compile fuse GELU, dropout, sums and layer norms with what is around them.
-
-        For GPUs, after some seconds of compiling; a CPU gains nothing (docs/performance.md).
-        Attention is left alone: it is one kernel already, for lengths that every batch changes.
-        """
-        for module in self.modules():
-            if isinstance(module, (BertIntermediate, BertResidual)):
-                module.compile(dynamic=True)
+    def packed(self, batch: PackedBatch) -> BertOutput:
+        """Encode a packed batch; all states are packed too, (total_tokens, H)."""
+        self.check_length(batch)
+        states = self.encoder(self.embeddings(batch), batch)
+        # [CLS] is the first token of every sequence: cu_seqlens holds where sequences begin.
+        cls_states = states[-1][batch.cu_seqlens[:-1]]  # (B, H)
+        pooler_output = None if self.pooler is None else self.pooler(cls_states)
+        return BertOutput(states[-1], pooler_output, tuple(states))
 
     def check_length(self, batch: PackedBatch) -> None:
         """Raise ValueError if a sequence is longer than there are positions."""
@@ -223,19 +218,6 @@ class BertModel(nn.Module):
                 f"a sequence of {longest} tokens exceeds this encoder's "
                 f"{self.config.max_position_embeddings} positions; truncate when tokenizing"
             )
-
-    def packed(self, batch: PackedBatch) -> BertOutput:
-        """Encode a packed batch; all states are packed too, (total_tokens, H)."""
-        self.check_length(batch)
-        states = self.encoder(self.embeddings(batch), batch)
-        cls_states = states[-1][batch.cu_seqlens[:-1]]  # (B, H)
-        pooler_output = None if self.pooler is None else self.pooler(cls_states)
-        return BertOutput(states[-1], pooler_output, tuple(states))
-
-    def packed_rows(self, batch: PackedBatch, rows: Tensor) -> Tensor:
-        """Return the last states (M, H) of `rows` (M,) of a packed batch, and compute no others."""
-        self.check_length(batch)
-        return self.encoder(self.embeddings(batch), batch, rows)[-1]
 
     def forward(
         self,

@@ -45,7 +45,7 @@ def _copy(tensor: Tensor, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class TokenSequences:
-    """Token ids of N texts (or pairs) end to end: two bytes a token, no Python objects.
+    """Token ids of N texts (or pairs) end to end: two bytes per token, no Python objects.
 
     A million sentences of SimCSE's Wikipedia file take about 60 MB in this form.
     """

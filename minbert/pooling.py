@@ -1,19 +1,35 @@
-"""From token states to one vector a sentence: the five poolers of SimCSE (Gao et al. 2021, 6.3).
+"""From token states to one embedding per sentence: SimCSE's five poolers (Gao et al. 2021, 6.3).
 
-Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder.
+Which of them an encoder uses is decided here too, by `choose_pooling` alone.
+Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder, simcse.
 """
 
 import torch
 from torch import Tensor
 
+from minbert.config import POOLINGS
 from minbert.model import BertOutput
 from minbert.packing import PackedBatch
 
-POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
+
+def choose_pooling(chosen: str | None, stated: str | None, tuning: bool = False) -> str:
+    """Return the pooling of an encoder.
+
+    Args:
+        chosen: what the user asks for; it wins.
+        stated: what the checkpoint says of itself.
+        tuning: whether the encoder is about to be tuned by SimCSE, whose own pooling is an MLP over
+            [CLS] (`cls`). An average that the checkpoint states is kept, as it was trained for it.
+    """
+    if chosen:
+        return chosen
+    if tuning:
+        return stated if stated and stated.startswith("avg") else "cls"
+    return stated or "cls_before_pooler"
 
 
 def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
-    """Return one float32 vector a sequence, (B, H).
+    """Return one float32 embedding per sequence, (B, H).
 
     Args:
         output: the encoder's packed output.
@@ -34,6 +50,7 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
         return output.pooler_output.float()
     if pooling == "cls_before_pooler":
         return states[-1][batch.cu_seqlens[:-1]].float()
+    # states[0] are the embeddings, so that states[1] is what the first layer made of them.
     if pooling == "avg":
         return mean_of_tokens(states[-1], batch)
     if pooling == "avg_top2":
@@ -55,10 +72,12 @@ def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor
     Every pair is `[CLS] a [SEP] b [SEP]`, so neither segment is ever empty.
     """
     ends = batch.cu_seqlens[1:]
+    # Token types are 1 in the second segment: their sum is its length.
     second = torch.segment_reduce(
         batch.token_type_ids.double(), "sum", lengths=batch.cu_seqlens.diff(), axis=0
     ).long()
-    borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2) starts
+    # Where the first and the second segment of each pair begin.
+    borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2)
     lengths = torch.cat([borders.flatten(), ends[-1:]]).diff()  # (2B,): a, b, a, b, ...
     means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
     return means[0::2], means[1::2]

@@ -8,7 +8,6 @@ follows what "Cramming" (Geiping and Goldstein 2023) found to matter at small co
 sequences, no dropout, a high peak rate that falls to zero, one pass over as much text as there is.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -19,105 +18,99 @@ from typing import Any
 import numpy as np
 import torch
 
-from minbert.checkpoint import check_target, find_checkpoint, whole_folder, write_tensors
+from minbert.checkpoint import check_target, whole_checkpoint, write_tensors
 from minbert.config import BertConfig, CheckpointError
-from minbert.cooccurrence import cooccurrence_embeddings
-from minbert.corpus import (
-    CorpusError,
+from minbert.hub import find_checkpoint
+from minbert.mlm import BertForMaskedLM
+from minbert.model import BertModel
+from minbert.pretraining.corpus import (
     as_sequences,
     corpus_digest,
     read_paragraphs,
     tokenize_corpus,
     train_vocabulary,
 )
-from minbert.distributed import num_started
-from minbert.mlm import BertForMaskedLM
-from minbert.model import BertModel
-from minbert.pretrain_options import FRESH, parse_options, uncountable
-from minbert.pretrainer import PretrainConfig, Pretrainer
-from minbert.runtime import MachineError, TrainingError, set_seed
+from minbert.pretraining.initialisation import cooccurrence_embeddings
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import (
+    FRESH,
+    PretrainConfig,
+    PretrainOptions,
+    Sizes,
+    uncountable,
+)
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
+from runtime.errors import MachineError, UserError
+from runtime.options import parse
+from runtime.processes import num_started
+from runtime.seeds import set_seed
 
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
 
 
+def parse_options(argv: Sequence[str] | None = None) -> PretrainOptions:
+    """Return the options; `--help` and wrong flags end the program here, with 0 and 2."""
+    return parse(PretrainOptions, argv, prog="python -m minbert.pretrain", description=__doc__)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    args = parse_options(argv, __doc__)
+    options = parse_options(argv)
     try:
-        return _run(args)
-    except (CorpusError, CheckpointError, MachineError, TrainingError, OSError) as error:
+        return run(options)
+    except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command with --resume goes on", file=sys.stderr)
+        print("\ninterrupted; the same command with --resume continues it", file=sys.stderr)
         return 130
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(options: PretrainOptions) -> int:
+    """The story: corpus, vocabulary, model, training, checkpoint."""
     if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
-    check_target(args.out)
-    source = None if args.init in FRESH else find_checkpoint(args.init)
-    loaded, before = _load(source, args.length) if source else (None, None)
-    out = args.out.resolve()
+    check_target(options.out)
+    config = PretrainConfig(**options.config, init=_by_name(options.init))
+    source = None if options.init in FRESH else find_checkpoint(options.init)
+    loaded, before = _load(source, config.length) if source else (None, None)
+    out = options.out.resolve()
     work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(args, work)
-    config = PretrainConfig(
-        tokens=args.tokens,
-        length=args.length,
-        batch_size=args.batch_size,
-        learning_rate=args.lr,
-        mask_probability=args.mask_probability,
-        contrast_weight=args.contrast_weight,
-        contrast_batch_size=args.contrast_batch_size,
-        init=_by_name(args.init),
-        warmup_steps=args.warmup_steps,
-        decay_ratio=args.decay_ratio,
-        eval_steps=args.eval_steps,
-        seed=args.seed,
-    )
-    train = tokenize_corpus(args.corpus, tokenizer, args.length, work)
-    valid = tokenize_corpus([args.valid], tokenizer, args.length, work)
-    set_seed(args.seed)
-    model = loaded or _fresh(args, tokenizer, train)
+    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
+    train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
+    valid = tokenize_corpus([options.valid], tokenizer, config.length, work)
+    set_seed(config.seed)
+    model = loaded or _fresh(options, config, tokenizer, train)
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
     one_segment = torch.equal(types[0], types[-1])
-    trainer = Pretrainer(
-        model,
-        tokenizer,
-        as_sequences(train),
-        as_sequences(valid[: config.valid_rows]),
-        config,
-        work,
-        args.device,
-        args.precision,
-    )
+    rows = (as_sequences(train), as_sequences(valid[: config.valid_rows]))
+    machine = (options.device, options.precision)
+    trainer = Pretrainer(model, tokenizer, *rows, config, work, *machine)
     steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,}"
     print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
     if config.warmup_steps >= trainer.num_steps:
         print(f"the rate still rises at the end: --warmup-steps {config.warmup_steps}", flush=True)
-    history = trainer.run(args.resume)
+    history = trainer.run(options.resume)
     if one_segment:  # the second one never occurs here; a copy of the first is better than noise
         with torch.no_grad():
             types[1:] = types[0]
-    options = {name: _by_name(value) for name, value in vars(args).items()}
-    notes = {"options": options, "config": asdict(config), "history": history}
+    named = {name: _by_name(value) for name, value in asdict(options).items()}
+    notes = {"options": named, "config": asdict(config), "history": history}
     if before is not None:
         notes["before"] = before
     published = BertConfig.from_json(source / "config.json") if source else BertConfig()
     dropout = {name: getattr(published, name) for name in NO_DROPOUT}
-    save_pretrained(model, tokenizer, args.out, notes, dropout)
-    print(f"checkpoint, vocabulary and curve: {args.out} (to train on: {work})")
+    save_pretrained(model, tokenizer, options.out, notes, dropout)
+    print(f"checkpoint, vocabulary and curve: {options.out} (to train on: {work})")
     return 0
 
 
 def _by_name(value: Any) -> Any:
     """Return an option as it can be published: files by their names, not by somebody's folders."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_by_name(item) for item in value]
     if isinstance(value, str) and Path(value).is_dir():
         return Path(value).name
@@ -140,40 +133,44 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
         raise CheckpointError(f"{notes}: not JSON ({error}); delete it to go on without") from None
 
 
-def _vocabulary(args: argparse.Namespace, work: Path) -> BertTokenizer:
+def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
     """Return the given vocabulary, or one trained on the corpus, now or by an earlier run."""
-    if args.vocab:
-        tokenizer = BertTokenizer.from_vocab(args.vocab)
+    if options.vocab:
+        tokenizer = BertTokenizer.from_vocab(options.vocab)
         pieces = tokenizer.backend.get_vocab()
         if max(pieces.values()) >= len(pieces):
-            raise CheckpointError(f"{args.vocab}: a piece stands on two lines; delete one")
-        if reason := uncountable(args.init, len(pieces)):
-            raise CheckpointError(f"{args.vocab}: {len(pieces)} pieces; {reason}")
+            raise CheckpointError(f"{options.vocab}: a piece stands on two lines; delete one")
+        if reason := uncountable(options.init, len(pieces)):
+            raise CheckpointError(f"{options.vocab}: {len(pieces)} pieces; {reason}")
         return tokenizer
-    vocab = work / f"vocab-{args.vocab_size}-{corpus_digest(args.corpus)}.txt"
+    size = Sizes(**options.sizes).vocab_size
+    vocab = work / f"vocab-{size}-{corpus_digest(options.corpus)}.txt"
     if not vocab.is_file():
-        print(f"training a vocabulary of {args.vocab_size} pieces", flush=True)
-        train_vocabulary(read_paragraphs(args.corpus), args.vocab_size, vocab)
+        print(f"training a vocabulary of {size} pieces", flush=True)
+        train_vocabulary(read_paragraphs(options.corpus), size, vocab)
     return BertTokenizer.from_vocab(vocab)
 
 
-def _fresh(args: argparse.Namespace, tokenizer: BertTokenizer, rows: np.ndarray) -> BertForMaskedLM:
+def _fresh(
+    options: PretrainOptions, config: PretrainConfig, tokenizer: BertTokenizer, rows: np.ndarray
+) -> BertForMaskedLM:
     """Return a new model of the sizes asked for."""
+    shape = Sizes(**options.sizes)
     sizes = BertConfig(
         vocab_size=tokenizer.vocab_size,
-        hidden_size=args.hidden_size,
-        num_hidden_layers=args.layers,
-        num_attention_heads=args.hidden_size // 64,
-        intermediate_size=4 * args.hidden_size,
-        max_position_embeddings=args.length,
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.num_hidden_layers,
+        num_attention_heads=shape.hidden_size // 64,
+        intermediate_size=4 * shape.hidden_size,
+        max_position_embeddings=config.length,
         **NO_DROPOUT,
     )
     model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
     with torch.no_grad():
         types[1:] = types[0]
-    if args.init == "cooccurrence":
-        _start_from_counts(model, rows[:INIT_ROWS], args.seed)
+    if options.init == "cooccurrence":
+        _start_from_counts(model, rows[:INIT_ROWS], config.seed)
     return model
 
 
@@ -203,7 +200,7 @@ def save_pretrained(
     tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
     for key, tensor in model.head.state_dict().items():
         tensors[f"cls.predictions.{key}"] = tensor.half()
-    with whole_folder(folder) as temporary:
+    with whole_checkpoint(folder) as temporary:
         write_tensors(tensors, temporary / "model.safetensors")
         config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"], **dropout}
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")

@@ -17,10 +17,10 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from minbert.checkpoint import find_checkpoint
 from minbert.config import CheckpointError
+from minbert.hub import find_checkpoint
 from minbert.packing import TokenSequences
-from minbert.runtime import progress
+from runtime.progress import progress
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CHUNK = 4096  # texts tokenized at a time: enough for all threads, little memory
@@ -62,7 +62,7 @@ class BertTokenizer:
 
     @classmethod
     def from_vocab(cls, vocab: Path, casing: dict[str, Any] | None = None) -> "BertTokenizer":
-        """Build the tokenizer from `vocab.txt`, one piece a line; the line number is the id.
+        """Build the tokenizer from `vocab.txt`, one piece per line; the line number is the id.
 
         Args:
             vocab: the file.

@@ -1,45 +1,49 @@
 """Where the two encoders differ: their errors by what a row tests.
 
-Reads: cells, as dictionaries. Feeds: run_folder, run_multitask.py.
+Reads: cells. Feeds: run_folder, experiment.
 """
 
 from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
-HEADER = ("task", "split", "pretrain", "tune", "features", "phenomenon", "n")
+from data.tasks import TASKS
+from report.cell import Cell, best_known
+
+SETTING = ("task", "split", "pretrain", "tune", "features")
+HEADER = (*SETTING, "phenomenon", "n")
+ENCODERS = ("bi", "cross")
 FEWEST = 20  # rows: fewer say nothing
 
 
-def phenomena_rows(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row a phenomenon and setting, with the mean error of `bi` and of `cross`.
+def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Return one row per phenomenon and setting, with the mean error of `bi` and of `cross`.
 
-    An error is a share of wrong rows (sst, para) or a mean distance from the gold score (sts),
-    averaged over seeds. An encoder that was not run is None.
+    An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
+    over seeds. An encoder that was not run is None.
     """
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for cell in cells:
-        for tag, found in cell.get("phenomena", {}).items():
-            setting = (*(cell[name] for name in HEADER[:5]), tag, found["n"])
-            kinds = errors.setdefault(setting, {"bi": [], "cross": []})
-            kinds[cell["encoder"]].append(found["error"])
+        for tag, found in cell.phenomena.items():
+            setting = (*(getattr(cell, name) for name in SETTING), tag, found["n"])
+            by_encoder = errors.setdefault(setting, {name: [] for name in ENCODERS})
+            by_encoder[cell.encoder].append(found["error"])
     return [
         dict(zip(HEADER, setting, strict=True))
-        | {kind: mean(values) if values else None for kind, values in kinds.items()}
-        for setting, kinds in errors.items()
+        | {name: mean(values) if values else None for name, values in by_encoder.items()}
+        for setting, by_encoder in errors.items()
     ]
 
 
-def contrasts(cells: Sequence[dict[str, Any]], most: int = 3) -> list[str]:
-    """Return a line a setting in which both encoders ran: where either is ahead by most.
+def contrasts(cells: Sequence[Cell], most: int = 3) -> list[str]:
+    """Return a line per setting in which both encoders ran: where either is ahead by most.
 
     Rows of the test split speak, where it has labels; else those of the dev split.
     """
-    tested = [cell for cell in cells if cell["split"] == "test"]
     settings: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
-    for row in phenomena_rows(tested or cells):
+    for row in phenomena_rows(best_known(cells)):
         if row["bi"] is not None and row["cross"] is not None and row["n"] >= FEWEST:
-            setting = tuple(row[name] for name in HEADER[:5])
+            setting = tuple(row[name] for name in SETTING)
             gain = row["bi"] - row["cross"]
             settings.setdefault(setting, []).append((gain, row["phenomenon"]))
     return [_contrast(setting, sorted(gains), most) for setting, gains in settings.items()]
@@ -50,7 +54,7 @@ def _contrast(setting: tuple[Any, ...], gains: list[tuple[float, str]], most: in
     task, split, pretrain, *_ = setting
     cross = [f"{tag} {gain:+.2f}" for gain, tag in reversed(gains) if gain > 0][:most]
     bi = [f"{tag} {-gain:+.2f}" for gain, tag in gains if gain < 0][:most]
-    ahead = [f"{kind} ahead on {', '.join(tags)}" for kind, tags in (("cross", cross), ("bi", bi))]
-    unit = "distance" if task == "sts" else "share of rows"
+    ahead = [f"{name} ahead on {', '.join(tags)}" for name, tags in (("cross", cross), ("bi", bi))]
+    unit = "distance" if TASKS[task].kind == "score" else "share of rows"
     found = [text for text, tags in zip(ahead, (cross, bi), strict=True) if tags]
     return f"{task} {split}, {pretrain}: {'; '.join(found) or 'no difference'} ({unit})"

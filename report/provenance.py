@@ -1,7 +1,5 @@
-"""What is needed to repeat a run: versions, machine, hashes of the input files."""
+"""What is needed to repeat a run beside its settings: versions, machine, the code's commit."""
 
-import hashlib
-import json
 import os
 import platform
 import subprocess
@@ -20,17 +18,6 @@ def provenance() -> dict[str, Any]:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "commit": _commit(),
     }
-
-
-def file_hash(path: Path) -> str:
-    """Return a file's SHA-256."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digest(content: Any) -> str:
-    """Return the SHA-256 of anything JSON can hold, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _version(package: str) -> str | None:

@@ -1,12 +1,11 @@
 """The run folder: config, results, curves and predictions; files appear whole or not at all.
 
-Reads: cells, as dictionaries. Feeds: the user, and the next run of the same command.
+Reads: cells. Feeds: the user, and the next run of the same command.
 """
 
 import csv
 import io
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,53 +13,10 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError
-from evaluation.metrics import METRICS
+from data.tasks import TASKS
+from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
-from report.provenance import digest
-
-Cell = dict[str, Any]
-
-# CS224N's headers, their spelling included.
-PREDICTION_HEADERS = {
-    "sst": "Predicted_Sentiment",
-    "para": "Predicted_Is_Paraphrase",
-    "sts": "Predicted_Similiary",
-}
-CSV_KEYS = (
-    *("pretrain", "task", "encoder", "tune", "features", "backbone", "data", "seed", "split", "n"),
-    *("accuracy", "f1", "pearson", "spearman", "cosine_spearman"),
-    *("seconds", "sentences_per_second"),
-)
-
-# What changes where or how a run is done, but not its numbers.
-NOT_SETTINGS = ("run_dir", "resume", "dry_run", "threads")
-
-
-def run_name(options: dict[str, Any]) -> str:
-    """Return a readable folder name that differs when any setting differs."""
-    settings = {key: value for key, value in options.items() if key not in NOT_SETTINGS}
-    words = ("+".join(options[grid]) for grid in ("pretrain", "task", "encoder"))
-    return "_".join((*words, options["tune"], digest(settings)[:8]))
-
-
-def _coordinates(cell: Cell) -> tuple[Any, ...]:
-    """What tells the cells of one folder apart."""
-    names = ("pretrain", "task", "encoder", "tune", "features", "seed", "split")
-    return tuple(cell[name] for name in names)
-
-
-def _check_cell(cell: Cell) -> None:
-    """Read all that the table shows; a cell that lacks some of it raises KeyError or TypeError."""
-    hash(_coordinates(cell))  # lists in their place cannot be compared
-    for number in (
-        *(cell["n"], cell["seconds"], cell["sentences_per_second"], cell["overlap"]["sentences"]),
-        *(cell["metrics"][name] for name in METRICS),
-        cell["metrics"].get("cosine_spearman"),
-        *cell["overlap"]["metrics_on_rest"].values(),
-        *(found[key] for found in cell.get("phenomena", {}).values() for key in ("n", "error")),
-    ):
-        if number is not None:
-            float(number)
+from runtime.files import link, write_text
 
 
 class RunFolder:
@@ -70,38 +26,36 @@ class RunFolder:
         self.path, self.read_only = path, read_only
 
     def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
-        """Return the cells of an earlier run of this folder, by their key (one a split).
+        """Return the cells of an earlier run of this folder, by their key (one per split).
 
         Raises:
             DataError: results.json was damaged, or is of another backbone or other data: files
                 here are named by what a grid varies, and these are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
-        sources = set()
         self._check_is_ours()
         path = self.path / "results.json"
         try:
-            for cell in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
-                _check_cell(cell)
-                sources.add((cell["backbone"], cell["data"]))
-                finished.setdefault(cell["key"], []).append(cell)
+            for raw in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
+                cell = Cell.from_json(raw)
+                finished.setdefault(cell.key, []).append(cell)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
-        for other in sources - {(backbone, data)}:
-            made_by = "--backbone {} --data {}".format(*other)
-            raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
+        for cell in (cell for group in finished.values() for cell in group):
+            if (cell.backbone, cell.data) != (backbone, data):
+                made_by = f"--backbone {cell.backbone} --data {cell.data}"
+                raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
         return finished
 
     def _check_is_ours(self) -> None:
         """A folder whose config.json is not a run's (a checkpoint's, say) is not written to."""
         path = self.path / "config.json"
         try:
-            if path.is_file() and "options" not in json.loads(path.read_text(encoding="utf-8")):
-                raise DataError(f"{path}: not a run's config; give another --run-dir")
-        except (ValueError, TypeError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"{path}: not a run's config; give another --run-dir") from None
+            ours = not path.is_file() or "options" in json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, TypeError):
+            ours = False
+        if not ours:
+            raise DataError(f"{path}: not a run's config; give another --run-dir")
 
     def write_json(self, name: str, content: Any) -> None:
         """Write a JSON file."""
@@ -113,15 +67,15 @@ class RunFolder:
         Data that say what each row tests give phenomena.csv as well. A cell whose results are safe
         needs no resumable state any more.
         """
-        new = {_coordinates(cell) for cell in cells}
+        new = {cell.place() for cell in cells}
         kept = [cell for group in earlier.values() for cell in group]
-        cells = [*cells, *(cell for cell in kept if _coordinates(cell) not in new)]
-        self.write_json("results.json", cells)
-        self._write_csv("results.csv", CSV_KEYS, [{**cell, **cell["metrics"]} for cell in cells])
+        cells = [*cells, *(cell for cell in kept if cell.place() not in new)]
+        self.write_json("results.json", [cell.to_json() for cell in cells])
+        self._write_csv("results.csv", csv_columns(), [cell.row() for cell in cells])
         if tagged := phenomena_rows(cells):
             self._write_csv("phenomena.csv", list(tagged[0]), tagged)
         if not self.read_only:
-            for key in {cell["key"] for cell in cells}:
+            for key in {cell.key for cell in cells}:
                 for state in self.path.glob(f"state/*-{key}.pt"):
                     state.unlink(missing_ok=True)
 
@@ -130,7 +84,7 @@ class RunFolder:
         return self.path / "state" / f"{name}-{key}.pt"
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
-        """Put a curve into metrics.jsonl, one dev check or epoch a line, for an older one."""
+        """Put a curve into metrics.jsonl, a dev check or epoch per line, for an older one."""
         path = self.path / "metrics.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         try:
@@ -147,37 +101,24 @@ class RunFolder:
 
         Paraphrase predictions are floats there (0.0 and 1.0), sentiment integers.
         """
-        kind = int if task == "sst" else float
-        rows = [f"id \t {PREDICTION_HEADERS[task]} \n"]
-        rows += [f"{id} , {kind(value)} \n" for id, value in zip(ids, predictions, strict=True)]
+        record = TASKS[task]
+        spelled = int if record.whole_predictions else float
+        rows = [f"id \t {record.prediction_header} \n"]
+        rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
         self._write(f"predictions/{cell_name}/{task}-{split}-output.csv", "".join(rows))
 
     def link(self, name: str, target: Path) -> None:
         """Point `name` at a folder outside, relatively, so that runs/ can be moved."""
-        if self.read_only:
-            return
-        link = self.path / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        temporary = link.with_name(f".{link.name}.{os.getpid()}.tmp")
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(os.path.relpath(target.resolve(), link.parent.resolve()))
-        os.replace(temporary, link)
+        if not self.read_only:
+            link(self.path / name, target)
 
-    def _write_csv(self, name: str, keys: Sequence[str], rows: Sequence[Cell]) -> None:
+    def _write_csv(self, name: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
         table = io.StringIO()
-        writer = csv.DictWriter(table, keys, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(table, keys, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         self._write(name, table.getvalue())
 
     def _write(self, name: str, content: str) -> None:
-        if self.read_only:
-            return
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_text(content, encoding="utf-8")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        if not self.read_only:
+            write_text(self.path / name, content)

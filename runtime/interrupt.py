@@ -5,7 +5,7 @@ import signal
 import sys
 from types import FrameType
 
-INTERRUPTED = "\ninterrupted; the same command with --resume goes on"
+INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 
 
 def leave_on_interrupt() -> None:

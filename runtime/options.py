@@ -1,4 +1,4 @@
-"""Command lines made of dataclasses: a field is a flag, its metadata are the flag's help and bounds.
+"""Command lines made of dataclasses: a field is a flag, its metadata are its help and bounds.
 
     @dataclass(frozen=True)
     class Settings:
@@ -31,7 +31,7 @@ class Option:
 
     help: str
     flag: str = ""  # made of the field's name if empty; without dashes: a positional argument
-    choices: Sequence[str] = ()
+    choices: Sequence[str] | Callable[[], Sequence[str]] = ()  # called when they are needed
     least: float | None = None
     most: float | None = None
     unit: str = ""
@@ -41,6 +41,10 @@ class Option:
     required: bool = False
     nested: type | None = None
     told: Callable[[str], str] | None = None  # field of `nested` -> the defaults to tell
+
+    def allowed(self) -> list[str]:
+        """Return the values to choose from, [] where any is allowed."""
+        return list(self.choices() if callable(self.choices) else self.choices)
 
 
 def option(default: Any = MISSING, help: str = "", **more: Any) -> Any:
@@ -84,9 +88,7 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
 
 def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
     """Return the parser of a dataclass; `about` holds prog, description and epilog."""
-    parser = argparse.ArgumentParser(
-        formatter_class=argparse.RawDescriptionHelpFormatter, **about
-    )
+    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, **about)
     target: Any = parser
     for found, settled in options_of(settings):
         if settled.group:
@@ -124,15 +126,13 @@ def flag_of(name: str, settled: Option) -> str:
     return settled.flag or "--" + name.rpartition(".")[2].replace("_", "-")
 
 
-def _add(
-    target: Any, name: str, kind: type, settled: Option, default: Any, told: str = ""
-) -> None:
+def _add(target: Any, name: str, kind: type, settled: Option, default: Any, told: str = "") -> None:
     """Add one flag to a parser or a group of it."""
     flag = flag_of(name, settled)
     several = typing.get_origin(kind) in (tuple, list)
-    known = told or _shown(default)
-    words = [settled.help, settled.unit, settled.source]
-    text = "; ".join(filter(None, words)) + (f" ({known})" if known else "")
+    text = settled.help + (f", in {settled.unit}" if settled.unit else "")
+    if known := "; ".join(filter(None, (told or _shown(default), settled.source))):
+        text += f" ({known})"
     more: dict[str, Any] = {"help": text.replace("%", "%%"), "default": default}
     if flag.startswith("-"):
         more["dest"] = name
@@ -143,9 +143,9 @@ def _add(
     if several:
         kind = typing.get_args(kind)[0]
         more["nargs"] = "+" if settled.required or flag.startswith("-") else "*"
-    if settled.choices:
-        more["choices"] = list(settled.choices)
-    if settled.metavar or not settled.choices:
+    if choices := settled.allowed():
+        more["choices"] = choices
+    if settled.metavar or not choices:
         more["metavar"] = settled.metavar or ("N" if kind is int else "X")
     target.add_argument(flag, type=_reader(kind, settled), **more)
 
@@ -177,8 +177,9 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
 
 def _wrong(value: Any, settled: Option, whole: bool = False) -> str:
     """Return what was expected of a value instead, "" if it is as expected."""
-    if settled.choices and value is not None and value not in settled.choices:
-        return f"expected one of {', '.join(settled.choices)}"
+    choices = settled.allowed()
+    if choices and value is not None and value not in choices:
+        return f"expected one of {', '.join(choices)}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return ""
     least = -math.inf if settled.least is None else settled.least
@@ -186,7 +187,8 @@ def _wrong(value: Any, settled: Option, whole: bool = False) -> str:
     if least <= value <= most:
         return ""
     noun = "a whole number" if whole or isinstance(value, int) else "a number"
-    return f"expected {noun} from {least:g} to {most:g}"
+    bounds = "" if math.isinf(most) else f" from {least:g} to {most:g}"
+    return f"expected {noun}{bounds}"
 
 
 def _shown(value: Any) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from minbert.distributed import sum_over_ranks
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import PackedBatch
-from minbert.runtime import autocast
+from runtime.device import autocast
+from runtime.processes import sum_over_ranks
 from simcse.config import SimCSEConfig
 
 

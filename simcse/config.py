@@ -1,30 +1,91 @@
-"""Settings of the contrastive stage, and the published recipes. Feeds: everything in simcse."""
+"""Settings of the contrastive stage, and the published recipes. Feeds: all of simcse, experiment.
+
+*The paper* is Gao et al. 2021; *the report* had memory for smaller batches (README).
+"""
 
 from dataclasses import dataclass, replace
+
+from runtime.options import option
+
+MOST = 1e12
 
 
 @dataclass(frozen=True)
 class SimCSEConfig:
     """One contrastive run; the defaults are those that all recipes share."""
 
-    batch_size: int = 64  # examples, not sentences; the in-batch negatives are the others
-    learning_rate: float = 3e-5
-    num_epochs: int = 1
-    max_steps: int | None = None  # stop early (the schedule ends there too)
-    chunk_tokens: int | None = None  # encoded at a time (gradient caching); None: the whole batch
-    compile: bool = False  # fuse elementwise work by torch.compile, on a GPU
-    max_length: int = 32  # tokens, paper section A
-    temperature: float = 0.05  # paper, table D.1
-    hard_negative_weight: float = 1.0  # alpha of paper equation (8); its logarithm is added
-    symmetric: bool = False  # NT-Xent over 2N views instead of one direction
-    pooling: str | None = None  # None: what the backbone states, else "cls" as in the paper
+    symmetric: bool = option(False, "NT-Xent over both views, each of which looks for its partner")
+    # Stops early; the schedule ends there too.
+    max_steps: int | None = option(
+        None,
+        "contrastive steps at most, unless epochs are given",
+        flag="--simcse-steps",
+        least=1,
+        most=MOST,
+    )
+    num_epochs: int = option(1, "contrastive epochs", flag="--simcse-epochs", least=1, most=MOST)
+    batch_size: int = option(
+        64,
+        "examples per contrastive batch, not sentences; the others are in-batch negatives",
+        flag="--simcse-batch-size",
+        least=1,
+        most=MOST,
+    )
+    learning_rate: float = option(
+        3e-5, "contrastive learning rate", flag="--simcse-lr", least=1e-12, most=MOST
+    )
+    # At least one piece between [CLS] and [SEP].
+    max_length: int = option(
+        32,
+        "longest sentence there",
+        flag="--simcse-max-length",
+        unit="tokens",
+        source="SimCSE, section A",
+        least=3,
+        most=1e6,
+    )
+    chunk_tokens: int | None = option(
+        None,
+        "gradient caching: encode at most this many tokens at a time, so that a batch of any size "
+        "fits; 4096 needs 4 GB with bert-base; without it, the whole batch at once",
+        least=1,
+        most=MOST,
+    )
+    compile: bool = option(
+        False,
+        "contrastive stage on a GPU: fuse elementwise work by torch.compile (not measured; not "
+        "together with --chunk-tokens)",
+    )
+    eval_steps: int = option(
+        125,
+        "steps between dev checks; the best checkpoint is kept",
+        source="SimCSE's scripts, its text says 250",
+        least=1,
+        most=MOST,
+    )
+    temperature: float = option(
+        0.05, "of the contrastive loss", source="SimCSE, table D.1", least=1e-12, most=MOST
+    )
+    hard_negative_weight: float = option(
+        1.0,
+        "weight alpha of an anchor's own hard negative",
+        source="SimCSE, equation 8",
+        least=1e-12,
+        most=MOST,
+    )
+    mlm_weight: float = option(
+        0.0,
+        "lambda of the auxiliary masked-language-model loss",
+        source="SimCSE, table D.2, tried 0.1",
+        least=0,
+        most=MOST,
+    )
+    pooling: str | None = None  # None: what minbert.pooling.choose_pooling makes of the backbone
     mlp_only_train: bool = False  # drop the MLP over [CLS] after training (paper, table 8)
-    mlm_weight: float = 0.0  # lambda of the auxiliary objective; 0.1 in paper, table D.2
     mlm_probability: float = 0.15
     warmup_ratio: float = 0.0
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
-    eval_steps: int = 125  # SimCSE's scripts; the paper's text says 250
     seed: int = 42
 
 
@@ -33,22 +94,15 @@ UNSUP = SimCSEConfig(mlp_only_train=True)
 SUP_PAPER = SimCSEConfig(batch_size=512, learning_rate=5e-5, num_epochs=3)
 # The report had memory for 128 triplets. It skipped the dev check; its authors regret that.
 SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)
+# Minutes on two cores, and so for small encoders: the rate is ten times what suits bert-base.
+UNSUP_QUICK = replace(UNSUP, learning_rate=3e-4, warmup_ratio=0.1, max_steps=200, eval_steps=50)
+SUP_QUICK = replace(
+    SimCSEConfig(), learning_rate=3e-4, warmup_ratio=0.1, max_steps=160, eval_steps=40
+)
 
-
-def simcse_config(preset: str, pretrain: str) -> SimCSEConfig:
-    """Return the recipe of a preset for `unsup` or `sup`.
-
-    `quick` is for minutes on two cores, and so for small encoders: its rate is ten times what
-    suits bert-base.
-    """
-    paper = {"unsup": UNSUP, "sup": SUP_PAPER}
-    report = {"unsup": UNSUP, "sup": SUP_REPORT}
-    short = {
-        "unsup": replace(UNSUP, max_steps=200, eval_steps=50),
-        "sup": replace(SUP_REPORT, batch_size=64, num_epochs=1, max_steps=160, eval_steps=40),
-    }
-    quick = {
-        name: replace(config, learning_rate=3e-4, warmup_ratio=0.1)
-        for name, config in short.items()
-    }
-    return {"paper": paper, "report": report, "quick": quick}[preset][pretrain]
+# By preset, then by objective (the names of simcse.objectives.OBJECTIVES).
+PRESETS: dict[str, dict[str, SimCSEConfig]] = {
+    "quick": {"unsup": UNSUP_QUICK, "sup": SUP_QUICK},
+    "report": {"unsup": UNSUP, "sup": SUP_REPORT},
+    "paper": {"unsup": UNSUP, "sup": SUP_PAPER},
+}

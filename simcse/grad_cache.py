@@ -1,8 +1,8 @@
 """Gradient caching: batches larger than memory, with the gradients of the whole batch.
 
 Gao, Zhang, Han and Callan 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited
-Setup", section 3. A contrastive loss needs all vectors of a batch at once, but not the activations
-behind them. Legend: n sequences, H hidden_size. Feeds: train.
+Setup", section 3. A contrastive loss needs all embeddings of a batch at once, but not the
+activations behind them. Legend: n sequences, H hidden_size. Feeds: train.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from minbert.packing import PackedBatch
-from minbert.runtime import random_state, restore_random_state
+from runtime.seeds import random_state, restore_random_state
 
 
 def backward(
@@ -19,16 +19,16 @@ def backward(
     chunks: Sequence[PackedBatch],
     objective: Callable[[Tensor], tuple[Tensor, Tensor]],
 ) -> tuple[Tensor, Tensor]:
-    """Add the gradients of an objective on the vectors of all chunks to `embed`'s parameters.
+    """Add the gradients of an objective on the embeddings of all chunks to `embed`'s parameters.
 
     One chunk is the usual forward and backward pass. More are encoded twice: without activations
-    for the vectors and the loss's gradient with respect to them; then again chunk by chunk, with
+    for the embeddings and the loss's gradient with respect to them; then again chunk by chunk, with
     the same random numbers, to carry that gradient on. A third more computing, a chunk's memory.
 
     Args:
         embed: packed batch -> (n, H).
         chunks: one or more.
-        objective: all vectors, in the order of the chunks -> a scalar loss, and another number.
+        objective: all embeddings, in the order of the chunks -> a scalar loss, and another number.
 
     Returns:
         The loss without gradient, and the other number.
@@ -42,11 +42,11 @@ def backward(
         for chunk in chunks:
             states.append(random_state())
             parts.append(embed(chunk))
-    vectors = torch.cat(parts).requires_grad_()  # (sum of n, H)
-    loss, other = objective(vectors)
+    embeddings = torch.cat(parts).requires_grad_()  # (sum of n, H)
+    loss, other = objective(embeddings)
     loss.backward()
-    assert vectors.grad is not None
-    gradients = vectors.grad.split([len(chunk) for chunk in chunks])
+    assert embeddings.grad is not None
+    gradients = embeddings.grad.split([len(chunk) for chunk in chunks])
     for chunk, state, gradient in zip(chunks, states, gradients, strict=True):
         restore_random_state(state)
         embed(chunk).backward(gradient)

@@ -7,7 +7,9 @@ training (`mlp_only_train`), so it stays outside the encoder, owned by the train
 from torch import nn
 
 from minbert.encoder import SentenceEncoder
+from minbert.fast.switch import accelerate
 from minbert.model import BertPooler
+from minbert.pooling import choose_pooling
 from simcse.config import SimCSEConfig
 
 
@@ -16,14 +18,17 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
 
     The MLP starts from random weights, not from BERT's next-sentence pooler.
     """
-    encoder.pooling = config.pooling or "cls"
-    if encoder.pooling != "cls":
+    pooling = choose_pooling(config.pooling, encoder.stated_pooling, tuning=True)
+    if pooling != "cls":
+        encoder.pool_by(pooling)
         return nn.Identity()
     fresh = BertPooler(encoder.model.config.hidden_size)
     fresh.apply(encoder.model.init_weights)
     fresh.to(encoder.device)
     if config.mlp_only_train:
-        encoder.pooling = "cls_before_pooler"
+        # The encoder learns to give a good [CLS]; what is on top of it is thrown away.
+        encoder.pool_by("cls_before_pooler")
         return fresh
-    encoder.model.pooler = fresh
+    encoder.model.pooler = accelerate(fresh)
+    encoder.pool_by("cls")
     return nn.Identity()

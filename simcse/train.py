@@ -1,10 +1,9 @@
 """One training loop for all contrastive objectives; stops and resumes without changing a number.
 
 Legend: B examples, b of them this process's share, V views, H hidden_size.
-Reads: the rest of simcse. Feeds: heads, through the tuned encoder's checkpoint.
+Reads: the rest of simcse. Feeds: stage.
 """
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,27 +13,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from minbert.distributed import draw_apart, join_shares, share, sum_gradients
 from minbert.encoder import SentenceEncoder
+from minbert.fast.switch import compile_blocks
 from minbert.mlm import BertForMaskedLM
+from minbert.model import UNDECAYED
 from minbert.packing import PackedBatch, batches_by_tokens
-from minbert.resume import Stateful, load_training, save_training, saved_state
-from minbert.runtime import (
-    RELEASE_STEPS,
-    TrainingError,
-    adamw,
-    batch_rows,
-    check_finite,
-    linear_schedule,
-    progress,
-    release_memory,
-    set_seed,
-    steps_per_epoch,
-)
+from runtime.device import RELEASE_STEPS, release_memory
+from runtime.epochs import batch_rows, steps_per_epoch
+from runtime.errors import TrainingError
+from runtime.optimizer import adamw, check_finite, linear_schedule
+from runtime.processes import draw_apart, join_shares, share, sum_gradients
+from runtime.progress import progress
+from runtime.resume import Stateful, load_training, save_training, saved_state
+from runtime.seeds import set_seed
 from simcse.auxiliary import mlm_backward
 from simcse.config import SimCSEConfig
 from simcse.grad_cache import backward
-from simcse.loss import cosine_matrix, info_nce, nt_xent
+from simcse.loss import cosine_matrix
+from simcse.objectives import Loss, contrastive_loss
 from simcse.projection import attach_projection
 from simcse.views import ContrastiveData
 
@@ -51,6 +47,7 @@ class SimCSETrainer:
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
+        loss: of the V views, (B, H) each.
 
     Raises:
         TrainingError: batches without any negative, whose loss is 0 whatever the encoder does, or
@@ -65,24 +62,27 @@ class SimCSETrainer:
         dev_score: Callable[[], float] | None = None,
         state_path: Path | None = None,
         mlm_source: Path | None = None,
+        loss: Loss = contrastive_loss,
     ):
         if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
             raise TrainingError("a batch of 1 without hard negatives holds no negatives; take 2")
         check_settings(encoder, config)
         set_seed(config.seed)
         self.encoder, self.data, self.config = encoder, data, config
-        self.dev_score, self.state_path = dev_score, state_path
+        self.dev_score, self.state_path, self.loss = dev_score, state_path, loss
         projection = attach_projection(encoder, config)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
         self.trained = nn.ModuleDict({"projection": projection})
         self.trained["encoder"] = mlm or encoder.model  # the MLM model contains the encoder
         self.trained.to(encoder.device)
         if config.compile:
-            encoder.model.compile_blocks()
+            compile_blocks(encoder.model)
         self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
-        self.optimizer = adamw([(self.trained, config.learning_rate)], config.weight_decay)
+        self.optimizer = adamw(
+            [(self.trained, config.learning_rate)], config.weight_decay, UNDECAYED
+        )
         self.schedule = linear_schedule(self.optimizer, self.num_steps, config.warmup_ratio)
         self.step = 0
         self.history: History = []
@@ -94,12 +94,12 @@ class SimCSETrainer:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
 
         Args:
-            resume: go on from `state_path` if there is one; the final numbers are then those of
-                an undisturbed run.
+            resume: continue from `state_path` if there is one; the final numbers are then those
+                of an undisturbed run.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
-            One record a dev check: step, loss, in-batch accuracy, dev score, sentences a second.
+            One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s.
         """
         if resume and (state := saved_state(self.state_path)):
             self._load(state)
@@ -144,14 +144,17 @@ class SimCSETrainer:
         However the batch is cut, into chunks or into the shares of processes, they are the same.
         """
         own = share(examples)
-        rows = self.data.rows[own].T.ravel()  # (V * b,): all anchors, all positives, ...
+        # All anchors, then all positives, then all hard negatives: (V * b,).
+        rows = self.data.rows[own].T.ravel()
         chunks, order = self._chunks(rows)
 
-        def objective(vectors: Tensor) -> tuple[Tensor, Tensor]:
-            inverse = torch.from_numpy(np.argsort(order)).to(vectors.device)
-            views = vectors[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
+        def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
+            # Encoded longest first; put back into the order of `rows`, one block per view.
+            inverse = torch.from_numpy(np.argsort(order)).to(embeddings.device)
+            views = embeddings[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
+            # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
-            return self._loss(joint), in_batch_accuracy(joint)
+            return self.loss(joint, self.config), in_batch_accuracy(joint)
 
         loss, accuracy = backward(self._embed, chunks, objective)
         model = self.trained["encoder"]
@@ -175,19 +178,11 @@ class SimCSETrainer:
         return [self.data.sequences.pack(rows[part]) for part in parts], np.concatenate(parts)
 
     def _embed(self, batch: PackedBatch) -> Tensor:
-        vectors: Tensor = self.trained["projection"](self.encoder.embed(batch))  # (n, H)
-        return vectors
-
-    def _loss(self, views: Sequence[Tensor]) -> Tensor:
-        """Return the contrastive objective on V views, (B, H) each."""
-        config = self.config
-        objective = nt_xent if config.symmetric else info_nce
-        logit = math.log(config.hard_negative_weight)
-        hard_negatives = views[2] if len(views) == 3 else None
-        return objective(views[0], views[1], hard_negatives, config.temperature, logit)
+        embeddings: Tensor = self.trained["projection"](self.encoder.embed(batch))  # (n, H)
+        return embeddings
 
     def _check(self, window: History, seconds: float) -> None:
-        """Score on dev, keep the best, record, and save so that a killed run can go on."""
+        """Score on dev, keep the best, record, and save so that a killed run can be continued."""
         _read(window[-1], self.step)
         record: dict[str, Any] = {"step": self.step}
         record["loss"] = float(np.mean([entry["loss"] for entry in window]))

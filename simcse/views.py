@@ -1,7 +1,7 @@
 """Examples as rows of token sequences: which sentences a contrastive example consists of.
 
 Legend: n examples, V views of one example (2, or 3 with a hard negative).
-Reads: data.examples through minbert's tokenizer. Feeds: train.
+Reads: data.examples through minbert's tokenizer. Feeds: objectives, train.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,7 @@ from itertools import chain
 import numpy as np
 
 from data.examples import DataError, Triplet
+from data.overlap import Seen, noted
 from minbert.packing import TokenSequences
 from minbert.tokenizer import BertTokenizer
 
@@ -27,39 +28,52 @@ class ContrastiveData:
 
 
 def unsupervised(
-    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int
+    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
 ) -> ContrastiveData:
-    """Each sentence is its own positive: the same row twice; dropout makes the two views differ.
+    """Return each sentence as its own positive: the same row twice.
 
-    The sentences are read as a stream: a million need no more memory than their token ids.
+    Dropout will make the two views differ (paper, section 3). The sentences are read as a stream: a
+    million need no more memory than their token ids.
+
+    Args:
+        sentences: the texts.
+        tokenizer: of the encoder.
+        max_length: longer sentences are cut to so many tokens.
+        seen: where to note the texts on the way, for the leak audit.
     """
-    sequences = tokenizer(sentences, max_length=max_length)
+    sequences = tokenizer(_noted(sentences, seen), max_length=max_length)
     rows = np.arange(len(sequences))
     return ContrastiveData(sequences, np.stack([rows, rows], axis=1))  # (n, 2)
 
 
 def supervised(
-    triplets: Iterable[Triplet], tokenizer: BertTokenizer, max_length: int
+    triplets: Iterable[Triplet], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
 ) -> ContrastiveData:
-    """Anchor, positive and (if the data has them) hard negative, from a stream of triplets.
+    """Return anchor, positive and (if the data has them) hard negative, from a stream of triplets.
+
+    Args: as `unsupervised`.
 
     Raises:
-        DataError: some triplets have a hard negative and others have not.
+        DataError: some triplets have a hard negative and others have none.
     """
     stream = iter(triplets)
     first = next(stream, None)
     if first is None:
         raise DataError("no triplets to train on; expected sent0,sent1[,hard_neg] rows")
-    num_views = 2 if first.hard_negative is None else 3
+    num_views = len(first.texts)
+    # The texts of all triplets in one stream: row 3 i is the anchor of example i, and so on.
     texts = _texts(chain([first], stream), num_views)
-    sequences = tokenizer(texts, max_length=max_length)
+    sequences = tokenizer(_noted(texts, seen), max_length=max_length)
     rows = np.arange(len(sequences)).reshape(-1, num_views)
     return ContrastiveData(sequences, rows)  # (n, 2 or 3)
 
 
 def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:
     for index, triplet in enumerate(triplets):
-        views = (triplet.anchor, triplet.positive, triplet.hard_negative)
-        if (triplet.hard_negative is None) == (num_views == 3):
+        if len(triplet.texts) != num_views:
             raise DataError(f"triplet {index + 1}: all triplets or none need a hard negative")
-        yield from (text for text in views if text is not None)
+        yield from triplet.texts
+
+
+def _noted(texts: Iterable[str], seen: Seen | None) -> Iterable[str]:
+    return texts if seen is None else noted(texts, seen)

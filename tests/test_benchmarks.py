@@ -6,10 +6,10 @@ import re
 import numpy as np
 import torch
 from conftest import ADJECTIVES, NOUNS, VERBS
+from data.cs224n import Splits, read_task
 from scipy import sparse
 
 from benchmarks import bundled, probe, random_twin
-from data.cs224n import Splits, read_task
 from data.examples import SentencePair
 from minbert.encoder import SentenceEncoder
 

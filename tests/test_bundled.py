@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from data.cs224n import TASK_FILES, read_task
+from data.simcse import iter_sentences, iter_triplets
 
 from benchmarks.bundled import baselines, read
 from data.bundled import VERSION, write
@@ -17,14 +19,12 @@ from data.bundled.edits import negate, reword, swap_roles
 from data.bundled.frames import Frame, Phrase
 from data.bundled.generate import SENTENCES, SIZES, TRIPLETS
 from data.bundled.grammar import say
-from data.bundled.lexicon import lexicon
 from data.bundled.morphology import article, gerund, participle, past, plural, third_person
 from data.bundled.renderings import patterns, renderings
 from data.bundled.sampling import draw_frame, kept
 from data.bundled.scores import similarity
 from data.bundled.sentiment import opinion
-from data.cs224n import TASK_FILES, read_task
-from data.simcse import iter_sentences, iter_triplets
+from data.bundled.vocabulary import lexicon
 
 # Of all files, names and contents. A change of any byte is a new VERSION.
 DIGEST = "dac1b629434f5586c8d7524feae28005c4978db4d8e20db4a40a9863a410cbc5"

@@ -6,18 +6,18 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from data.cs224n import read_task
+from data.simcse import iter_sentences
+from report.options import parse_options
 
 import run_multitask
 from data import bundled, locate
-from data.cs224n import read_task
 from data.overlap import Seen
-from data.simcse import iter_sentences
 from evaluation.scoring import score_split
 from minbert.checkpoint import MINI, find_checkpoint
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.model import BertModel
-from report.options import parse_options
 
 MOST_BYTES = 16 * 2**20
 

@@ -8,9 +8,9 @@ import statistics
 from pathlib import Path
 
 import pytest
+from minbert.pretrainer import PretrainConfig
 
 from benchmarks.probe import PROBES
-from minbert.pretrainer import PretrainConfig
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from report.interrupt import INTERRUPTED
+from report.options import build_parser, given_settings, parse_options
 from safetensors.torch import load_file, save_file
 
 from heads.config import TASKS, HeadConfig, head_config
-from report.interrupt import INTERRUPTED
-from report.options import build_parser, given_settings, parse_options
 from run_multitask import main, simcse_settings
 from simcse.config import SimCSEConfig, simcse_config
 

@@ -12,16 +12,16 @@ import pytest
 import torch
 import torch.multiprocessing as mp
 from conftest import toy_sentences
+from data.cs224n import read_task
+from heads.experiment import train_cell
+from minbert.distributed import MachineError
+from minbert.runtime import TrainingError, steps_per_epoch
 from test_grad_cache import assert_same, first_words_masked, gradients
 
-from data.cs224n import read_task
 from heads import cache
 from heads.config import HeadConfig
-from heads.experiment import train_cell
 from minbert import distributed
-from minbert.distributed import MachineError
 from minbert.encoder import SentenceEncoder
-from minbert.runtime import TrainingError, steps_per_epoch
 from simcse import auxiliary
 from simcse.config import SimCSEConfig
 

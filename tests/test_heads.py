@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-
 from data.cs224n import Splits, read_task
+from heads.experiment import HEADS, build_head, train_cell
+
 from data.examples import Sentence, SentencePair
 from evaluation.metrics import MAIN_METRIC, task_metrics
 from heads.cache import frozen_vectors
 from heads.config import HeadConfig, head_config
-from heads.experiment import HEADS, build_head, train_cell
 from heads.features import bi_features, cross_features, embed_pairs, feature_size, unit_rms
 from heads.inputs import LiveInputs, frozen_inputs
 from heads.sts import STSHead

@@ -5,9 +5,8 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from minbert.linear import Linear
+from torch import nn
 
 pytestmark = pytest.mark.skipif(
     not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),

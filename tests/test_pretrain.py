@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
+from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
+from minbert.runtime import adamw, batch_rows, linear_schedule
 
 from minbert import pretrain
-from minbert.corpus import CorpusError, as_sequences, read_paragraphs, tokenize_corpus
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.runtime import adamw, batch_rows, linear_schedule
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 
 

@@ -7,9 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from report.options import build_parser, parse_options
 
 from minbert import pretrain_options
-from report.options import build_parser, parse_options
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-
 from data.cs224n import read_task
-from data.examples import Triplet
-from heads.config import HeadConfig
 from heads.experiment import train_cell
 from heads.train import HeadTrainer
+from report.options import parse_options
+
+from data.examples import Triplet
+from heads.config import HeadConfig
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from report.options import parse_options
 from run_multitask import main
 from simcse.config import SimCSEConfig
 from simcse.stage import tune

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import real_checkpoint, real_data, toy_sentences
+from data.cs224n import read_sts
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 
-from data.cs224n import read_sts
 from evaluation.sts import sts_metrics
 from minbert import BertModel, BertTokenizer
 from minbert.config import CheckpointError

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
+from minbert.runtime import TrainingError, adamw, linear_schedule
 
 from data.examples import DataError, Triplet
 from minbert.checkpoint import write_tensors
@@ -17,7 +18,6 @@ from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.runtime import TrainingError, adamw, linear_schedule
 from simcse.config import SUP_PAPER, UNSUP, SimCSEConfig, simcse_config
 from simcse.loss import info_nce, nt_xent
 from simcse.projection import attach_projection

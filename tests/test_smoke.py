@@ -8,19 +8,19 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from data.cs224n import read_task
+from heads.experiment import build_head, train_cell
+from report.options import parse_options
 from safetensors import safe_open
 from safetensors.torch import load_file
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
 import run_multitask
-from data.cs224n import read_task
 from evaluation.metrics import task_metrics
 from evaluation.sts import sts_metrics
 from heads.config import HeadConfig
-from heads.experiment import build_head, train_cell
 from minbert.encoder import SentenceEncoder
-from report.options import parse_options
 from report.provenance import file_hash
 
 KEYS = set("pretrain task encoder tune features backbone data seed split n metrics seconds".split())

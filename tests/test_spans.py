@@ -8,15 +8,15 @@ from shutil import copytree
 import numpy as np
 import pytest
 import torch
+from minbert.corpus import as_sequences
+from minbert.pretrainer import PretrainConfig, Pretrainer
+from minbert.spans import cut_spans, mean_span_tokens, span_logits, span_loss
 from safetensors.torch import load_file, save_file
 from test_pretrain import command
 
 from minbert import pretrain
 from minbert.checkpoint import MINI
-from minbert.corpus import as_sequences
 from minbert.mlm import BertForMaskedLM
-from minbert.pretrainer import PretrainConfig, Pretrainer
-from minbert.spans import cut_spans, mean_span_tokens, span_logits, span_loss
 
 
 def rows(count, length):

@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from heads.experiment import build_head, train_cell
+from heads.train import HeadTrainer
+from minbert.runtime import set_seed
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmarks import peers
 from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, expect
-from data.cs224n import Splits, read_task
-from data.locate import data_folder
-from evaluation.metrics import MAIN_METRIC, task_metrics
+from data.fetch.locate import data_folder
+from data.tasks import TASKS, Splits, read_task
+from evaluation.metrics import task_metrics
 from heads.config import head_config
-from heads.experiment import build_head, train_cell
 from heads.features import bi_features
 from heads.inputs import texts_of
-from heads.train import HeadTrainer
 from minbert.encoder import SentenceEncoder
-from minbert.runtime import set_seed
 
 TEXTS = 2000  # 1,000 pairs or 2,000 sentences of the bundled training files
 DEV_ROWS = 100
@@ -50,7 +50,7 @@ def _works(task: str, splits: Splits, bench: Bench) -> Iterator[Work]:
     gold = np.array([row.label for row in splits.dev], np.float64)
 
     def score(predictions: np.ndarray) -> float:
-        return float(task_metrics(task, predictions, gold)[MAIN_METRIC[task]] or 0.0)
+        return float(task_metrics(task, predictions, gold)[TASKS[task].main_metric] or 0.0)
 
     def ours(cache: Path, rows: Splits = splits, epochs: int = config.num_epochs) -> float:
         recipe = replace(config, num_epochs=epochs)

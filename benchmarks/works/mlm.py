@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from minbert.pretrainer import PretrainConfig, Pretrainer
 
 from benchmarks import peers
 from benchmarks.material import Bench
@@ -13,7 +14,6 @@ from minbert.checkpoint import MINI
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import TokenSequences
 from minbert.pretrain import NO_DROPOUT
-from minbert.pretrainer import PretrainConfig, Pretrainer
 from minbert.tokenizer import BertTokenizer
 
 BATCH_SIZE, LENGTH, STEPS = 32, 128, 16  # so many that the first, on fresh memory, weighs little

@@ -1,10 +1,11 @@
-"""A data set of our own, made by a grammar: for courses, tests and machines without a network.
+"""Synthetic data, made by a grammar: for courses, tests and machines without a network.
 
 `python -m data.bundled --out DIR` writes it in the formats of CS224N and SimCSE. No sentence is
 anybody else's. What it holds and what it is good for: README.md in this folder.
 
-words_*, patterns -> lexicon -> frames, edits, sampling, renderings, grammar -> pairs, alike,
-differing -> duplicates, scored, triplets, sentences, sentiment -> generate.
+lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
+renderings, grammar -> pairs, alike, differing -> duplicates, scored, triplets, sentences,
+evaluations, sentiment -> generate.
 """
 
 from pathlib import Path

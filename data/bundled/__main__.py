@@ -1,11 +1,12 @@
 """The command line: `python -m data.bundled --out DIR`."""
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from data.bundled import VERSION, write
+from runtime.options import build_parser, option
 
 EXAMPLES = """\
 examples:
@@ -21,18 +22,25 @@ what each row tests. What the set is good for, and what not: data/bundled/README
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    out: Path = option(help="where to write", required=True, metavar="DIR")
+    seed: int = option(0, "of the grammar's draws")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Write the data set; return 0, 2 where the folder cannot be written, 130 if interrupted."""
-    parser = argparse.ArgumentParser(
+    parser = build_parser(
+        Options,
         prog="python -m data.bundled",
         description="Write a data set made by a grammar: the same bytes for the same seed.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    # No field of Options: it sets nothing, but answers and ends, even without --out.
     parser.add_argument("--version", action="version", version=VERSION)
-    options = parser.parse_args(arguments)
+    options = Options(**vars(parser.parse_args(argv)))
     try:
         write(options.out, options.seed)
     except OSError as error:

@@ -28,7 +28,7 @@ from data.bundled.sampling import draw_frame
 
 
 def synonyms(random: Random, split: str) -> Pair | None:
-    """Put synonyms and keep the pattern."""
+    """Return a pair in one pattern, with synonyms in the second sentence."""
     frame = (
         question_frame(random, split) if chance(random, 0.25) else statement_frame(random, split)
     )
@@ -37,7 +37,7 @@ def synonyms(random: Random, split: str) -> Pair | None:
 
 
 def reordered(random: Random, split: str) -> Pair | None:
-    """Say the same frame by another pattern of the same voice."""
+    """Return one frame in two patterns of the same voice."""
     frame = statement_frame(random, split)
     pattern = pick(random, frame)
     if pattern is None:
@@ -54,25 +54,25 @@ def reordered(random: Random, split: str) -> Pair | None:
 
 
 def voices(random: Random, split: str) -> Pair | None:
-    """Pair active and passive of the same frame, half of them with swappable roles."""
+    """Return one frame in the active and the passive, more often than not with swappable roles."""
     frame = statement_frame(random, split, "role swap" if chance(random, 0.6) else "")
     return two_voices(random, frame, frame, "passive")
 
 
 def paraphrase(random: Random, split: str) -> Pair | None:
-    """Change words and pattern."""
+    """Return one frame in two patterns, with synonyms in the second sentence."""
     frame = statement_frame(random, split)
     return two_renderings(random, frame, reword(frame, random, 0.9), "paraphrase")
 
 
 def same_question(random: Random, split: str) -> Pair | None:
-    """Ask the same in other words."""
+    """Return the same question in two forms."""
     frame = question_frame(random, split)
     return two_renderings(random, frame, reword(frame, random, 0.5), "question")
 
 
 def symmetric(random: Random, split: str) -> Pair | None:
-    """Exchange the roles of a verb that is true both ways: here the swap changes nothing."""
+    """Return a role swap that changes nothing, since the verb is true both ways."""
     frame = draw_frame(random, split, adjectives=0.3)
     patient = frame.patient
     if not frame.verb.symmetric or patient is None or patient.plural != frame.agent.plural:
@@ -83,7 +83,7 @@ def symmetric(random: Random, split: str) -> Pair | None:
 
 
 def clause_order(random: Random, split: str) -> Pair | None:
-    """Say two clauses in the other order; what happens at once has none."""
+    """Return two clauses in either order: the order of what happens at once means nothing."""
     drawn = two_clauses(random, split)
     if drawn is None:
         return None
@@ -95,7 +95,7 @@ def clause_order(random: Random, split: str) -> Pair | None:
 
 
 def double_negative(random: Random, split: str) -> Pair | None:
-    """Pair `failed to` with `did not manage to`: a `not` on one side, yet one meaning."""
+    """Return `failed to` with `did not manage to`: one meaning, though only one has a `not`."""
     frame = attitude_frame(random, split)
     if frame is None or not deny_well(frame):
         return None

@@ -1,4 +1,4 @@
-"""Pairs whose meaning differs, most of them in words as alike as can be.
+"""Pairs that differ in meaning, most of them with nearly the same words.
 
 Reads: pairs, edits. Feeds: duplicates, scored, triplets.
 """
@@ -10,6 +10,7 @@ from data.bundled import edits
 from data.bundled.edits import Edit, reword
 from data.bundled.frames import chance, choose
 from data.bundled.pairs import (
+    ATTITUDES,
     OPPOSITE_ACTS,
     Maker,
     Pair,
@@ -24,10 +25,9 @@ from data.bundled.pairs import (
     two_renderings,
     two_voices,
 )
-from data.bundled.patterns import ATTITUDES
 from data.bundled.sampling import draw_frame
 
-# What makes two sentences differ in meaning, in words as alike as can be.
+# Edits that change the meaning and leave nearly all words as they are.
 EDITS: dict[str, Edit] = {
     "role swap": edits.swap_roles,
     "adjective swap": edits.swap_adjectives,
@@ -45,7 +45,7 @@ EDITS: dict[str, Edit] = {
 
 
 def edited(kind: str, share_same: float = 0.7) -> Maker:
-    """Return the maker of pairs whose second frame was edited."""
+    """Return the maker of pairs whose second frame is an edit of the first."""
     edit = EDITS[kind]
 
     def make(random: Random, split: str) -> Pair | None:
@@ -66,7 +66,7 @@ def edited(kind: str, share_same: float = 0.7) -> Maker:
 
 
 def swapped_passive(random: Random, split: str) -> Pair | None:
-    """Role swap between an active and a passive: the order of the nouns stays, the roles change."""
+    """Return an active and a passive whose nouns keep their order and swap their roles."""
     frame = statement_frame(random, split, "role swap")
     other = edits.swap_roles(frame, random, split)
     if other is None:
@@ -75,7 +75,7 @@ def swapped_passive(random: Random, split: str) -> Pair | None:
 
 
 def exchanged_agents(random: Random, split: str) -> Pair | None:
-    """Let the agents of two clauses exchange their acts: again the same words."""
+    """Return two clauses whose agents swap their acts in the second text: again the same words."""
     drawn = two_clauses(random, split)
     if drawn is None:
         return None
@@ -93,7 +93,7 @@ def exchanged_agents(random: Random, split: str) -> Pair | None:
 
 
 def other_question(random: Random, split: str) -> Pair | None:
-    """Ask something else about the same act: why instead of where."""
+    """Return two questions about the same act, such as why and where."""
     frame = question_frame(random, split)
     if frame.mood in ("who", "what"):
         return None
@@ -107,12 +107,12 @@ def other_question(random: Random, split: str) -> Pair | None:
 
 
 def not_done(random: Random, split: str) -> Pair | None:
-    """Pair `managed to` with `failed to`, `tried to` or `refused to`."""
+    """Return `managed to` with `failed to`, `tried to`, `refused to` and the like."""
     frame = attitude_frame(random, split)
     if frame is None:
         return None
-    truths = ATTITUDES[frame.attitude]
-    others = [name for name, truth in ATTITUDES.items() if truth != truths]
+    outcome = ATTITUDES[frame.attitude]
+    others = [name for name, other in ATTITUDES.items() if other != outcome]
     attitude = choose(random, others)
     if frame.attitude in OPPOSITE_ACTS and chance(random, 0.7):
         attitude = OPPOSITE_ACTS[frame.attitude]
@@ -122,14 +122,14 @@ def not_done(random: Random, split: str) -> Pair | None:
 
 
 def same_topic(random: Random, split: str) -> Pair | None:
-    """Pair two frames of one domain."""
+    """Return two frames of one domain."""
     first = statement_frame(random, split)
     second = draw_frame(random, split, first.domain, first.mood)
     return two_renderings(random, first, second, "same topic")
 
 
 def unrelated(random: Random, split: str) -> Pair | None:
-    """Pair two frames that have nothing in common."""
+    """Return two frames of different domains."""
     first = statement_frame(random, split)
     second = draw_frame(random, split, "", first.mood)
     if first.domain == second.domain:

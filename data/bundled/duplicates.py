@@ -1,4 +1,4 @@
-"""The paraphrase task: which pairs it is made of, and how often each.
+"""The paraphrase task: its kinds of pairs and their shares.
 
 Reads: alike, differing. Feeds: scored, generate.
 """
@@ -44,7 +44,7 @@ NEGATIVE: list[tuple[Maker, float]] = [
 
 
 def weighted(random: Random, makers: list[tuple[Maker, float]]) -> Maker:
-    """Return one of the makers by weight."""
+    """Return one of the makers, drawn by weight."""
     point = random.random() * sum(weight for _, weight in makers)
     for maker, weight in makers:
         point -= weight
@@ -54,7 +54,7 @@ def weighted(random: Random, makers: list[tuple[Maker, float]]) -> Maker:
 
 
 def make(random: Random, split: str, makers: list[tuple[Maker, float]]) -> Pair:
-    """Return a pair by one of the makers; the choice of kind outlives failed draws."""
+    """Return a pair by one of the makers, which draws until it succeeds: so the shares are kept."""
     maker = weighted(random, makers)
     while True:
         pair = maker(random, split)

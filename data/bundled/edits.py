@@ -1,7 +1,7 @@
 """Edits that change what a frame says, and `reword`, which does not.
 
-Reads: frames, lexicon. Feeds: differing, alike, triplets. An edit returns a new frame, or None
-where it makes no sense: roles cannot be swapped between a chef and an onion.
+An edit returns a new frame, or None where it makes no sense: a chef and an onion cannot swap their
+roles. Reads: frames, vocabulary. Feeds: sampling, alike, differing, scored, triplets.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled.frames import Frame, Phrase, chance, choose
-from data.bundled.lexicon import lexicon
+from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
 Edit = Callable[[Frame, Random, str], Frame | None]
 
 
 def swap_roles(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Exchange who does it and to whom it is done: a bag of words cannot tell."""
+    """Return the frame with swapped roles: a bag of words sees no difference."""
     patient, agent = frame.patient, frame.agent
     if patient is None or agent.plural != patient.plural or frame.mood in ("who", "what"):
         return None
@@ -30,7 +30,7 @@ def swap_roles(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Let agent and patient exchange their adjectives."""
+    """Return the frame with the adjectives of agent and patient swapped."""
     agent, patient = frame.agent, frame.patient
     if patient is None or not agent.adjective or not patient.adjective:
         return None
@@ -49,12 +49,12 @@ def _takes(noun: Noun, adjective: Quality) -> bool:
 
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Deny a frame, or take the denial back. (A manner would make unclear what is denied.)"""
+    """Return the denial, or what was denied; without manner, so that it is clear what is denied."""
     return replace(frame, manner=None, negated=not frame.negated)
 
 
 def other_number(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Change how many take part; only numbers that are said."""
+    """Return the frame with another number of participants, if a number is said."""
     roles = [(name, phrase) for name, phrase in frame.phrases().items() if phrase.count > 1]
     if not roles:
         return None
@@ -68,13 +68,13 @@ def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
 
 
 def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Move the frame to another place where it can happen."""
+    """Return the frame in another place where it can happen."""
     places = [place for place in places_of(frame.verb, split) if place != frame.place]
     return replace(frame, place=choose(random, places)) if places and frame.place else None
 
 
 def places_of(verb: Verb, split: str) -> list[str]:
-    """Return where a verb can happen, in the words that a split may use."""
+    """Return the places where a verb can happen, as far as the split may use them."""
     words = lexicon()
     places = list(verb.places) or words.places[verb.domain]
     last = particles(verb)
@@ -82,12 +82,12 @@ def places_of(verb: Verb, split: str) -> list[str]:
 
 
 def particles(verb: Verb) -> list[str]:
-    """Return what its forms end in: a place that begins so makes "pointed at at the market"."""
+    """Return the last words of its forms, to avoid "pointed at at the market"."""
     return [form.split()[-1] for form in (verb.word, *verb.synonyms, verb.antonym) if " " in form]
 
 
 def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Put the opposite time, one that cannot be true of the same event."""
+    """Return the frame at another time, which excludes the first one."""
     if frame.time is None or not frame.time.opposites:
         return None
     wanted = choose(random, frame.time.opposites)
@@ -97,7 +97,7 @@ def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def _known(qualities: list[Quality], word: str) -> Quality:
-    """Return the quality of this word, or a bare one."""
+    """Return the quality with this word, or a new one."""
     for quality in qualities:
         if quality.word == word:
             return quality
@@ -105,7 +105,7 @@ def _known(qualities: list[Quality], word: str) -> Quality:
 
 
 def opposite_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Put the opposite of one adjective."""
+    """Return the frame with the opposite of one adjective."""
     roles = [item for item in frame.phrases().items() if item[1].adjective]
     if not roles:
         return None
@@ -119,7 +119,7 @@ def opposite_adjective(frame: Frame, random: Random, split: str) -> Frame | None
 
 
 def opposite_manner(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Put the opposite way of doing it."""
+    """Return the frame done in the opposite manner."""
     if frame.manner is None or not frame.manner.opposites:
         return None
     word = choose(random, frame.manner.opposites)
@@ -128,14 +128,14 @@ def opposite_manner(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def opposite_verb(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Put the opposite act."""
+    """Return the frame with the opposite act."""
     if not frame.verb.antonym or frame.word == frame.verb.antonym:
         return None
     return replace(frame, word=frame.verb.antonym, manner=None, tool=None, receiver=None)
 
 
 def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Let the same do something else to the same."""
+    """Return the frame with another act by the same agent on the same patient."""
     verbs = [
         verb
         for verb in verbs_of(frame.domain, split)
@@ -159,7 +159,7 @@ def verbs_of(domain: str, split: str) -> list[Verb]:
 
 
 def other_noun(role: str) -> Edit:
-    """Return the edit that puts another agent or patient of the same class."""
+    """Return the edit that replaces the agent or patient by another of the same class."""
 
     def edit(frame: Frame, random: Random, split: str) -> Frame | None:
         phrase = frame.phrases().get(role)
@@ -184,7 +184,7 @@ def other_noun(role: str) -> Edit:
 
 
 def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Name one participant, or the act, by its hypernym; the adjective goes, as it may not fit."""
+    """Return the frame with one hypernym; a noun loses its adjective, which may not fit."""
     taken = [phrase.word for phrase in frame.phrases().values()]
     options: list[tuple[str, Phrase | None]] = [
         (name, phrase)
@@ -203,7 +203,7 @@ def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Leave out one thing that need not be said."""
+    """Return the frame without one of its details."""
     options: list[Frame] = []
     for name, phrase in frame.phrases().items():
         if phrase.adjective:
@@ -220,7 +220,7 @@ def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def reword(frame: Frame, random: Random, share: float) -> Frame:
-    """Put synonyms for what has some, each with a probability; the meaning stays."""
+    """Return the same meaning with synonyms, each put in with the probability `share`."""
     words = lexicon()
     for name, phrase in frame.phrases().items():
         if phrase.word == phrase.noun.word and phrase.noun.synonyms and chance(random, share):

@@ -1,6 +1,6 @@
-"""What an opinion is about, and words of praise and blame that suit it.
+"""The subjects of opinions, and words of praise and blame that suit them.
 
-Reads: words_opinions, lexicon. Feeds: sentiment.
+Reads: wordlists, vocabulary. Feeds: sentiment.
 """
 
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ from functools import cache
 from random import Random
 
 from data.bundled.frames import chance, choose
-from data.bundled.lexicon import blanks, lexicon, rows
-from data.bundled.words_opinions import EVALUATIONS, TOPICS
+from data.bundled.vocabulary import lexicon
+from data.bundled.wordlists import fields, groups, items, lines
+
+EVALUATIONS = groups("evaluations")
 
 
 @dataclass(frozen=True)
@@ -35,28 +37,22 @@ class Draw:
 
     @property
     def it(self) -> str:
-        """Return the whole, as a definite noun phrase."""
+        """Return the whole as a definite noun phrase."""
         return f"the {self.noun}"
 
 
 @cache
 def topics() -> tuple[Topic, ...]:
     """Return all topics."""
-    result = []
-    for row in rows(TOPICS):
-        _, nouns, parts, groups, doing = (part.strip() for part in row.split("|"))
-        result.append(
-            Topic(_words(nouns), _words(parts), groups.split(), doing),
-        )
-    return tuple(result)
-
-
-def _words(text: str) -> list[str]:
-    return [blanks(word) for word in text.split(",")]
+    rows = (fields(line) for line in lines("topics"))
+    return tuple(
+        Topic(items(nouns), items(parts), evaluations.split(), doing)
+        for _, nouns, parts, evaluations, doing in rows
+    )
 
 
 def draw(random: Random, split: str) -> Draw:
-    """Return a random topic with one of its nouns."""
+    """Return a draw with a random topic and one of its nouns."""
     topic = choose(random, topics())
     noun = choose(random, topic.nouns)
     return Draw(random, split, topic, noun.rstrip("*"), noun.endswith("*"), chance(random, 0.5))
@@ -78,26 +74,26 @@ class Subject:
 
 
 def whole(d: Draw) -> Subject:
-    """Return the thing itself as what is judged."""
+    """Return the whole as the subject."""
     return Subject(d.it, False, d.starred)
 
 
 def word(d: Draw, value: int, of: Subject) -> str:
-    """Return an evaluation of this value that suits what is judged."""
+    """Return an evaluation of this value that suits the subject."""
     options = _options(("general",) if of.starred else tuple(d.topic.groups), value, d.split)
     held = [option for option in options if f"opinion {option}" in lexicon().held]
     return choose(d.random, held if held and chance(d.random, 0.25) else options)
 
 
 @cache
-def _options(groups: tuple[str, ...], value: int, split: str) -> list[str]:
+def _options(kinds: tuple[str, ...], value: int, split: str) -> list[str]:
     words = lexicon()
-    found = [w for group in groups for w in EVALUATIONS[group].get(value, "").split()]
+    found = [w for kind in kinds for w in EVALUATIONS[f"{kind} {value}"]]
     return [w for w in dict.fromkeys(found) if words.allowed(f"opinion {w}", split)]
 
 
 def subject(d: Draw, other_than: Subject | None = None) -> Subject:
-    """Return a part that is judged."""
+    """Return a random part as the subject."""
     while True:
         part = choose(d.random, d.topic.parts)
         name = part.removesuffix(":p")
@@ -107,11 +103,11 @@ def subject(d: Draw, other_than: Subject | None = None) -> Subject:
 
 
 def sign(d: Draw) -> int:
-    """Return 1 or -1."""
+    """Return 1 or -1, at random."""
     return 1 if chance(d.random, 0.5) else -1
 
 
 def statement(d: Draw, value: int, other_than: Subject | None = None) -> tuple[str, Subject]:
-    """Return a clause that gives a part (or the whole) this value, and what it is about."""
+    """Return a clause that gives a part or the whole this value, and its subject."""
     of = whole(d) if not other_than and chance(d.random, 0.3) else subject(d, other_than)
     return f"{of.name} {of.be(d)} {word(d, value, of)}", of

@@ -1,4 +1,4 @@
-"""What a sentence says, before it is said: frames. Also how everything here draws at random.
+"""Frames: what a sentence says, before it is put into words. Also the two random draws used here.
 
 Reads: words. Feeds: edits, grammar, sampling.
 """
@@ -16,7 +16,7 @@ DATIVE = ("give", "hand", "show", "send", "mail", "sell", "lend")
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase: count 1 is singular, 0 an unsaid number of several."""
+    """A noun phrase; a count of 1 is singular, and 0 stands for several, without a number."""
 
     noun: Noun
     word: str
@@ -26,7 +26,7 @@ class Phrase:
 
     @property
     def plural(self) -> bool:
-        """Return whether it takes plural agreement."""
+        """Return whether the verb agrees in the plural."""
         return self.count != 1
 
 
@@ -56,10 +56,10 @@ class Frame:
 
 
 def choose(random: Random, items: list[T] | tuple[T, ...]) -> T:
-    """Return one of the items, drawn in a way that no Python version has changed."""
+    """Return one of the items, by a draw that is the same in every version of Python."""
     return items[int(random.random() * len(items))]
 
 
 def chance(random: Random, probability: float) -> bool:
-    """Return True with a probability."""
+    """Return True with this probability."""
     return random.random() < probability

@@ -1,7 +1,7 @@
 """Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
 
-Reads: duplicates, scored, sentiment, sentences, triplets; the file names of data.cs224n.
-Feeds: the readers of data.cs224n and data.simcse.
+Reads: duplicates, scored, sentiment, sentences, triplets; names of files and columns from
+data.tasks, names of files from data.fetch.sources. Feeds: data.readers.
 """
 
 import csv
@@ -21,21 +21,17 @@ from data.bundled.sentences import sentence
 from data.bundled.sentiment import label, opinion
 from data.bundled.triplets import triplet
 from data.bundled.words import SPLITS
-from data.cs224n import TASK_FILES
+from data.fetch.sources import SOURCES
+from data.tasks import TASKS
 
 Maker = Callable[[Random, str], Example]
 
 SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
-COLUMNS = {
-    "sst": ("sentence", "sentiment"),
-    "para": ("sentence1", "sentence2", "is_duplicate"),
-    "sts": ("sentence1", "sentence2", "similarity"),
-}
 
 # Classes come in fixed shares: five of a fifth each, and 40 percent duplicates.
 QUOTAS: dict[str, list[dict[str, Any]]] = {
-    "sst": [{"wanted": number} for number in range(5)],
+    "sst": [{"wanted": number} for number in range(TASKS["sst"].num_classes)],
     "para": [{"positive": number < 2} for number in range(5)],
     "sts": [{}],
 }
@@ -110,7 +106,8 @@ def identifier(seed: int, name: str, number: int) -> str:
 
 
 def _write_task(writer: _Writer, task: str, part: int) -> None:
-    name, size, split = TASK_FILES[task][part], SIZES[task][part], SPLITS[part]
+    record = TASKS[task]
+    name, size, split = record.files[part], SIZES[task][part], SPLITS[part]
     examples: list[Example] = []
     for number, quota in enumerate(QUOTAS[task]):
         make = partial(MAKERS[task], **quota)
@@ -120,7 +117,7 @@ def _write_task(writer: _Writer, task: str, part: int) -> None:
         (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)
         for number, e in enumerate(examples)
     )
-    writer.table(name, ("", "id", *COLUMNS[task], "phenomenon"), rows)
+    writer.table(name, ("", "id", *record.texts, record.label, "phenomenon"), rows)
 
 
 def _write_all(folder: Path, seed: int) -> None:
@@ -129,10 +126,10 @@ def _write_all(folder: Path, seed: int) -> None:
         for task in SIZES:
             _write_task(writer, task, part)
     sentences = writer.draw("wiki", "train", SENTENCES, sentence)
-    writer.lines("wiki1m_for_simcse.txt", (e.texts[0] for e in sentences))
+    writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
     triplets = writer.draw("nli", "train", TRIPLETS, triplet)
-    with open(folder / "nli_for_simcse.csv", "w", encoding="utf-8", newline="") as file:
+    with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("sent0", "sent1", "hard_neg"))
         rows.writerows(e.texts for e in triplets)

@@ -1,6 +1,6 @@
-"""Says frames: a frame and a rendering give a sentence with agreement and tense right.
+"""Turns a frame and a rendering into a sentence, with the right agreement and tense.
 
-Reads: frames, renderings, morphology. Feeds: pairs, triplets, sentences, sentiment.
+Reads: frames, renderings, morphology, wordlists. Feeds: pairs, triplets, sentences, sentiment.
 """
 
 import re
@@ -9,7 +9,6 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled.frames import Frame, Phrase, choose
-from data.bundled.lexicon import rows
 from data.bundled.morphology import (
     article,
     counted,
@@ -19,23 +18,25 @@ from data.bundled.morphology import (
     plural,
     third_person,
 )
-from data.bundled.patterns import JOINTS
 from data.bundled.renderings import SLOT, Pattern
+from data.bundled.wordlists import fields, lines
+
+JOINTS = [fields(line) for line in lines("joints")]
 
 
 def say(frame: Frame, pattern: Pattern) -> str:
-    """Return the sentence, with capital and full stop."""
+    """Return the sentence, with its capital and full stop."""
     text = clause(frame, pattern)
     return finish(text, stop=not pattern.conditions & {"caption", "headline"})
 
 
 def clause(frame: Frame, pattern: Pattern) -> str:
-    """Return the words alone."""
+    """Return the words of the sentence, without capital and full stop."""
     return SLOT.sub(lambda match: SLOTS[match.group(2)](frame), pattern.text)
 
 
 def finish(text: str, stop: bool = True) -> str:
-    """Tidy blanks, put the capital and, unless there is a mark, the full stop."""
+    """Return the text with tidy blanks, a capital and, unless it ends in a mark, a full stop."""
     text = re.sub(r" +([,;:?.])", r"\1", " ".join(text.split()))
     if stop and text[-1] not in "?.!":
         text += "."
@@ -43,17 +44,16 @@ def finish(text: str, stop: bool = True) -> str:
 
 
 def join(random: Random, first: str, second: str, names: tuple[str, ...] = ()) -> str:
-    """Join two clauses that happen at once; `names` limits the choice of conjunctions."""
-    joints = [line.split("|") for line in rows(JOINTS)]
-    joints = [joint for joint in joints if not names or joint[0].strip() in names]
-    return finish(choose(random, joints)[1].strip().format(a=first, b=second))
+    """Return two clauses that happen at once as one sentence; `names` limits the ways."""
+    patterns = [pattern for name, pattern in JOINTS if not names or name in names]
+    return finish(choose(random, patterns).format(a=first, b=second))
 
 
 # --- noun phrases
 
 
 def noun_phrase(phrase: Phrase | None) -> str:
-    """Return article or number, adjective and noun."""
+    """Return the noun with its article or number and its adjective."""
     if phrase is None:
         return ""
     core = bare_phrase(phrase)
@@ -65,7 +65,7 @@ def noun_phrase(phrase: Phrase | None) -> str:
 
 
 def bare_phrase(phrase: Phrase | None) -> str:
-    """Return a noun phrase without its article, as headlines have it."""
+    """Return the noun phrase without its article, as in headlines."""
     if phrase is None:
         return ""
     noun = plural(phrase.word) if phrase.plural else phrase.word

@@ -1,25 +1,27 @@
-"""Chooses the words that stand in test (or dev) only.
+"""Chooses the words that occur in dev only or in test only.
 
-Only words whose every form is theirs alone can be held out, or a synonym, an inflection or a fixed
-phrase elsewhere would give them away. Reads: words, morphology. Feeds: lexicon.
+A word can be held out only if each of its forms has a token that no other entry uses: else a
+synonym, an inflection or a fixed phrase elsewhere would give it away.
+Reads: words, wordlists, morphology. Feeds: vocabulary.
 """
 
+import itertools
 import re
 import zlib
 
 from data.bundled.morphology import gerund, participle, past, plural, third_person
-from data.bundled.patterns import ATTITUDES, JOINTS, PATTERNS
+from data.bundled.wordlists import blocks, groups, lines
 from data.bundled.words import FUNCTION_WORDS, SPLITS, Lexicon
-from data.bundled.words_opinions import EVALUATIONS, FEELINGS, IDIOMS, JUDGES, TOPICS
 
-# Of 12 words, one is kept for dev and one for test.
+# One word in 12 is kept for dev, and one for test. There are fewer words of praise and blame: of
+# these, one in 7.
 HOLD_OUT = 12
-HOLD_OUT_OPINIONS = 7  # and of the words of praise and blame, of which there are fewer
+HOLD_OUT_OPINIONS = 7
 NEVER_HELD = ("hypernyms", "related to ", "sayings", "time ")
 
 
 def _own(lexicon: Lexicon, owner: str, *forms: str) -> None:
-    """Note which words an entry uses, so that it is known which are its alone."""
+    """Note the words of an entry, to find those that no other entry uses."""
     known = lexicon.forms.setdefault(owner, [])
     for form in filter(None, forms):
         if form not in known:
@@ -34,7 +36,7 @@ def _use(lexicon: Lexicon, owner: str, *phrases: str) -> None:
 
 
 def _use_verb(lexicon: Lexicon, owner: str, *verbs: str) -> None:
-    """Note every form of verbs: `lost` is no word of `get lost` alone."""
+    """Note every form of the verbs: `lost` belongs to `lose` as well as to `get lost`."""
     for verb in filter(None, verbs):
         _use(lexicon, owner, third_person(verb), past(verb), participle(verb), gerund(verb))
 
@@ -68,21 +70,23 @@ def _own_qualities(lexicon: Lexicon) -> None:
 
 
 def _own_opinions(lexicon: Lexicon) -> None:
-    """Note the words of opinions and of the patterns; of these only evaluations can be held out."""
-    said = [TOPICS, ",".join(JUDGES), *IDIOMS.values(), *FEELINGS.values(), PATTERNS, JOINTS]
-    for text in said:
-        for word in re.findall(r"[\w'-]+", text.lower().replace("_", " ").replace("*", "")):
+    """Note the words of opinions and patterns; of these, only evaluations can be held out."""
+    idioms = [idiom for _, body in blocks("idioms") for idiom in body]
+    feelings = [verb for verbs in groups("feelings").values() for verb in verbs]
+    lists = lines("topics"), lines("judges"), idioms, feelings, lines("patterns"), lines("joints")
+    for text in itertools.chain(*lists):
+        for word in re.findall(r"[\w'-]+", text.lower()):
             _own(lexicon, "sayings", word)
-    _own(lexicon, "sayings", *ATTITUDES)
-    _use_verb(lexicon, "sayings", *ATTITUDES)
-    for group in EVALUATIONS.values():
-        for words in group.values():
-            for word in words.split():
-                _own(lexicon, f"opinion {word}", word)
+    attitudes = [verb for verbs in groups("attitudes").values() for verb in verbs]
+    _own(lexicon, "sayings", *attitudes)
+    _use_verb(lexicon, "sayings", *attitudes)
+    for words in groups("evaluations").values():
+        for word in words:
+            _own(lexicon, f"opinion {word}", word)
 
 
 def hold_out(lexicon: Lexicon) -> None:
-    """Choose held-out words by a checksum, which is the same everywhere, unlike hash()."""
+    """Choose the held-out words by a checksum, which, unlike hash(), is the same everywhere."""
     _own_words(lexicon)
     _own_qualities(lexicon)
     _own_opinions(lexicon)

@@ -1,34 +1,23 @@
 """Inflects English words: plural, third person, past, participles, a or an.
 
-Rules with hand-written exceptions: a wrong form would teach a model that grammar is noise.
-Reads: words_qualities. Feeds: holdout, grammar, sentiment.
+The rules have hand-written exceptions: wrong forms would teach a model that grammar is noise.
+Reads: wordlists. Feeds: holdout, grammar, sentiment.
 """
 
 from functools import cache
 
-from data.bundled.words_qualities import (
-    A_WORDS,
-    AN_WORDS,
-    DOUBLING,
-    IRREGULAR_PLURALS,
-    IRREGULAR_VERBS,
-    NUMBERS,
-)
+from data.bundled.wordlists import groups, lines
 
 VOWELS = "aeiou"
-
-
-def _table(text: str) -> dict[str, list[str]]:
-    rows = (row.split() for row in text.strip().split(";"))
-    return {row[0].replace("_", " "): row[1:] for row in rows}
-
-
-PLURALS = _table(IRREGULAR_PLURALS)
-VERBS = _table(IRREGULAR_VERBS)
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+PLURALS = dict(line.split() for line in lines("irregular_plurals"))
+VERBS = {base: forms for base, *forms in map(str.split, lines("irregular_verbs"))}
+DOUBLING = frozenset(lines("doubling_verbs"))
+ARTICLES = groups("articles")
 
 
 def _first(phrase: str) -> tuple[str, str]:
-    """Split a verb from its particles, which no ending ever joins: `cut up` into `cut`, ` up`."""
+    """Split a verb from its particles, which take no ending: `cut up` into `cut`, ` up`."""
     head, blank, rest = phrase.partition(" ")
     return head, blank + rest
 
@@ -43,17 +32,17 @@ def _add_s(word: str) -> str:
 
 @cache
 def plural(noun: str) -> str:
-    """Return the plural of a noun; of `cup of tea` and the like, the first part's."""
+    """Return the plural of a noun; in `cup of tea` and the like, the first part is inflected."""
     if " of " in noun:
         head, _, rest = noun.partition(" of ")
         return f"{plural(head)} of {rest}"
     start, blank, last = noun.rpartition(" ")
-    return start + blank + (PLURALS[last][0] if last in PLURALS else _add_s(last))
+    return start + blank + (PLURALS[last] if last in PLURALS else _add_s(last))
 
 
 @cache
 def third_person(verb: str) -> str:
-    """Return what he, she or it does."""
+    """Return the third person singular of the present."""
     head, rest = _first(verb)
     special = {"be": "is", "have": "has", "do": "does", "go": "goes", "quiz": "quizzes"}
     return special.get(head, _add_s(head)) + rest
@@ -100,11 +89,11 @@ def gerund(verb: str) -> str:
 
 
 def article(phrase: str) -> str:
-    """Return the phrase behind `a` or `an`, by its first sound."""
+    """Return the phrase with `a` or `an` before it, depending on its first sound."""
     word = phrase.split()[0].split("-")[0].lower()
     whole = phrase.split()[0].lower()
-    vowel = word[0] in VOWELS and word not in A_WORDS
-    return f"an {phrase}" if vowel or word in AN_WORDS or whole in AN_WORDS else f"a {phrase}"
+    vowel = word[0] in VOWELS and word not in ARTICLES["a"]
+    return f"an {phrase}" if vowel or {word, whole} & {*ARTICLES["an"]} else f"a {phrase}"
 
 
 def counted(count: int) -> str:

@@ -1,6 +1,7 @@
-"""What pairs are made of: frames that suit, two renderings, two clauses.
+"""The material of pairs: suitable frames, two renderings, two clauses.
 
-Reads: sampling, grammar. Feeds: alike, differing, scored, triplets, sentences.
+Reads: sampling, renderings, grammar, wordlists.
+Feeds: alike, differing, duplicates, scored, triplets, sentences.
 """
 
 from collections.abc import Callable
@@ -9,14 +10,14 @@ from random import Random
 
 from data.bundled.frames import Frame, chance, choose
 from data.bundled.grammar import clause, join, say
-from data.bundled.patterns import ATTITUDES
 from data.bundled.renderings import Pattern, renderings
 from data.bundled.sampling import QUESTIONS, draw_frame
+from data.bundled.wordlists import groups
 
 
 @dataclass(frozen=True)
 class Example:
-    """One row of any task: its texts, its label as written and what it tests."""
+    """One row of any task: its texts, its label as text, and what it tests."""
 
     texts: tuple[str, ...]
     label: str
@@ -35,6 +36,10 @@ class Pair:
 Maker = Callable[[Random, str], Pair | None]
 
 
+# Attitude: what became of the act.
+ATTITUDES = {verb: outcome for outcome, verbs in groups("attitudes").items() for verb in verbs}
+
+
 # Nobody plans to stumble.
 UNWANTED = frozenset(
     "stumble,sneeze,faint,cough,sweat,yawn,get lost,oversleep,lose,forget,break,burn,spill,drop,"
@@ -43,16 +48,16 @@ UNWANTED = frozenset(
 )
 
 
-# Denying one is claiming the other.
+# To deny one is to claim the other.
 OPPOSITE_ACTS = {"fail": "manage", "manage": "fail", "forget": "remember", "remember": "forget"}
 
 
-# Renderings that few frames allow; where one does, it is chosen more often.
+# Few frames allow these renderings; where they fit, they are chosen more often.
 RARE = ("dative", "nominal", "using", "use a", "with a", "it is not")
 
 
 def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
-    """Return a rendering, plain and rare ones more often; `avoid` names one not to use."""
+    """Return a rendering, more often a plain or a rare one; `avoid` names one not to use."""
     options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
     if not options:
         return None
@@ -66,7 +71,7 @@ def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
 
 
 def statement_frame(random: Random, split: str, kind: str = "") -> Frame:
-    """Draw a frame that an edit of this kind is likely to fit."""
+    """Return a frame that an edit of this kind is likely to fit."""
     swappable = kind in ("role swap", "role swap, passive", "adjective swap")
     adjectives = 0.95 if kind == "adjective swap" else 0.8 if "adjective" in kind else 0.35
     mood = "statement"
@@ -76,12 +81,12 @@ def statement_frame(random: Random, split: str, kind: str = "") -> Frame:
 
 
 def question_frame(random: Random, split: str) -> Frame:
-    """Draw a frame that asks something."""
+    """Return a frame that asks something."""
     return draw_frame(random, split, "", choose(random, QUESTIONS), False, 0.3)
 
 
 def attitude_frame(random: Random, split: str) -> Frame | None:
-    """Draw a frame with an attitude (managed to, refused to), or None where none fits."""
+    """Return a frame with an attitude (managed to, refused to), or None where none fits."""
     frame = draw_frame(random, split, adjectives=0.25)
     if frame.tense != "past" or not frame.agent.noun.human or frame.verb.state:
         return None
@@ -91,17 +96,17 @@ def attitude_frame(random: Random, split: str) -> Frame | None:
 
 
 def deniable(frame: Frame) -> bool:
-    """Tell whether a plain `not` makes the opposite of a frame."""
+    """Return whether a plain `not` makes the opposite of a frame."""
     return frame.mood == "statement" and frame.tense != "habit" and deny_well(frame)
 
 
 def deny_well(frame: Frame) -> bool:
-    """Tell whether a denial is clear: `some` and `two` under `not` are not."""
+    """Return whether a denial is clear, which it is not with `some` or `two`."""
     return all(p.definite or p.count == 1 for p in frame.phrases().values())
 
 
 def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
-    """Say both frames by one rendering, so that only the meaning tells them apart."""
+    """Return both frames in one rendering, so that only their meaning differs."""
     common = [p for p in renderings(first) if p in renderings(second)]
     if not common:
         return None
@@ -110,7 +115,7 @@ def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pa
 
 
 def two_renderings(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
-    """Say the frames by different renderings."""
+    """Return the frames in different renderings."""
     pattern = pick(random, first)
     other = pick(random, second, pattern.name) if pattern else None
     if pattern is None or other is None:
@@ -119,7 +124,7 @@ def two_renderings(random: Random, first: Frame, second: Frame, kind: str) -> Pa
 
 
 def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
-    """Say one frame in the active and the other in the passive."""
+    """Return one frame in the active and the other in the passive."""
     active = [p for p in renderings(first) if "passive" not in p.conditions]
     passive = [p for p in renderings(second) if "passive" in p.conditions]
     if not active or not passive:
@@ -129,7 +134,7 @@ def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair |
 
 
 def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
-    """Draw two frames of one domain and one tense whose agents could change places."""
+    """Return two frames of one domain and tense without a noun in common, or None."""
     first = draw_frame(random, split, adjectives=0.15)
     second = draw_frame(random, split, first.domain, adjectives=0.15)
     plain = [
@@ -143,11 +148,11 @@ def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
 
 
 def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...] = ()) -> str:
-    """Say two frames as clauses of one sentence, joined by one of `names`, or any."""
+    """Return two frames as clauses of one sentence, joined in one of the ways `names`, or any."""
     clauses = clause(first, active_pattern(first)), clause(second, active_pattern(second))
     return join(random, *clauses, names)
 
 
 def active_pattern(frame: Frame) -> Pattern:
-    """Return the plain active."""
+    """Return the plain active of a frame."""
     return next(p for p in renderings(frame) if p.name == "active")

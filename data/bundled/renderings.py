@@ -1,6 +1,6 @@
-"""Which renderings fit a frame: those that say all of it and nothing else.
+"""Finds the renderings that fit a frame: those that say all of it and nothing else.
 
-Reads: frames, patterns. Feeds: grammar, pairs, triplets.
+Reads: frames, wordlists. Feeds: grammar, pairs, triplets.
 """
 
 import re
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from data.bundled.frames import DATIVE, Frame
-from data.bundled.lexicon import END_ONLY, rows
-from data.bundled.patterns import PATTERNS
+from data.bundled.wordlists import fields, lines
 
+END_ONLY = frozenset(lines("end_adverbs"))
 MOODS = ("polar", "why", "where", "when", "who", "what", "headline")
 TENSES = ("past", "now")
-# Which role a slot tells of.
+# The role that a slot expresses.
 ROLE_OF_SLOT = {
     "S": "S", "S0": "S", "by": "S", "by0": "S", "O": "O", "O0": "O", "R": "R", "R0": "R",
     "receiver": "R", "W": "W", "W0": "W", "tool": "W", "M": "M", "Vm": "M", "Bm": "M",
     "P": "P", "P0": "P", "T": "T",
 }  # fmt: skip
 SLOT = re.compile(r"\{(!?)([\w+]+)\}")
-# Synonyms that make no passive: "the van was run into by" is no English.
+# These synonyms make no passive: "the van was run into by" is not English.
 NO_PASSIVE = frozenset(
     "run after,run into,clap for,call on,chat with,go with,get together with,run from,come to,"
     "bump into,collide with,climb down from,stay away from,wave on".split(",")
@@ -30,7 +30,7 @@ PLAIN_IN_HEADLINES = ("active", "passive", "active, time first")
 
 @dataclass(frozen=True)
 class Pattern:
-    """One rendering: which roles it can say, which it needs, and under what conditions."""
+    """One rendering: the roles that it can and must say, and its conditions."""
 
     name: str
     conditions: frozenset[str]
@@ -42,13 +42,12 @@ class Pattern:
 @cache
 def patterns() -> tuple[Pattern, ...]:
     """Return all renderings, in the order in which they are written."""
-    return tuple(_pattern(line) for line in rows(PATTERNS))
+    return tuple(_pattern(*fields(line)) for line in lines("patterns"))
 
 
-def _pattern(line: str) -> Pattern:
-    name, conditions, text = (part.strip() for part in line.replace("||", "| |").split("|"))
+def _pattern(name: str, conditions: str, text: str) -> Pattern:
     text = text.replace("{*}", "{M} {W} {P} {T}")
-    slots = re.findall(r"\{(!?)([\w+]+)\}", text)
+    slots = SLOT.findall(text)
     covers = {ROLE_OF_SLOT[slot] for _, slot in slots if slot in ROLE_OF_SLOT}
     needs = {ROLE_OF_SLOT[slot] for mark, slot in slots if mark}
     needs |= {"M"} if {slot for _, slot in slots} & {"Vm", "Bm"} else set()
@@ -88,7 +87,7 @@ def _traits(frame: Frame) -> frozenset[str]:
 
 
 def renderings(frame: Frame) -> list[Pattern]:
-    """Return the patterns by which a frame can be said without loss."""
+    """Return the patterns that say a frame without loss."""
     return list(_fitting(filled(frame), _traits(frame), bool(frame.attitude)))
 
 

@@ -1,6 +1,6 @@
 """Draws frames that make sense: agents, patients and places that fit the verb.
 
-Reads: edits, lexicon. Feeds: pairs. The same seed gives the same frames on every machine.
+Reads: edits, vocabulary. Feeds: pairs. The same seed gives the same frames on every machine.
 """
 
 import zlib
@@ -10,12 +10,13 @@ from typing import Any
 
 from data.bundled.edits import particles, places_of, verbs_of
 from data.bundled.frames import Frame, Phrase, chance, choose
-from data.bundled.lexicon import lexicon
+from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
-# Of 7 pairs of a verb and its patient, one stands in dev and test only.
+# One in 7 pairs of a verb and its patient occurs in dev and test only.
 FRAME_HOLD_OUT = 7
-HELD_OUT_SHARE = 0.22  # of the draws in dev and test prefer a held-out word where there is one
+# Of the draws in dev and test, so many prefer a held-out word where there is one.
+HELD_OUT_SHARE = 0.22
 QUESTIONS = ("polar", "why", "where", "when", "who", "what")
 TENSES = ("now",) * 7 + ("past",) * 7 + ("habit",) * 2 + ("future",) * 2 + ("perfect",) * 2
 AGENT_COUNTS = (1,) * 16 + (0, 2, 2, 3)
@@ -23,17 +24,17 @@ COUNTS = (1,) * 16 + (0, 0, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
 
 
 def kept_frame(verb: Verb, noun: Noun) -> bool:
-    """Return whether this verb with this patient never stands in train."""
+    """Return whether this verb never has this patient in train."""
     return zlib.crc32(f"{verb.word} {noun.word}".encode()) % FRAME_HOLD_OUT == 0
 
 
 def kept(frame: Frame) -> bool:
-    """Return whether what is done to whom is kept from train."""
+    """Return whether the verb and the patient of a frame never occur together in train."""
     return frame.patient is not None and kept_frame(frame.verb, frame.patient.noun)
 
 
 def draw_noun(random: Random, nouns: list[Noun], split: str) -> Noun | None:
-    """Return one of the nouns that the split may use, in dev and test more often a held-out one."""
+    """Return a noun that the split may use, in dev and test more often a held-out one."""
     words = lexicon()
     nouns = [noun for noun in nouns if words.allowed(noun.word, split)]
     held = [noun for noun in nouns if noun.word in words.held]
@@ -46,7 +47,7 @@ def draw_noun(random: Random, nouns: list[Noun], split: str) -> Noun | None:
 
 
 def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
-    """Return a verb; those between people, of which every domain has many, more rarely."""
+    """Return a verb, less often one between people, of which every domain has many."""
     verbs = verbs_of(domain, split)
     held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
     if held and chance(random, 0.07):
@@ -64,14 +65,14 @@ def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
 
 
 def between_people(verb: Verb) -> bool:
-    """Return whether the verb takes human patients, whatever else."""
+    """Return whether the verb takes human patients, among others."""
     return any(noun.human for noun in verb.patients)
 
 
 def draw_phrase(
     random: Random, noun: Noun, split: str, adjectives: float, counts: tuple[int, ...] = COUNTS
 ) -> Phrase:
-    """Return a noun with number, article and perhaps an adjective."""
+    """Return a noun with its number, its article and perhaps an adjective."""
     adjective = None
     if noun.groups and chance(random, adjectives):
         words = lexicon()
@@ -85,7 +86,8 @@ def draw_phrase(
     definite = chance(random, 0.6)
     if noun.human:
         counts = AGENT_COUNTS
-    if noun.kind in ("storm", "body_part"):  # an arm, never three: it is the agent's own
+    # "Injured an arm", never "three arms": the arm is the agent's own.
+    if noun.kind in ("storm", "body_part"):
         counts, definite = (1,), definite and noun.kind == "storm"
     return Phrase(noun, noun.word, choose(random, counts), definite, adjective)
 
@@ -101,11 +103,11 @@ def draw_frame(
     """Return a frame.
 
     Args:
-        split: whose words may be used: train, dev or test.
-        domain: where it happens; any by default.
-        mood: statement, a question (polar, why ...) or headline.
-        swappable: draw until agent and patient could change places.
-        adjectives: the probability of one, for each noun.
+        split: the part whose words may be used: train, dev or test.
+        domain: where it happens; by default, anywhere.
+        mood: statement, headline or a question (polar, why ...).
+        swappable: whether agent and patient must be able to swap their roles.
+        adjectives: the probability of an adjective, for each noun.
     """
     while True:
         where = domain or choose(random, list(lexicon().domains))

@@ -1,4 +1,4 @@
-"""The similarity task: pairs from the same meaning to nothing in common, with their scores.
+"""The similarity task: scored pairs, from the same meaning to nothing in common.
 
 Reads: alike, differing, scores. Feeds: generate.
 """
@@ -16,28 +16,28 @@ from data.bundled.scores import noisy, similarity
 
 
 def detail(random: Random, split: str) -> Pair | None:
-    """Leave out an unimportant detail."""
+    """Return a pair whose second sentence lacks an unimportant detail."""
     frame = draw_frame(random, split)
     other = edits.drop_detail(frame, random, split)
     return _either(random, frame, other, "modifier") if other else None
 
 
 def hypernym(random: Random, split: str) -> Pair | None:
-    """Say something by a more general word."""
+    """Return a pair whose second sentence has a more general word."""
     frame = draw_frame(random, split)
     other = edits.generalise(frame, random, split)
     return _either(random, frame, other, "hypernym") if other else None
 
 
 def _either(random: Random, frame: Frame, other: Frame, kind: str) -> Pair | None:
-    """Say two frames by one rendering or by two, with synonyms."""
+    """Return two frames in one rendering, or in two with synonyms."""
     if chance(random, 0.5):
         return same_rendering(random, frame, other, kind)
     return two_renderings(random, frame, reword(other, random, share=0.5), kind)
 
 
 def two_differences(random: Random, split: str) -> Pair | None:
-    """Change two things at once."""
+    """Return a pair with two differences."""
     frame = draw_frame(random, split)
     names = ("place", "other agent", "other patient", "other verb", "antonym adjective", "number")
     kinds = choose(random, names), choose(random, names)

@@ -1,15 +1,16 @@
-"""How alike two sentences are on the 0-5 scale of SemEval's STS, read off their frames.
+"""Scores the similarity of two frames from 0 to 5, the scale of SemEval's STS.
 
-5 the same; 4 an unimportant detail differs; 3 an important one does; 2 only shared roles; 1 the
-same domain; 0 nothing. Synonyms differ in nothing. Reads: frames, lexicon. Feeds: scored.
+5: the same; 4: an unimportant detail differs; 3: an important one does; 2: only participants in
+common; 1: only the domain; 0: nothing. Synonyms make no difference.
+Reads: frames, vocabulary. Feeds: scored.
 """
 
 from random import Random
 
 from data.bundled.frames import Frame, Phrase
-from data.bundled.lexicon import lexicon
+from data.bundled.vocabulary import lexicon
 
-# What a difference costs.
+# The cost of each difference.
 PLACE, TIME, MANNER, TOOL, DETAIL_GONE = 1.4, 1.2, 1.0, 0.8, 0.7
 PARTICIPANT, HYPERNYM, NUMBER, ADJECTIVE = 1.9, 0.9, 1.5, 1.5
 VERB, OPPOSITE, NEGATION, SWAP, ATTITUDE, TENSE = 2.1, 2.2, 2.4, 2.4, 1.8, 1.0
@@ -28,7 +29,7 @@ def similarity(first: Frame, second: Frame) -> float:
 
 
 def noisy(score: float, random: Random) -> float:
-    """Return the score as people would give it: with noise, from 0 to 5, one decimal."""
+    """Return the score as people would give it: with noise, from 0 to 5, to one decimal."""
     noise = sum(random.random() for _ in range(12)) - 6.0  # about normal, without libm
     return round(min(max(score + NOISE * noise, 0.0), 5.0), 1)
 
@@ -70,7 +71,8 @@ def _phrase(first: Phrase | None, second: Phrase | None) -> float:
     if first.noun is not second.noun:
         return PARTICIPANT
     cost = 0.0
-    hypernym = first.noun.hypernym  # of some, their own class's word
+    # Some nouns are their own hypernym.
+    hypernym = first.noun.hypernym
     own = (first.noun.word, *first.noun.synonyms)
     general = hypernym in (first.word, second.word) and hypernym not in own
     cost += HYPERNYM * (general and first.word != second.word)
@@ -90,14 +92,14 @@ def _adjuncts(first: Frame, second: Frame) -> float:
 
 
 def _place(frame: Frame) -> str:
-    """Return the place by one word for it and its synonym."""
+    """Return one name for a place and its synonym."""
     synonyms = lexicon().place_synonyms
     same = [place for pair in synonyms.items() if frame.place in pair for place in pair]
     return min(same, default=frame.place)
 
 
 def _key(frame: Frame, name: str) -> str:
-    """Return a quality by what it is the opposite of, which its synonyms share."""
+    """Return one name for a quality and its synonyms."""
     quality = getattr(frame, name)
     return "/".join([*quality.opposites, *quality.synonyms]) or quality.word if quality else ""
 

@@ -14,7 +14,7 @@ from data.bundled.sentiment import opinion
 
 
 def sentence(random: Random, split: str) -> Example:
-    """Return an unlabelled sentence; its tag is its rendering."""
+    """Return an unlabelled sentence, tagged with its rendering."""
     kind = random.random()
     if kind < 0.12:
         view = opinion(random, split)

@@ -1,8 +1,8 @@
-"""Makes opinions whose value is composed: intensity, negation, contrast, expectation, mixed views.
+"""Makes opinions with composed values: intensity, negation, contrast, expectation, mixed views.
 
-The value runs from -2 to 2 and falls into five classes. Counting good and bad words is not enough:
-"not as dull as I had feared" holds one bad word and is mild praise.
-Reads: evaluations, words_opinions. Feeds: sentences, generate.
+The value runs from -2 to 2 and falls into five classes. It is not enough to count good and bad
+words: "not as dull as I had feared" has one bad word and is mild praise.
+Reads: evaluations, wordlists. Feeds: sentences, generate.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,20 @@ from random import Random
 from data.bundled.evaluations import Draw, draw, sign, statement, subject, whole, word
 from data.bundled.frames import chance, choose
 from data.bundled.grammar import finish
-from data.bundled.lexicon import blanks
 from data.bundled.morphology import article
-from data.bundled.words_opinions import FEELINGS, IDIOMS, JUDGES, STRONGER, UNGRADED, WEAKER
+from data.bundled.wordlists import blocks, groups, lines
 
+DEGREES = groups("degrees")
+FEELINGS = groups("feelings")
+JUDGES = lines("judges")
+IDIOMS = dict(blocks("idioms"))
 EDGES = (-1.4, -0.45, 0.45, 1.4)  # between the classes
-NOISE = 0.12  # standard deviation, in values, of what annotators make of it
+NOISE = 0.12  # standard deviation of the values that annotators give
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """A sentence, its value from -2 to 2 and how the value came about."""
+    """A sentence, its value from -2 to 2 and how the value is composed."""
 
     text: str
     value: float
@@ -33,7 +36,7 @@ Maker = Callable[[Draw], tuple[str, float]]
 
 
 def plain(d: Draw) -> tuple[str, float]:
-    """One evaluation."""
+    """Return one evaluation."""
     value = choose(d.random, (-2, -1, 0, 1, 2))
     text, _ = statement(d, value)
     form = choose(d.random, ("{}", "{}", "I think {}", "I have to say that {}", "to my mind, {}"))
@@ -41,7 +44,7 @@ def plain(d: Draw) -> tuple[str, float]:
 
 
 def noun_phrase(d: Draw) -> tuple[str, float]:
-    """A verdict without a verb, as reviews have them."""
+    """Return a verdict without a verb, as in reviews."""
     value = choose(d.random, (-2, -1, 0, 1, 2))
     name, it = subject(d).name, whole(d)
     first, second = word(d, value, it), word(d, value, it)
@@ -51,19 +54,19 @@ def noun_phrase(d: Draw) -> tuple[str, float]:
 
 
 def intensified(d: Draw) -> tuple[str, float]:
-    """`very good`, `slightly boring`."""
+    """Return an evaluation with its degree: `very good`, `slightly boring`."""
     value, strong = sign(d), chance(d.random, 0.5)
     of = subject(d)
-    adverb = blanks(choose(d.random, STRONGER if strong else WEAKER))
+    adverb = choose(d.random, DEGREES["stronger" if strong else "weaker"])
     graded = word(d, value, of)
-    while graded in UNGRADED:
+    while graded in DEGREES["ungraded"]:
         graded = word(d, value, of)
     text = f"{of.name} {of.be(d)} {adverb} {graded}"
     return text, value * (1.75 if strong else 0.7)
 
 
 def negated(d: Draw) -> tuple[str, float]:
-    """`not good` is bad, but `not bad` is not quite good."""
+    """Return a negation: `not good` is bad, but `not bad` is less than good."""
     value = choose(d.random, (-2, -1, 1, 2))
     of = subject(d)
     form, factor = choose(
@@ -81,7 +84,7 @@ def negated(d: Draw) -> tuple[str, float]:
 
 
 def contrast(d: Draw) -> tuple[str, float]:
-    """Two parts of opposite value: what stands in the main or last clause weighs more."""
+    """Return two opposite evaluations, of which the one in the main or last clause weighs more."""
     direction = sign(d)
     weak, strong = -direction * choose(d.random, (1, 2)), direction * choose(d.random, (1, 2))
     first, part = statement(d, weak)
@@ -98,7 +101,7 @@ def contrast(d: Draw) -> tuple[str, float]:
 
 
 def mixed(d: Draw) -> tuple[str, float]:
-    """As much good as bad."""
+    """Return as much praise as blame."""
     size = choose(d.random, (1, 1, 2))
     first, part = statement(d, size)
     second, _ = statement(d, -size, part)
@@ -115,7 +118,7 @@ def mixed(d: Draw) -> tuple[str, float]:
 
 
 def both(d: Draw) -> tuple[str, float]:
-    """Two parts of like value add up."""
+    """Return two evaluations of the same sign, which add up."""
     direction = sign(d)
     values = [direction * choose(d.random, (1, 2)) for _ in range(2)]
     first, part = statement(d, values[0])
@@ -127,10 +130,10 @@ def both(d: Draw) -> tuple[str, float]:
 
 
 def feeling(d: Draw) -> tuple[str, float]:
-    """What somebody felt, or did not."""
+    """Return what somebody felt or did not feel."""
     value = choose(d.random, (-2, -1, 1, 2))
-    verb = choose(d.random, FEELINGS[value].split())
-    judge = blanks(choose(d.random, JUDGES))
+    verb = choose(d.random, FEELINGS[str(value)])
+    judge = choose(d.random, JUDGES)
     target = d.it if chance(d.random, 0.6) else f"{subject(d).name} of {d.it}"
     if chance(d.random, 0.35):
         own = "we" if judge == "we" else "I"
@@ -142,7 +145,7 @@ def feeling(d: Draw) -> tuple[str, float]:
 
 
 def expectation(d: Draw) -> tuple[str, float]:
-    """Better or worse than was hoped or feared."""
+    """Return what was better or worse than expected."""
     value = choose(d.random, (-1, 1))
     of, it = subject(d), whole(d)
     name, be = of.name, of.be(d)
@@ -170,13 +173,13 @@ def expectation(d: Draw) -> tuple[str, float]:
 
 
 def idiom(d: Draw) -> tuple[str, float]:
-    """A fixed phrase that holds no word of praise or blame."""
+    """Return a fixed phrase without a word of praise or blame."""
     value = choose(d.random, (-2, -1, 0, 1, 2))
-    idioms = [" ".join(item.split()) for item in IDIOMS[value].split(";")]
+    idioms = IDIOMS[str(value)]
     kept = {"dev": idioms[2::4], "test": idioms[3::4], "train": []}[d.split]
     common = [item for number, item in enumerate(idioms) if number % 4 < 2]
     text = choose(d.random, kept if kept and chance(d.random, 0.6) else common)
-    filled = text.format(It=d.it, it=d.it, one="one", noun=d.noun, doing=d.topic.doing)
+    filled = text.format(It=d.it, it=d.it, noun=d.noun, doing=d.topic.doing)
     return filled, float(value)
 
 
@@ -196,6 +199,6 @@ def opinion(random: Random, split: str) -> Opinion:
 
 
 def label(value: float, random: Random) -> int:
-    """Return the class, 0 to 4, as annotators would have it."""
+    """Return the class, 0 to 4, that annotators would give."""
     noise = NOISE * (sum(random.random() for _ in range(12)) - 6.0)
     return sum(value + noise > edge for edge in EDGES)

@@ -1,4 +1,4 @@
-"""Makes NLI triplets: what a premise entails and what contradicts it.
+"""Makes NLI triplets: a premise, a sentence that it entails, and one that contradicts it.
 
 Reads: pairs, edits, differing. Feeds: generate.
 """
@@ -42,7 +42,7 @@ CONTRADICTED = (
 
 
 def triplet(random: Random, split: str) -> Example:
-    """Return premise, entailed and contradicting sentence; the tag says how each came about."""
+    """Return the three sentences of a triplet, tagged with how the last two were made."""
     contradiction = choose(random, CONTRADICTED)
     entailment = choose(random, tuple(ENTAILED))
     while True:

@@ -1,6 +1,6 @@
-"""What the lexicon is made of: nouns, verbs and qualities with their relations.
+"""The entries of the lexicon: nouns, verbs and qualities with their relations.
 
-Feeds: lexicon, frames.
+Feeds: holdout, vocabulary, frames.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun; `groups` are those of the adjectives it takes, `animate` says that it acts."""
+    """A noun; `groups` names the adjectives it takes, `animate` says that it can act."""
 
     word: str
     kind: str
@@ -28,7 +28,7 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in one domain, with the nouns that it accepts."""
+    """A verb in one domain, with the nouns it accepts."""
 
     word: str
     domain: str
@@ -49,7 +49,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Quality:
-    """An adjective, adverb, place or time with those that say the same and the opposite."""
+    """An adjective, adverb or time, with those that say the same and the opposite."""
 
     word: str
     synonyms: tuple[str, ...] = ()
@@ -67,12 +67,12 @@ class Lexicon:
     adverbs: dict[str, list[Quality]] = field(default_factory=dict)
     times: dict[str, list[Quality]] = field(default_factory=dict)
     place_synonyms: dict[str, str] = field(default_factory=dict)
-    owners: dict[str, dict[str, None]] = field(default_factory=dict)  # token: who uses it
+    owners: dict[str, dict[str, None]] = field(default_factory=dict)  # token: its users
     forms: dict[str, list[str]] = field(default_factory=dict)  # owner: its word and synonyms
     held: dict[str, str] = field(default_factory=dict)  # owner: dev or test
 
     def allowed(self, word: str, split: str) -> bool:
-        """Return whether a word may stand in a part of the data."""
+        """Return whether a word may occur in a part of the data."""
         return self.held.get(word, split) == split
 
     def held_tokens(self, split: str) -> list[str]:

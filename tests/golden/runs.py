@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 from conftest import toy_sentences
 
-from data.cs224n import read_task
 from data.examples import Triplet
-from evaluation.metrics import MAIN_METRIC, task_metrics
+from data.tasks import TASKS, read_task
+from evaluation.metrics import task_metrics
+from experiment.options import parse_options
 from heads.config import HeadConfig
-from heads.experiment import train_cell
-from minbert.corpus import as_sequences, tokenize_corpus
+from heads.fitting import fit_head
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.pretrainer import PretrainConfig, Pretrainer
-from minbert.runtime import set_seed
-from report.options import parse_options
+from minbert.pretraining.corpus import as_sequences, tokenize_corpus
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import PretrainConfig
 from run_multitask import main
+from runtime.seeds import set_seed
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
@@ -83,9 +84,9 @@ def head(
     )
 
     def score(predictions: np.ndarray) -> float | None:
-        return task_metrics(task, predictions, labels)[MAIN_METRIC[task]]
+        return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
 
-    result = train_cell(load(checkpoint), splits, task, encoder, config, score, cache)
+    result = fit_head(load(checkpoint), splits, task, encoder, config, score, cache)
     return [record[name] for record in result.history for name in ("loss", "dev_score")]
 
 

@@ -1,0 +1,132 @@
+"""Builds the lexicon from the word lists, and chooses the words that are held out.
+
+Reads: words, wordlists, holdout. Feeds: edits, scores, sampling, evaluations.
+"""
+
+import re
+from functools import cache
+
+from data.bundled.holdout import hold_out
+from data.bundled.wordlists import blocks, fields, groups, items, lines
+from data.bundled.words import Lexicon, Noun, Quality, Verb
+
+
+def _entry(text: str) -> tuple[str, tuple[str, ...], str, str]:
+    """Split `word=synonym<hypernym!antonym`."""
+    text, _, antonym = text.partition("!")
+    text, _, hypernym = text.partition("<")
+    word, *synonyms = text.split("=")
+    return word, tuple(synonyms), hypernym, antonym
+
+
+def _nouns(lexicon: Lexicon) -> None:
+    for header, body in blocks("nouns"):
+        kind, hypernym, adjectives, *flags = fields(header)
+        lexicon.kinds[kind] = []
+        for item in items(" ".join(body)):
+            word, synonyms, own, _ = _entry(item)
+            noun = Noun(
+                word, kind, own or hypernym.strip("-"), synonyms,
+                tuple(adjectives.strip("-").split()), "human" in flags, bool(flags),
+            )  # fmt: skip
+            lexicon.kinds[kind].append(noun)
+    for kind, nouns in groups("noun_subsets").items():
+        lexicon.kinds[kind] = [_subset_noun(lexicon, kind, noun) for noun in nouns]
+
+
+def _subset_noun(lexicon: Lexicon, kind: str, item: str) -> Noun:
+    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
+    word, synonyms, hypernym, _ = _entry(item)
+    for nouns in lexicon.kinds.values():
+        for noun in nouns:
+            if noun.word == word and not hypernym:
+                return noun
+    assert hypernym, f"{kind}: {word} is in no class"
+    return Noun(word, kind, hypernym, synonyms, ("age_thing",))
+
+
+def _details(text: str) -> dict[str, str]:
+    """Split `with:a,b how:c sym at:in x;on y` into names and values; places may hold blanks."""
+    flags = "sym|state|nopass"
+    found = re.findall(rf"(\w+):((?:(?! \w+:| (?:{flags})\b).)+)|\b({flags})\b", text)
+    return {name or flag: value.strip() for name, value, flag in found}
+
+
+def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
+    """Read the line of a verb; H stands for the humans of the domain."""
+    head, agents, patients, *more = fields(line)
+    word, synonyms, hypernym, antonym = _entry(head)
+    details = _details(more[0] if more else "")
+    return Verb(
+        word, domain,
+        _members(lexicon, agents, humans), _members(lexicon, patients, humans),
+        tools=_members(lexicon, details.get("with", "-"), humans),
+        receivers=_members(lexicon, details.get("to", "-"), humans),
+        manners=tuple(details.get("how", "").replace(",", " ").split()),
+        places=tuple(filter(None, map(_place, details.get("at", "").split(";")))),
+        synonyms=synonyms, antonym=antonym, hypernym=hypernym, event=details.get("nom", ""),
+        symmetric="sym" in details, state="state" in details, passive="nopass" not in details,
+    )  # fmt: skip
+
+
+def _place(text: str) -> str:
+    """Put the article in: `in kitchen` becomes `in the kitchen`, while `at home` stays."""
+    words = text.split()
+    bare = {"home", "headquarters", "stage", "television", "TV", "parliament"}
+    if len(words) < 2 or words[1] in bare:
+        return text
+    return " ".join([words[0], "the", *words[1:]])
+
+
+def _members(lexicon: Lexicon, kinds: str, humans: str) -> tuple[Noun, ...]:
+    names = [] if kinds == "-" else kinds.replace(",", " ").split()
+    wanted = [kind for name in names for kind in (humans.split() if name == "H" else [name])]
+    return tuple(dict.fromkeys(noun for kind in wanted for noun in lexicon.kinds[kind]))
+
+
+def _domains(lexicon: Lexicon) -> None:
+    social = lines("social_verbs")
+    for header, verbs in blocks("verbs"):
+        domain, humans, places = fields(header)
+        lexicon.places[domain] = []
+        for item in items(places):
+            place, *synonyms = item.split("=")
+            lexicon.places[domain].append(_place(place))
+            for synonym in synonyms:
+                lexicon.place_synonyms[_place(place)] = _place(f"{place.split()[0]} {synonym}")
+        if domain != "weather":
+            own = {_lemma(line) for line in verbs}
+            verbs = verbs + [line for line in social if _lemma(line) not in own]
+        lexicon.domains[domain] = [_verb(lexicon, line, domain, humans) for line in verbs]
+
+
+def _lemma(line: str) -> str:
+    """Return the verb of a line, without its relations."""
+    return _entry(fields(line)[0])[0]
+
+
+def _qualities(pairs: list[str]) -> list[Quality]:
+    """Read pairs `a=b/c=d`: each side is a quality, and the other side its opposite."""
+    qualities = []
+    for pair in pairs:
+        first, second = (tuple(filter(None, side.split("="))) for side in pair.split("/"))
+        for side, other in ((first, second), (second, first)):
+            if side:
+                qualities.append(Quality(side[0], side[1:], opposites=other))
+    return qualities
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Return the lexicon, which the first call builds."""
+    result = Lexicon()
+    _nouns(result)
+    _domains(result)
+    for table, name in (
+        (result.adjectives, "adjectives"),
+        (result.adverbs, "adverbs"),
+        (result.times, "times"),
+    ):
+        table.update({group: _qualities(pairs) for group, pairs in groups(name).items()})
+    hold_out(result)
+    return result

@@ -1,0 +1,75 @@
+"""Where the files named on a command line are: given, downloaded earlier, or fetched now.
+
+Reads: data.fetch.sources, data.fetch.transfer, data.bundled. Feeds: the command lines.
+"""
+
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+
+from data import bundled
+from data.examples import DataError
+from data.fetch.sources import SOURCES
+from data.fetch.transfer import fetch
+
+DEFAULT_FOLDER = Path("downloads")  # each data set goes into a folder of its name in it
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder of CS224N files; `bundled` is made and `cs224n` fetched where absent.
+
+    Raises:
+        DataError: it cannot be fetched.
+        OSError: it cannot be written.
+    """
+    if Path(name).is_dir() or name not in ("bundled", "cs224n"):
+        return Path(name)
+    if name == "bundled":
+        return _bundled_folder()
+    folder = DEFAULT_FOLDER / name
+    for remote in SOURCES[name]:
+        fetch(remote, folder)
+    return folder
+
+
+def _bundled_folder() -> Path:
+    """Return the folder of the bundled data set, written now unless it was before: 10 seconds."""
+    folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        # Not runtime.files.whole_folder: that would put ours in the place of a quicker run's
+        # folder, which is being read by then.
+        try:
+            bundled.write(unfinished)
+            unfinished.chmod(0o755)  # mkdtemp's folders are private
+            unfinished.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another run was quicker
+                raise
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
+
+
+def training_file(pretrain: str, source: str, named: str | None, folder: Path) -> Path:
+    """Return the training file of an objective: the one named, or where downloads put it.
+
+    Args:
+        pretrain: the objective, as on the command line.
+        source: the data set of SOURCES that was published for it.
+        named: the file that the command line names, if it names one.
+        folder: the data folder, in which a file of the published name is taken first.
+
+    Raises:
+        DataError: it is in none of these places.
+    """
+    file = SOURCES[source][0].name
+    tried = [Path(named)] if named else [folder / file, DEFAULT_FOLDER / source / file]
+    for path in tried:
+        if path.is_file():
+            return path
+    raise DataError(
+        f"--pretrain {pretrain}: no file {' or '.join(map(str, tried))}; "
+        f"give --{pretrain}-data FILE, or fetch it: python -m data.download {source}"
+    )

@@ -1,0 +1,26 @@
+"""Reads the texts of unsupervised SimCSE: one sentence a line.
+
+Streams: a million lines cost no more memory than one.
+Reads: data.readers.tables. Feeds: simcse.
+"""
+
+from collections.abc import Iterator
+
+from data.examples import DataError
+from data.readers.tables import PathLike, numbered_lines
+
+
+def iter_sentences(path: PathLike) -> Iterator[str]:
+    """Yield the sentences of a file with one a line, stripped; empty lines are passed over.
+
+    Raises:
+        DataError: on the first step, an unreadable file; later, a line that is not UTF-8; at
+            the end, a file without a single sentence.
+    """
+    found = False
+    for _, line in numbered_lines(path):
+        if sentence := line.strip():
+            found = True
+            yield sentence
+    if not found:
+        raise DataError(f"{path}: is empty; expected one sentence per line")

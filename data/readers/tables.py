@@ -1,0 +1,159 @@
+"""Reads delimited text files row by row; whatever is wrong in one is named by file and line.
+
+Reads: files. Feeds: the other readers, data.tasks.
+"""
+
+import codecs
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from data.examples import DataError
+
+PathLike = str | os.PathLike[str]
+
+DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
+
+
+def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line with its line end), without a byte order mark.
+
+    Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
+    Each line is decoded by itself: that is how a bad byte gets a line number.
+
+    Raises:
+        DataError: the file is missing, a directory, unreadable, or not UTF-8.
+    """
+    try:
+        with open(path, "rb") as file:
+            for number, raw in enumerate(file, start=1):
+                yield number, _decode(path, number, raw)
+    except OSError as error:
+        reason = error.strerror or error
+        raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
+
+
+def _decode(path: PathLike, number: int, raw: bytes) -> str:
+    if number == 1:
+        raw = raw.removeprefix(codecs.BOM_UTF8)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path}:{number}: byte 0x{raw[error.start]:02x} is not valid UTF-8; "
+            "save the file as UTF-8 text"
+        ) from error
+
+
+def read_table(
+    path: PathLike, required_columns: Sequence[str], delimiter: str, ragged: bool = False
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number on which the row begins, row as {column: text}), streaming.
+
+    Args:
+        path: a UTF-8 file whose first line names the columns; CRLF and a BOM are tolerated.
+        required_columns: names the header must hold; others may stand beside them.
+        delimiter: one character.
+        ragged: let rows of another width through, as csv.DictReader gives them: missing fields
+            are None, surplus ones a list under the key None.
+
+    Raises:
+        DataError: unreadable, empty or not UTF-8; a NUL byte; a missing column, or two of one
+            name; no row; a row with too few or too many fields (unless `ragged`); a field beyond
+            csv's limit.
+    """
+    reader = csv.DictReader(_table_lines(path), delimiter=delimiter)
+    last_line = 0  # where the previous record ended: a record may span lines inside quotes
+    try:
+        _check_header(path, reader.fieldnames, required_columns, delimiter)
+        last_line = header_end = reader.line_num
+        for row in reader:
+            last_line = reader.line_num
+            line = last_line - _inner_line_ends(row)
+            if not ragged:
+                _check_width(f"{path}:{line}", row, delimiter)
+            yield line, row
+    except csv.Error as error:
+        raise DataError(
+            f"{path}:{last_line + 1}: {error}; look for an unbalanced quote in this row"
+        ) from error
+    if last_line == header_end:
+        raise DataError(f"{path}: has a header but no rows; expected at least one row")
+
+
+def read_header(path: PathLike, delimiter: str) -> list[str]:
+    """Return the column names in the first line of a table.
+
+    Raises:
+        DataError: the file is unreadable, empty, not UTF-8, or its first line is no row.
+    """
+    try:
+        for fields in csv.reader(_table_lines(path), delimiter=delimiter):
+            return fields
+    except csv.Error as error:
+        raise DataError(f"{path}:1: {error}; correct the header") from error
+    raise DataError(f"{path}: is empty; expected a header line and rows")
+
+
+def _table_lines(path: PathLike) -> Iterator[str]:
+    for number, line in numbered_lines(path):
+        if "\0" in line:
+            raise DataError(
+                f"{path}:{number}: holds a NUL byte, so it is not plain text; "
+                "fetch or export the file again as UTF-8 text"
+            )
+        yield line
+
+
+def _check_header(
+    path: PathLike, header: Sequence[str] | None, required: Sequence[str], delimiter: str
+) -> None:
+    if header is None:
+        raise DataError(f"{path}: is empty; expected a header line and rows")
+    read = required or header
+    twice = [name for name in dict.fromkeys(read) if header.count(name) > 1]
+    if twice:
+        raise DataError(f"{path}:1: {_names(twice)}: more than one column; correct the header")
+    missing = [name for name in required if name not in header]
+    if not missing:
+        return
+    other = _other_delimiter(delimiter.join(header), required, delimiter)
+    if other:
+        raise DataError(
+            f"{path}:1: fields are separated by {other}, expected {DELIMITER_NAMES[delimiter]}; "
+            f"save the file {DELIMITER_NAMES[delimiter]}-separated"
+        )
+    raise DataError(
+        f"{path}:1: no column {_names(missing)}; found {_names(header)}, "
+        f"expected {_names(required)}; correct the header"
+    )
+
+
+def _other_delimiter(header: str, required: Sequence[str], delimiter: str) -> str | None:
+    """Return the name of the delimiter by which the header would hold the columns, if any."""
+    for other, name in DELIMITER_NAMES.items():
+        if other != delimiter and set(required) <= set(next(csv.reader([header], delimiter=other))):
+            return name
+    return None
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in columns)
+
+
+def _check_width(where: str, row: dict[Any, Any], delimiter: str) -> None:
+    surplus = len(row.get(None, ()))
+    expected = len(row) - (None in row)
+    found = expected + surplus - sum(value is None for value in row.values())
+    if found != expected:
+        raise DataError(
+            f"{where}: {found} {DELIMITER_NAMES[delimiter]}-separated fields, expected {expected}; "
+            "correct or delete the row (look for a stray separator or quote)"
+        )
+
+
+def _inner_line_ends(row: dict[Any, Any]) -> int:
+    """Count the line ends inside a row's quoted fields."""
+    fields = [value for key, value in row.items() if key is not None and value is not None]
+    return sum(field.count("\n") for field in fields + list(row.get(None, ())))

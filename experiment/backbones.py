@@ -1,0 +1,61 @@
+"""The encoder under the heads: as loaded, or tuned now or by an earlier run.
+
+Reads: inputs, simcse. Feeds: cells, run.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evaluation.sts import sts_metrics
+from experiment.inputs import Inputs
+from minbert.encoder import SentenceEncoder
+from minbert.pooling import choose_pooling
+from report.run_folder import RunFolder
+from simcse.objectives import OBJECTIVES
+from simcse.stage import Backbone, read_notes, tuned_backbone
+
+Say = Callable[[str], None]  # gets the lines meant for people
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The encoder that heads are trained on, loaded once, and its fingerprint."""
+
+    encoder: SentenceEncoder
+    fingerprint: str
+
+
+def reader_of(
+    inputs: Inputs, untuned: Backbone, pretrain: str, seed: int, folder: RunFolder, say: Say
+) -> Reader:
+    """Return the encoder of one contrastive stage."""
+    settings = inputs.settings
+    if pretrain == "none":
+        folder.link("backbones/none", untuned.folder)
+        encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
+        encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
+        return Reader(encoder, encoder.fingerprint(untuned.weights))
+
+    def dev_score(encoder: SentenceEncoder) -> float:
+        spearman = sts_metrics(encoder.encode_quietly, inputs.selection)["spearman"]
+        return -1.0 if spearman is None else spearman  # constant embeddings rank nothing
+
+    say(f"tuning    {pretrain}, seed {seed}")
+    tuned = tuned_backbone(
+        OBJECTIVES[pretrain],
+        untuned,
+        inputs.texts[pretrain],
+        settings.simcse_config(pretrain, seed),
+        folder.path.parent / "backbones",
+        dev_score if inputs.selection else None,
+        settings.resume,
+    )
+    folder.link(f"backbones/{pretrain}-{seed}", tuned)
+    notes = read_notes(tuned)
+    folder.add_curve(f"{pretrain}-{seed}", notes["history"])
+    score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
+    say(f"          {score}, {notes['seconds']:.0f} s: {tuned}")
+    # A tuned checkpoint states its own pooling.
+    encoder = SentenceEncoder.from_pretrained(str(tuned), None, settings.device, settings.precision)
+    return Reader(encoder, encoder.fingerprint())

@@ -1,0 +1,103 @@
+"""One training of the grid: its heads trained, or found in an earlier run, and scored.
+
+Reads: grid, backbones, heads, evaluation. Feeds: run.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from data.tasks import TASKS
+from evaluation.metrics import spearman, task_metrics
+from evaluation.scoring import is_labelled, score_split
+from evaluation.sts import pair_cosines
+from experiment.backbones import Reader, Say
+from experiment.grid import Training
+from experiment.inputs import Inputs
+from experiment.keys import cell_key
+from heads.config import HeadConfig
+from heads.fitting import FittedHead, fit_head, save_head
+from minbert.checkpoint import read_about
+from report.cell import Cell, Coordinates
+from report.run_folder import RunFolder
+from runtime.processes import is_main
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What all trainings of a run share."""
+
+    inputs: Inputs
+    folder: RunFolder
+    earlier: dict[str, list[Cell]]  # of an earlier run of the folder, by key
+    say: Say
+
+    def of(self, training: Training, reader: Reader) -> list[Cell]:
+        """Return the cells of one training, one per head and labelled split."""
+        return [cell for head in training.heads for cell in self._of_head(head, reader)]
+
+    def _of_head(self, head: Coordinates, reader: Reader) -> list[Cell]:
+        config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
+        key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs)
+        path = self.folder.path / "heads" / f"{head.name}.safetensors"
+        if key in self.earlier and read_about(path).get("key") == key:
+            self.say(f"cell      {head.name}: done earlier")
+            return self.earlier[key]
+        self.say(f"cell      {head.name}")
+        fitted = self._fit(head, reader, config, key)
+        self.folder.add_curve(head.name, fitted.history)
+        splits = self.inputs.splits[head.task]
+        for split, predictions in fitted.predictions.items():
+            ids = [example.id for example in getattr(splits, split)]
+            self.folder.write_predictions(head.name, head.task, split, ids, predictions)
+        # Last: it vouches for the others.
+        save_head(fitted.head, path, head.task, head.encoder, config, key)
+        return self._scored(head, fitted, key)
+
+    def _fit(self, head: Coordinates, reader: Reader, config: HeadConfig, key: str) -> FittedHead:
+        """Train the head, and with it a copy of the encoder if that is to be tuned."""
+        encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
+        task, splits = TASKS[head.task], self.inputs.splits[head.task]
+        labels = np.array([example.label for example in splits.dev], np.float64)
+        fitted = fit_head(
+            encoder,
+            splits,
+            head.task,
+            head.encoder,
+            config,
+            lambda found: task_metrics(head.task, found, labels)[task.main_metric],
+            self.folder.path.parent / "cache",
+            self.folder.state_path(head.name, key),
+            self.inputs.settings.resume,
+            reader.fingerprint,
+        )
+        if head.tune == "full" and is_main():
+            notes = {"head": head.name, "history": fitted.history}
+            encoder.save(self.folder.path / "models" / head.name, notes)
+        return fitted
+
+    def _scored(self, head: Coordinates, fitted: FittedHead, key: str) -> list[Cell]:
+        """Return a cell per labelled split."""
+        splits = self.inputs.splits[head.task]
+        seen = self.inputs.seen_by(head.pretrain, splits.train)
+        cells = []
+        for split, predictions in fitted.predictions.items():
+            examples = getattr(splits, split)
+            if not is_labelled(examples):
+                continue
+            scores = score_split(head.task, examples, predictions, seen)
+            if TASKS[head.task].kind == "score" and head.encoder == "bi":
+                # What the encoder knows without any head.
+                labels = np.array([example.label for example in examples], np.float64)
+                cosines = pair_cosines(*fitted.inputs[split].columns())
+                scores["metrics"]["cosine_spearman"] = spearman(cosines, labels)
+            cell = Cell(
+                **asdict(head),
+                split=split,
+                key=key,
+                seconds=fitted.seconds,
+                sentences_per_second=fitted.sentences_per_second,
+                **scores,
+            )
+            cells.append(cell)
+        return cells

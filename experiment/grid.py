@@ -1,0 +1,49 @@
+"""The grid: which trainings a run consists of, and which heads each of them yields.
+
+Reads: settings. Feeds: cells, run.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from data.tasks import TASKS
+from experiment.settings import Settings
+from report.cell import Coordinates
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training and its heads: one head, unless several tasks share a training."""
+
+    heads: tuple[Coordinates, ...]
+
+
+def seeds(settings: Settings) -> range:
+    """Return the seeds of a run."""
+    return range(settings.seed, settings.seed + settings.seeds)
+
+
+def pairings(settings: Settings) -> list[tuple[str, str]]:
+    """Return every task with each encoder that can read it: there is no crossing one text."""
+    return [
+        (task, encoder)
+        for task in settings.tasks
+        for encoder in (settings.encoder if TASKS[task].is_pair else ("bi",))
+    ]
+
+
+def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
+    """Yield the trainings on one backbone."""
+    for tune in settings.tune:
+        for task, encoder in pairings(settings):
+            head = Coordinates(
+                pretrain=pretrain,
+                task=task,
+                encoder=encoder,
+                tune=tune,
+                features=settings.features,
+                backbone=settings.backbone,
+                data=settings.data,
+                seed=seed,
+            )
+            yield Training((head,))

@@ -1,0 +1,95 @@
+"""What the settings name, found, checked and read once, before anything is computed.
+
+Reads: data, minbert, simcse's readers. Feeds: backbones, cells, run.
+"""
+
+import copy
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+from data.examples import Example
+from data.fetch.locate import data_folder, training_file
+from data.overlap import Seen
+from data.selection import selection_pairs
+from data.tasks import read_task
+from experiment.grid import pairings, seeds
+from experiment.settings import Settings
+from minbert.encoder import SentenceEncoder
+from minbert.hub import find_checkpoint
+from runtime.digests import digest, file_digest
+from runtime.processes import main_first
+from simcse.objectives import OBJECTIVES
+from simcse.stage import Backbone, TrainingTexts
+from simcse.train import check_settings
+
+
+class Inputs:
+    """The files of a run, found; `load` reads those that only later stages need."""
+
+    def __init__(self, settings: Settings):
+        """Find everything and read the tasks.
+
+        Raises:
+            DataError, CheckpointError: something is missing or broken.
+        """
+        self.settings = settings
+        with main_first():  # what is not there yet is made or fetched once
+            self.data_folder = data_folder(settings.data)
+            self.backbone_folder = find_checkpoint(settings.backbone)
+        self.splits = {task: read_task(self.data_folder, task) for task in settings.tasks}
+        self.files = {name: self._training_file(name) for name in settings.objectives}
+        self.selection = selection_pairs(self.data_folder) if self.files else []
+        self.seen: dict[str, Seen] = {name: Seen() for name in settings.pretrain}
+        self.texts: dict[str, TrainingTexts] = {}
+
+    def load(self) -> Backbone:
+        """Load the backbone and read the training texts, so that a fault in them shows now.
+
+        Raises:
+            DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+        """
+        settings = self.settings
+        # A pooling that is asked for replaces the checkpoint's own, whether that one is ours or
+        # not, and SimCSE's [CLS] brings a pooler: what loads here need not have one.
+        loading = "cls_before_pooler" if settings.pooling else None
+        encoder = SentenceEncoder.from_pretrained(
+            str(self.backbone_folder), loading, settings.device, settings.precision
+        )
+        if settings.pooling and "none" in settings.pretrain:
+            copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
+        if any(kind == "cross" for _, kind in pairings(settings)):
+            encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+        for name in settings.objectives:
+            self.texts[name] = self._read(name, encoder)
+        return Backbone(self.backbone_folder, encoder)
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of everything that is trained on, chosen by or scored."""
+        digests = {name: file_digest(path) for name, path in self.files.items()}
+        digests["selection"] = digest([asdict(pair) for pair in self.selection])
+        for task, splits in self.splits.items():
+            rows = (*splits.train, *splits.dev, *splits.test)
+            digests[task] = digest([asdict(example) for example in rows])
+        return digests
+
+    def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
+        """Return every text and pair that a head's training and its backbone's have read."""
+        seen = copy.deepcopy(self.seen[pretrain])
+        seen.add_examples(trained_on)
+        return seen
+
+    def _training_file(self, name: str) -> Path:
+        named = self.settings.training_file(name)
+        return training_file(name, OBJECTIVES[name].source, named, self.data_folder)
+
+    def _read(self, name: str, encoder: SentenceEncoder) -> TrainingTexts:
+        """Read a training file once: its token ids for the training, its texts for the audit."""
+        config = self.settings.simcse_config(name, seeds(self.settings)[0])
+        check_settings(encoder, config)
+        path, seen = self.files[name], self.seen[name]
+        data = OBJECTIVES[name].data(path, encoder.tokenizer, config.max_length, seen)
+        seen.add_examples(self.selection)
+        digests = {key: self.digests[key] for key in (name, "selection")}
+        return TrainingTexts(path.name, data, digests)

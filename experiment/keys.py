@@ -1,0 +1,36 @@
+"""Hashes that stand for all that decides a cell's numbers. Feeds: cells."""
+
+from dataclasses import asdict
+from typing import Any
+
+import minbert
+from experiment.inputs import Inputs
+from heads.config import HeadConfig
+from minbert.encoder import SentenceEncoder
+from report.cell import Coordinates
+from runtime.digests import digest
+from runtime.processes import world_size
+
+
+def cell_key(
+    head: Coordinates,
+    encoder: SentenceEncoder,
+    fingerprint: str,
+    config: HeadConfig,
+    inputs: Inputs,
+) -> str:
+    """Return the key under which the results of a head are known.
+
+    Args:
+        head: which one.
+        encoder: under it, untrained by the head.
+        fingerprint: of the encoder.
+        config: the head's settings.
+        inputs: the data, of which what was seen in tuning decides the scores on unseen rows.
+    """
+    model = asdict(encoder.model.config)  # dropout too, for --tune full
+    made_of: list[Any] = [fingerprint, model, asdict(config), head.task, head.encoder]
+    made_of.append(inputs.digests[head.task])
+    if head.pretrain != "none":
+        made_of += [inputs.digests[name] for name in (head.pretrain, "selection")]
+    return digest([*made_of, minbert.__version__, world_size()])[:16]

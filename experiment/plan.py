@@ -1,0 +1,78 @@
+"""The plan of a run in words, and all that is needed to repeat it. Feeds: run."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from experiment.grid import pairings, seeds
+from experiment.inputs import Inputs
+from experiment.settings import Settings
+from report.provenance import provenance
+from runtime.device import choose_device, choose_precision
+from runtime.processes import world_size
+
+NOTES = {
+    "mini": "the small BERT that ships with this project; the original: "
+    "--backbone bert-base-uncased",
+    "bundled": "synthetic data that ship with this project; the course's: --data cs224n",
+}
+
+
+def notes_on_defaults(settings: Settings) -> list[str]:
+    """Return what to know of the model and data that ship with the project."""
+    named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
+    return [f"{name:10}{NOTES[name]}" for name in named if name in NOTES]
+
+
+def describe(inputs: Inputs, folder: Path) -> str:
+    """Return the plan, for people."""
+    settings = inputs.settings
+    device = choose_device(settings.device)
+    precision = str(choose_precision(settings.precision, device)).removeprefix("torch.")
+    lines = [
+        f"backbone  {settings.backbone} ({inputs.backbone_folder})",
+        f"machine   {device}, {precision} products, {torch.get_num_threads()} threads"
+        + (f", {world_size()} processes" if world_size() > 1 else ""),
+        f"data      {inputs.data_folder}",
+    ]
+    for task, splits in inputs.splits.items():
+        sizes = f"{len(splits.train)} train, {len(splits.dev)} dev, {len(splits.test)} test"
+        lines.append(f"          {task}: {sizes}")
+    lines += [f"          {name}: {path}" for name, path in inputs.files.items()]
+    if inputs.files:
+        chosen = f"the best of {len(inputs.selection)} STS training pairs"
+        lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
+    cells = " ".join(f"{task}/{encoder}" for task, encoder in pairings(settings))
+    lines.append(
+        f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
+        f"{' '.join(settings.tune)}, {settings.features} features, preset {settings.preset}"
+    )
+    return "\n".join([*lines, f"folder    {folder}"])
+
+
+def run_config(inputs: Inputs) -> dict[str, Any]:
+    """Return all that is needed to repeat the run, as config.json holds it."""
+    settings = inputs.settings
+    device = choose_device(settings.device)
+    seed = seeds(settings)[0]
+    heads = {
+        f"{task} {tune}": asdict(settings.head_config(task, tune, seed))
+        for task in inputs.splits
+        for tune in settings.tune
+    }
+    simcse = {name: asdict(settings.simcse_config(name, seed)) for name in inputs.files}
+    return {
+        "command": sys.argv,
+        "options": settings.to_json(),
+        "simcse": simcse,
+        "heads": heads,
+        "device": str(device),
+        "precision": str(choose_precision(settings.precision, device)),
+        "threads": torch.get_num_threads(),
+        "processes": world_size(),
+        "sha256": inputs.digests,
+        **provenance(),
+    }

@@ -1,0 +1,69 @@
+"""The story of a run: each contrastive tuning, then each head on it; results come as they are made.
+
+    from experiment import Settings, run
+    cells = run(Settings(pretrain=("none", "sup"), task="sts", encoder=("bi", "cross")))
+
+Reads: everything here. Feeds: run_multitask.py and your own scripts.
+"""
+
+import torch
+
+from experiment.backbones import Say, reader_of
+from experiment.cells import Cells
+from experiment.grid import seeds, trainings
+from experiment.inputs import Inputs
+from experiment.plan import describe, notes_on_defaults, run_config
+from experiment.settings import Settings
+from report.cell import Cell
+from report.phenomena import contrasts
+from report.run_folder import RunFolder
+from report.table import results_table
+from runtime.device import choose_device
+from runtime.processes import is_main, join_processes
+
+
+def say_nothing(line: str) -> None:
+    """Print no progress: for scripts."""
+
+
+def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
+    """Run a grid, or what an earlier run of its folder has not finished.
+
+    Args:
+        settings: what to compare, with what, how.
+        say: gets every line meant for people; `print` shows them.
+
+    Returns:
+        The cells, one per head and labelled split, as they stand in the folder's results.json.
+
+    Raises:
+        UserError: something that the settings name cannot be used; the message is one line.
+        OSError: the run folder cannot be written.
+    """
+    join_processes(settings.device)
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    choose_device(settings.device)
+    for line in notes_on_defaults(settings):
+        say(line)
+    inputs = Inputs(settings)
+    folder = RunFolder(settings.folder(), read_only=not is_main())
+    say(describe(inputs, folder.path))
+    if settings.dry_run:
+        return []
+    untuned = inputs.load()
+    earlier = folder.finished_cells(settings.backbone, settings.data)
+    folder.write_json("config.json", run_config(inputs))
+    grid = Cells(inputs, folder, earlier, say)
+    cells: list[Cell] = []
+    for seed in seeds(settings):
+        for pretrain in settings.pretrain:
+            reader = reader_of(inputs, untuned, pretrain, seed, folder, say)
+            for training in trainings(settings, pretrain, seed):
+                cells += grid.of(training, reader)
+                folder.write_results(cells, earlier)
+    say(results_table(cells))
+    if found := contrasts(cells):
+        say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
+    say(f"results, predictions, heads and curves: {folder.path}")
+    return cells

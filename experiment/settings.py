@@ -1,0 +1,220 @@
+"""All that a run can be told: one frozen dataclass, which is the command line as well.
+
+Reads: the settings and presets of simcse and heads. Feeds: everything here. Loads no torch.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from data.tasks import TASKS
+from heads.config import HeadConfig, head_config
+from minbert.config import POOLINGS
+from runtime.digests import digest
+from runtime.errors import UserError
+from runtime.options import check, option, options_of, shown_value
+from simcse.config import PRESETS, SimCSEConfig
+
+OBJECTIVES = tuple(PRESETS["quick"])
+
+# What changes where or how a run is done, but not its numbers.
+NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads")
+
+
+def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
+    """Return the values of all presets in a few words: `quick: 200 unsup, 160 sup`.
+
+    Args:
+        values: preset -> variant (an objective, a task) -> value; None tells nothing.
+    """
+    by_words: dict[str, list[str]] = {}
+    for preset, variants in values.items():
+        if len(set(variants.values())) == 1:
+            (value,) = set(variants.values())
+            words = "" if value is None else shown_value(value)
+        else:
+            known = {name: value for name, value in variants.items() if value is not None}
+            words = ", ".join(f"{shown_value(value)} {name}" for name, value in known.items())
+        by_words.setdefault(words, []).append(preset)
+    if len(by_words) == 1:
+        return next(iter(by_words))
+    return "; ".join(f"{', '.join(p)}: {words}" for words, p in by_words.items() if words)
+
+
+def told_of_simcse(name: str) -> str:
+    """Return what the presets say of a field of SimCSEConfig."""
+    values = {
+        preset: {kind: getattr(config, name) for kind, config in recipes.items()}
+        for preset, recipes in PRESETS.items()
+    }
+    return "" if isinstance(getattr(SimCSEConfig(), name), bool) else told_by_presets(values)
+
+
+def told_of_heads(name: str) -> str:
+    """Return what the presets say of a field of HeadConfig, frozen and fully tuned."""
+
+    def told(tune: str) -> str:
+        values = {
+            preset: {task: getattr(head_config(preset, tune, task), name) for task in TASKS}
+            for preset in PRESETS
+        }
+        return told_by_presets(values)
+
+    frozen, full = told("frozen"), told("full")
+    if name == "backbone_learning_rate":
+        return full
+    return frozen if frozen == full else f"{frozen}; with --tune full: {full}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a run; several values of a field make a grid."""
+
+    pretrain: tuple[str, ...] = option(
+        ("none",),
+        "contrastive stage: none, SimCSE on sentences, SimCSE on triplets",
+        choices=("none", *OBJECTIVES),
+        group="what to compare (several values make a grid)",
+    )
+    task: tuple[str, ...] = option(
+        ("sst",),
+        "; ".join(f"{task.name}: {task.about}" for task in TASKS.values()),
+        choices=lambda: (*TASKS, "all"),
+    )
+    encoder: tuple[str, ...] = option(
+        ("bi",),
+        "two texts encoded separately, or as one joined pair; a single text is always bi",
+        choices=("bi", "cross"),
+    )
+    tune: tuple[str, ...] = option(
+        ("frozen",),
+        "train the head only, or head and encoder together",
+        choices=("frozen", "full"),
+    )
+    features: str = option(
+        "interaction",
+        "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), "
+        "or the report's [u; v] (cross: [CLS])",
+        choices=("interaction", "concat"),
+    )
+    seeds: int = option(
+        1, "repeat with N seeds; the table gives mean and deviation", least=1, most=1000
+    )
+    seed: int = option(42, "the first seed", least=0, most=2**31)
+
+    backbone: str = option(
+        "mini",
+        "mini, the small BERT that ships with this project; a checkpoint folder; or a hub id such "
+        "as bert-base-uncased",
+        metavar="NAME",
+        group="where things come from",
+    )
+    data: str = option(
+        "bundled",
+        "bundled, synthetic data; cs224n, the course's, downloaded if absent; or a folder of files "
+        "in CS224N's formats",
+        metavar="NAME",
+    )
+    unsup_data: str | None = option(
+        None,
+        "sentences, one per line (wiki1m_for_simcse.txt in the data folder)",
+        metavar="FILE",
+    )
+    sup_data: str | None = option(
+        None, "sent0,sent1,hard_neg CSV (nli_for_simcse.csv in the data folder)", metavar="FILE"
+    )
+
+    preset: str = option(
+        "quick",
+        "quick: minutes on a laptop, at rates for a small encoder; report, paper: as published",
+        choices=tuple(PRESETS),
+        group="how (a preset first, then single values over it)",
+    )
+    pooling: str | None = option(
+        None,
+        "from token states to an embedding: what the checkpoint says, else SimCSE's [CLS]",
+        choices=POOLINGS,
+    )
+    simcse: dict[str, Any] = option({}, nested=SimCSEConfig, told=told_of_simcse)
+    head: dict[str, Any] = option({}, nested=HeadConfig, told=told_of_heads)
+
+    device: str = option(
+        "auto",
+        "auto: a GPU if there is one",
+        choices=("auto", "cpu", "cuda"),
+        group="machine and run folder",
+    )
+    precision: str = option(
+        "auto",
+        "of matrix products; auto: bfloat16 where the hardware has it",
+        choices=("auto", "float32", "bfloat16"),
+    )
+    threads: int | None = option(
+        None, "CPU threads (all; under torchrun 1 per process)", least=1, most=1000
+    )
+    run_dir: Path | None = option(
+        None, "where results go (runs/<name made of the settings>)", metavar="DIR"
+    )
+    resume: bool = option(False, "continue an interrupted run of this command")
+    dry_run: bool = option(False, "print the plan and stop")
+
+    def __post_init__(self) -> None:
+        """Accept one word where several are possible, and check all values.
+
+        Raises:
+            UserError: a value that is out of bounds or unknown.
+        """
+        for name in ("pretrain", "task", "encoder", "tune"):
+            value = getattr(self, name)
+            words = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
+            object.__setattr__(self, name, words)
+        check(self)
+        for name, given, config in (
+            ("simcse", self.simcse, SimCSEConfig),
+            ("head", self.head, HeadConfig),
+        ):
+            known = [found.name for found, _ in options_of(config)]
+            for field in given.keys() - set(known):
+                raise UserError(f"{name}: unknown setting {field!r}; one of {', '.join(known)}")
+            check(replace(config(), **given))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks, `all` spelled out."""
+        return tuple(TASKS) if "all" in self.task else self.task
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The contrastive objectives to tune by."""
+        return tuple(name for name in self.pretrain if name != "none")
+
+    def training_file(self, objective: str) -> str | None:
+        """Return the training file named for an objective, None for the usual one."""
+        named: str | None = getattr(self, f"{objective}_data", None)
+        return named
+
+    def simcse_config(self, objective: str, seed: int) -> SimCSEConfig:
+        """Return the contrastive stage's settings: the preset's, with single values over them."""
+        given = dict(self.simcse)
+        if "num_epochs" in given:
+            given.setdefault("max_steps", None)  # else the preset's few steps would end the epochs
+        config = PRESETS[self.preset][objective]
+        return replace(config, seed=seed, pooling=self.pooling, **given)
+
+    def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
+        """Return a head's settings: the preset's, with single values over them."""
+        config = head_config(self.preset, tune, task)
+        return replace(config, seed=seed, features=self.features, **self.head)
+
+    def folder(self) -> Path:
+        """Return the run folder: the one given, or one whose name differs with any setting."""
+        if self.run_dir is not None:
+            return self.run_dir
+        values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
+        words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
+        return Path("runs") / "_".join((*words, digest(values)[:8]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as they stand in config.json."""
+        named = {found.name: getattr(self, found.name) for found in fields(self)}
+        return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}

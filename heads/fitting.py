@@ -1,0 +1,152 @@
+"""One head of the comparison, trained and read out, for one encoder and one task.
+
+Reads: inputs, the heads, training. Feeds: experiment, with predictions and a trained head.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.examples import Example
+from data.tasks import TASKS, Splits, Task
+from heads.config import HeadConfig
+from heads.cross_encoder import CrossParaphraseHead, CrossSTSHead
+from heads.features import FEATURES, Features
+from heads.head import Head
+from heads.inputs import Inputs, LiveInputs, frozen_inputs
+from heads.paraphrase import ParaphraseHead
+from heads.sentiment import SentimentHead
+from heads.sts import STSHead
+from heads.training import HeadTrainer, Score
+from minbert.checkpoint import write_tensors
+from minbert.encoder import SentenceEncoder
+from runtime.files import whole_file
+from runtime.processes import is_main
+from runtime.seeds import set_seed
+
+# By the kind of a task's labels and the encoder's name.
+HEADS: dict[tuple[str, str], type[Any]] = {
+    ("classes", "bi"): SentimentHead,
+    ("classes", "cross"): SentimentHead,
+    ("binary", "bi"): ParaphraseHead,
+    ("binary", "cross"): CrossParaphraseHead,
+    ("score", "bi"): STSHead,
+    ("score", "cross"): CrossSTSHead,
+}
+
+SPEED_ROWS = 512  # enough to time a processor, few enough to cost no time
+
+
+@dataclass(frozen=True)
+class FittedHead:
+    """Predictions of every split but train, how the head got there, and what it cost."""
+
+    head: Head
+    predictions: dict[str, np.ndarray]  # split -> (N,)
+    inputs: dict[str, Inputs]  # split -> what they were made from
+    history: list[dict[str, Any]]
+    seconds: float  # encoding (unless cached), training, prediction
+    sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
+
+
+def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
+    """Return the untrained head of a task on the features of `bi` or `cross`."""
+    width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
+    head: Head = HEADS[task.kind, encoder](width, hidden_size, config.dropout, task.largest)
+    return head
+
+
+def fit_head(
+    encoder: SentenceEncoder,
+    splits: Splits,
+    task: str,
+    kind: str,
+    config: HeadConfig,
+    dev_score: Score,
+    cache: Path,
+    state_path: Path | None = None,
+    resume: bool = False,
+    fingerprint: str | None = None,
+) -> FittedHead:
+    """Train one head and predict dev and test.
+
+    With `config.tune == "frozen"` the encoder is frozen, read once per distinct text, and not
+    changed; with `"full"` it is trained along with the head, in place.
+
+    Args:
+        encoder: frozen here, or trained in place.
+        splits: of the task.
+        task: its name.
+        kind: `bi` or `cross`.
+        config: how.
+        dev_score: dev predictions -> what to maximise.
+        cache: the folder of frozen embeddings.
+        state_path: of the resumable state; the caller deletes it when the result is safe.
+        resume: continue from that state.
+        fingerprint: of the encoder, if it is known already.
+    """
+    started = time.perf_counter()
+    features = FEATURES[kind](config.features)
+    named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
+    if splits.test:
+        named["test"] = splits.test
+    inputs = _inputs(encoder, named, features, config, cache, fingerprint)
+    set_seed(config.seed)  # the head's initial weights
+    head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
+    head = head.to(encoder.device)
+    labels = np.array([example.label for example in splits.train], np.float64)
+    trainer = HeadTrainer(
+        head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path
+    )
+    history = trainer.run(resume)
+    predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
+    seconds = time.perf_counter() - started
+    speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], features)
+    return FittedHead(head, predictions, inputs, history, seconds, speed)
+
+
+def reading_speed(
+    trainer: HeadTrainer,
+    encoder: SentenceEncoder,
+    examples: Sequence[Example],
+    features: Features,
+) -> float:
+    """Return sentences per second from raw text to prediction; a pair counts as two sentences."""
+    started = time.perf_counter()
+    trainer.predict(LiveInputs(encoder, examples, features))
+    return sum(len(e.texts) for e in examples) / (time.perf_counter() - started)
+
+
+def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, key: str) -> None:
+    """Write a head as safetensors, with what is needed to rebuild it in its metadata.
+
+    The `key` of the cell's results tells later whether the head is theirs.
+    """
+    if not is_main():
+        return
+    about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config)), "key": key}
+    with whole_file(path) as temporary:
+        write_tensors(head.state_dict(), temporary, about)
+
+
+def _inputs(
+    encoder: SentenceEncoder,
+    named: dict[str, Sequence[Example]],
+    features: Features,
+    config: HeadConfig,
+    cache: Path,
+    fingerprint: str | None,
+) -> dict[str, Inputs]:
+    """Return the inputs of every split, frozen or live."""
+    if config.tune != "frozen":
+        return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
+    encoder.freeze()
+    frozen = frozen_inputs(
+        encoder, fingerprint or encoder.fingerprint(), list(named.values()), features, cache
+    )
+    return dict(zip(named, frozen, strict=True))

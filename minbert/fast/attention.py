@@ -1,0 +1,85 @@
+"""Attention over packed sequences, for CPUs (grouped by length) and GPUs (variable-length kernel).
+
+Legend: B sequences, T tokens of one sequence, N heads, D head size, n sequences of equal length.
+Both forms compute what `minbert.attention.attention` does. Feeds: switch.
+"""
+
+import math
+from itertools import groupby
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from minbert.fast.dropout import dropout
+from minbert.model import BertSelfAttention
+from minbert.packing import PackedBatch
+
+
+class SelfAttention(BertSelfAttention):
+    """Self-attention that chooses the form of attention for its device."""
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
+        """Return the context of every token, (total_tokens, N, D)."""
+        dropout_prob = self.dropout.p if self.training else 0.0
+        if query.is_cuda:
+            return attention_varlen(query, key, value, batch, dropout_prob)
+        return attention_by_length(query, key, value, batch.lengths, dropout_prob)
+
+
+def attention_by_length(
+    query: Tensor, key: Tensor, value: Tensor, lengths: tuple[int, ...], dropout_prob: float = 0.0
+) -> Tensor:
+    """Attention for runs of neighbouring sequences of equal length, one batched product per run.
+
+    Callers sort their batches by length, so that runs are long; unsorted batches are merely slower.
+
+    Args:
+        query, key, value: (total_tokens, N, D).
+        lengths: of the B sequences.
+        dropout_prob: dropout on the attention probabilities.
+
+    Returns:
+        (total_tokens, N, D).
+    """
+    # On CPUs the fused kernel wins forward in float32 only; its backward loses to plain products.
+    trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
+    plain = trains or query.dtype != torch.float32
+    attend = _attend if plain else F.scaled_dot_product_attention
+    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
+    # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
+    pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
+    contexts = []
+    for (length, _), *piece in zip(runs, *pieces, strict=True):
+        shape = (-1, length, *query.shape[1:])
+        q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
+        context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
+        contexts.append(context.transpose(1, 2).flatten(0, 1))  # (n * T, N, D)
+    return torch.cat(contexts)  # (total_tokens, N, D)
+
+
+def attention_varlen(
+    query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch, dropout_prob: float = 0.0
+) -> Tensor:
+    """Attention by PyTorch's variable-length kernels, reached through jagged nested tensors.
+
+    On CUDA this is the flash kernel in bfloat16 and the memory-efficient one in float32, both with
+    dropout inside; elsewhere PyTorch computes the same sums by plain products.
+    """
+    shortest, longest = min(batch.lengths), max(batch.lengths)
+    q, k, v = (
+        torch.nested.nested_tensor_from_jagged(
+            x.contiguous(), offsets=batch.cu_seqlens, min_seqlen=shortest, max_seqlen=longest
+        ).transpose(1, 2)  # (B, N, ragged T, D)
+        for x in (query, key, value)
+    )
+    context = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_prob)
+    return context.transpose(1, 2).values()  # (total_tokens, N, D)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, *, dropout_p: float) -> Tensor:
+    """Scaled dot-product attention on (..., T, D) each, with the fast dropout."""
+    # Scaling the query is T/D times less work than scaling the scores.
+    scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (..., T, D) x (..., D, T)
+    probs = dropout(scores.softmax(dim=-1), dropout_p)
+    return probs @ v  # (..., T, T) x (..., T, D) -> (..., T, D)

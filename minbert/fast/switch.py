@@ -1,0 +1,41 @@
+"""Puts the fast forms into a model. Reads: attention, dropout, linear. Feeds: encoder, pretraining.
+
+A fast form is a subclass of the plain one without state of its own. Giving a module that class
+changes how it computes and nothing else: parameters, names and references to it stay.
+"""
+
+from typing import TypeVar
+
+from torch import nn
+
+from minbert.fast.attention import SelfAttention
+from minbert.fast.dropout import Dropout
+from minbert.fast.linear import Intermediate, Linear
+from minbert.model import BertIntermediate, BertResidual, BertSelfAttention
+
+Model = TypeVar("Model", bound=nn.Module)
+
+FORMS: dict[type[nn.Module], type[nn.Module]] = {
+    nn.Linear: Linear,
+    nn.Dropout: Dropout,
+    BertIntermediate: Intermediate,
+    BertSelfAttention: SelfAttention,
+}
+
+
+def accelerate(model: Model) -> Model:
+    """Let a model and all its parts compute in their fast forms, in place; return it."""
+    for module in model.modules():
+        module.__class__ = FORMS.get(type(module), type(module))
+    return model
+
+
+def compile_blocks(model: nn.Module) -> None:
+    """Let torch.compile fuse GELU, dropout, sums and layer norms with the products around them.
+
+    For GPUs, after some seconds of compiling; a CPU gains nothing (docs/performance.md).
+    Attention is left alone: it is one kernel already, for lengths that change with every batch.
+    """
+    for module in model.modules():
+        if isinstance(module, (BertIntermediate, BertResidual)):
+            module.compile(dynamic=True)

@@ -1,0 +1,94 @@
+"""Where a checkpoint is: a folder, the local Hugging Face cache, or the hub. Feeds: checkpoint."""
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+from minbert.config import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+SAFETENSORS, INDEX, PICKLE = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+)
+MINI = Path(__file__).parent / "mini"
+# The small files of a checkpoint: sizes, vocabulary, and how sentence-transformers pools it.
+SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
+
+
+def find_checkpoint(path_or_name: str | Path) -> Path:
+    """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
+
+    The name `mini` is the small BERT that comes along.
+
+    Raises:
+        CheckpointError: in none of the three; the message says where it was looked for.
+    """
+    folder, name = Path(path_or_name), str(path_or_name)
+    with suppress(RuntimeError):  # ~somebody who is not on this machine: no such folder, below
+        folder = folder.expanduser()
+    if folder.is_dir():
+        return folder
+    if name == "mini":
+        return MINI
+    if folder.exists():
+        raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
+    if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
+        raise CheckpointError(f"{folder}: no such folder; expected a checkpoint folder or a hub id")
+    cached = _from_cache(name)
+    if cached and _knows_pooling(name):
+        return cached
+    try:
+        return _from_hub(name)
+    except CheckpointError:
+        if cached is None:
+            raise
+        logger.warning("%s: taken from the cache, which does not say how to pool it", name)
+        return cached
+
+
+def _knows_pooling(name: str) -> bool:
+    """Whether the cache holds modules.json, or that the hub has none.
+
+    Other programs fetch a checkpoint without that file.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    return try_to_load_from_cache(name, "modules.json") is not None
+
+
+def _from_cache(name: str) -> Path | None:
+    """Return the hub snapshot of `name` if its configuration and weights are already here."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):
+        return None
+    whole = any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX, PICKLE))
+    return folder if whole and (folder / "config.json").is_file() else None
+
+
+def _from_hub(name: str) -> Path:
+    """Download `name`: safetensors if the hub has them, else the pickled weights."""
+    from huggingface_hub import constants, hf_hub_download, snapshot_download
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
+
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, "model*.safetensors"]))
+        if not any((folder / weights).is_file() for weights in (SAFETENSORS, INDEX)):
+            folder = Path(snapshot_download(name, allow_patterns=[*SMALL_FILES, PICKLE]))
+        if not (folder / "modules.json").is_file():
+            with suppress(EntryNotFoundError):
+                hf_hub_download(name, "modules.json")  # the cache remembers that there is none
+    # The hub's client raises its own errors, the HTTP library's, OSError and ValueError.
+    except (HfHubHTTPError, OSError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
+            f"the hub did not give it ({type(error).__name__}: {reason}); give a folder with "
+            f"config.json, {SAFETENSORS} and vocab.txt, or run once with a network"
+        ) from None
+    return folder

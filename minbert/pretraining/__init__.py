@@ -1,0 +1,1 @@
+"""Masked-language-model pre-training from scratch: corpus, initialisation, spans, the loop."""

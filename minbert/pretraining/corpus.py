@@ -1,0 +1,134 @@
+"""A text corpus as fixed-length token sequences: vocabulary, token ids, train and held-out.
+
+Plain text, a paragraph per line, an empty line between documents; .xz, .gz and .bz2 are read as
+they are. Reads: files, the tokenizers library. Feeds: pretrain.
+"""
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.trainers import WordPieceTrainer
+
+from minbert.packing import TokenSequences
+from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
+from runtime.digests import file_digest
+from runtime.errors import UserError
+from runtime.files import whole_file
+from runtime.progress import progress
+
+OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+CHUNK = 2048  # paragraphs tokenized at a time
+
+
+class CorpusError(UserError):
+    """A corpus file cannot be used; the message is one line naming the file and what is wrong."""
+
+
+def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the paragraphs of all files, and "" at the end of every document and file.
+
+    Raises:
+        CorpusError: a file is missing, not UTF-8, damaged, or there is no text at all.
+    """
+    found = False
+    for path in paths:
+        try:
+            with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8") as lines:
+                for line in lines:
+                    found = found or bool(line.strip())
+                    yield line.strip()
+        except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error) as error:
+            raise CorpusError(f"{path}: not a readable UTF-8 text file ({error})") from None
+        yield ""
+    if not found:
+        raise CorpusError(f"{', '.join(map(str, paths))}: no text; expected a paragraph per line")
+
+
+def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, path: Path) -> None:
+    """Train an uncased WordPiece vocabulary and write it as a vocab.txt, a piece per line.
+
+    The library breaks ties between equally frequent pieces at random, so that two trainings may
+    differ in a few pieces; a run is repeated exactly with the first one's vocab.txt.
+    """
+    backend = Tokenizer(WordPiece(unk_token="[UNK]"))
+    backend.normalizer = BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = BertPreTokenizer()
+    trainer = WordPieceTrainer(
+        vocab_size=vocab_size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+    )
+    backend.train_from_iterator(paragraphs, trainer)
+    learned = sorted(backend.get_vocab().keys() - set(SPECIAL_TOKENS))
+    with whole_file(path) as temporary:
+        lines = (f"{piece}\n" for piece in (*SPECIAL_TOKENS, *learned))
+        temporary.write_text("".join(lines), "utf-8")
+
+
+def corpus_digest(paths: Sequence[Path], made_of: str = "") -> str:
+    """Return twelve digits that differ for other texts, or another use of them (`made_of`)."""
+    for path in paths:
+        made_of += file_digest(path)
+    return hashlib.sha256(made_of.encode()).hexdigest()[:12]
+
+
+def tokenize_corpus(
+    paths: Sequence[Path], tokenizer: BertTokenizer, length: int, folder: Path
+) -> np.ndarray:
+    """Return the corpus as `[CLS] ... [SEP]` rows without padding, kept on disk.
+
+    A document's paragraphs run on in one stream that is cut every `length - 2` tokens; what is left
+    at its end is dropped, as padding would be wasted work and mixing documents a wrong context.
+
+    Args:
+        paths: the corpus.
+        tokenizer: its vocabulary.
+        length: tokens per row, special ones included.
+        folder: where the rows are kept, under a name made of texts and vocabulary.
+
+    Returns:
+        (n, length) uint16 or int32, memory-mapped.
+    """
+    target = folder / f"rows-{length}-{corpus_digest(paths, tokenizer.fingerprint())}.npy"
+    if not target.is_file():
+        rows = list(_rows(read_paragraphs(paths), tokenizer, length))
+        if not rows:
+            raise CorpusError(f"{paths[0]}: no document has {length - 2} tokens to fill one row")
+        with whole_file(target) as temporary, temporary.open("wb") as file:
+            np.save(file, np.concatenate(rows))
+    return np.load(target, mmap_mode="r")
+
+
+def _rows(paragraphs: Iterator[str], tokenizer: BertTokenizer, length: int) -> Iterator[np.ndarray]:
+    """Yield arrays of rows, one per chunk of paragraphs."""
+    body = length - 2
+    rest: list[int] = []
+    with progress("tokenize corpus", None, "paragraph") as bar:
+        while chunk := list(islice(paragraphs, CHUNK)):
+            cut: list[list[int]] = []
+            for encoding in tokenizer.backend.encode_batch_fast(chunk, add_special_tokens=False):
+                rest = [*rest, *encoding.ids] if encoding.ids else []  # "" ends a document
+                whole = len(rest) // body * body
+                for start in range(0, whole, body):
+                    cut.append([tokenizer.cls_id, *rest[start : start + body], tokenizer.sep_id])
+                rest = rest[whole:]
+            bar.update(len(chunk))
+            if cut:
+                yield np.array(cut, dtype=tokenizer.dtype)
+
+
+def as_sequences(rows: np.ndarray) -> TokenSequences:
+    """View equal-length rows (n, length) as token sequences, without copying."""
+    count, length = rows.shape
+    offsets = np.arange(count + 1, dtype=np.int64) * length
+    return TokenSequences(rows.reshape(-1), offsets, np.full(count, length, np.int32))

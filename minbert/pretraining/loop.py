@@ -1,0 +1,241 @@
+"""The loop of masked-language-model pre-training; stops and resumes without changing a number.
+
+Legend: M masked positions, V vocab_size. Reads: corpus, spans, mlm. Feeds: pretrain.
+"""
+
+import hashlib
+import time
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from minbert.fast.linear import kept_weights
+from minbert.fast.switch import accelerate
+from minbert.mlm import BertForMaskedLM, mask_tokens, masked_loss
+from minbert.model import UNDECAYED
+from minbert.packing import PackedBatch, TokenSequences
+from minbert.pooling import mean_of_tokens
+from minbert.pretraining.options import PretrainConfig
+from minbert.pretraining.spans import cut_spans, span_logits, span_loss
+from minbert.tokenizer import BertTokenizer
+from runtime.device import autocast, choose_device, choose_precision
+from runtime.epochs import batch_rows
+from runtime.errors import StateError
+from runtime.optimizer import adamw, check_finite, linear_schedule
+from runtime.progress import progress
+from runtime.resume import Stateful, load_training, save_training
+
+VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs can be compared
+
+
+class Pretrainer:
+    """Trains a masked-language model on rows of tokens; stops and resumes exactly.
+
+    Args:
+        model: encoder and prediction head.
+        tokenizer: names the special ids.
+        train, valid: rows of `config.length` tokens.
+        config: how.
+        folder: where the resumable states lie: `stable.pt` until the learning rate falls, then
+            `decay-STEPS.pt`, so that a run that has ended can go on to more tokens from before
+            its fall ("warm-up, stable, decay", Hu et al. 2024, section 4).
+        device, precision: as in the rest of the project.
+    """
+
+    def __init__(
+        self,
+        model: BertForMaskedLM,
+        tokenizer: BertTokenizer,
+        train: TokenSequences,
+        valid: TokenSequences,
+        config: PretrainConfig,
+        folder: Path,
+        device: str = "auto",
+        precision: str = "auto",
+    ):
+        self.device = choose_device(device)
+        self.dtype = choose_precision(precision, self.device)
+        accelerate(model.bert)
+        self.model, self.tokenizer = model.to(self.device), tokenizer
+        self.train, self.valid, self.config = train, valid, config
+        self.folder = folder
+        self.num_steps = max(1, config.tokens // config.tokens_per_step)
+        self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay, UNDECAYED)
+        warmup_ratio = config.warmup_steps / self.num_steps
+        self.schedule = linear_schedule(
+            self.optimizer, self.num_steps, warmup_ratio, config.decay_ratio
+        )
+        self.decay_start = self.num_steps - round(self.num_steps * config.decay_ratio)
+        self.step = 0
+        self.history: list[dict[str, Any]] = []
+
+    def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
+        """Train to the end; return one record a validation.
+
+        Raises:
+            StateError: there is a state and `resume` is not set, or it is another run's.
+        """
+        states = [path for path in (self._decay_state, self._stable_state) if path.is_file()]
+        if states and not resume:
+            raise StateError(
+                f"{states[0]}: the state of an earlier run; --resume goes on with it, or delete it"
+            )
+        if states:
+            self._load(states[0])
+        losses: list[dict[str, float]] = []
+        started = time.perf_counter()
+        with progress("pretrain", self.num_steps, "step", show_progress) as bar:
+            bar.update(self.step)
+            while self.step < self.num_steps:
+                losses.append(self._train_step())
+                bar.update(1)
+                if self._is_milestone():
+                    self._check(losses, time.perf_counter() - started)
+                    bar.set_postfix(self.history[-1])
+                    losses, started = [], time.perf_counter()
+        return self.history
+
+    def evaluate(self) -> dict[str, float]:
+        """Return perplexity and accuracy on held-out text, always the same masks."""
+        self.model.eval()
+        loss, correct, count = 0.0, 0, 0
+        kept = kept_weights(self.model.bert, self.device, self.dtype)
+        with torch.random.fork_rng(devices=[]), torch.inference_mode(), kept:
+            torch.manual_seed(self.config.seed)
+            for start in range(0, len(self.valid), 64):
+                rows = np.arange(start, min(start + 64, len(self.valid)))
+                logits, labels = self._logits(self.valid.pack(rows), VALID_MASK_PROBABILITY)
+                loss += masked_loss(logits, labels).item() * len(labels)
+                correct += int((logits.argmax(dim=-1) == labels).sum())
+                count += len(labels)
+            count = max(1, count)
+            with np.errstate(over="ignore"):
+                perplexity = float(np.exp(loss / count))
+            check_finite(perplexity, self.step)
+            scores = {"valid_perplexity": perplexity, "valid_accuracy": correct / count}
+            return scores | self._span_accuracy()
+
+    def _span_accuracy(self) -> dict[str, float]:
+        """How often a held-out span finds its partner among those of 63 other rows."""
+        if not self.config.contrast_weight:
+            return {}
+        found = []
+        for start in range(stride := max(1, len(self.valid) // 64)):
+            spans = cut_spans(self.valid.pack(np.arange(start, len(self.valid), stride)[:64]))
+            partners = span_logits(self._embed(spans)).argmax(dim=1)  # (64,)
+            found.append(partners == torch.arange(len(partners), device=self.device))
+        return {"valid_span_accuracy": torch.cat(found).float().mean().item()}
+
+    def _load(self, state: Path) -> None:
+        progressed = load_training(state, self._parts())
+        self.step, self.history = progressed["step"], progressed["history"]
+        # Before the rate falls, its end is still open.
+        free = {"eval_steps"} | (
+            {"tokens", "decay_ratio"} if state == self._stable_state else set()
+        )
+        mine = self._settings
+        theirs = {**mine, **progressed.get("config", {})}  # older versions noted less
+        for name in mine:  # in their order: the same one is always named first
+            if name not in free and mine[name] != theirs[name]:
+                raise StateError(
+                    f"{state}: of a run with {name} {theirs[name]}, not {mine[name]}; delete it "
+                    "to start over"
+                )
+        if state == self._stable_state and self.step > self.decay_start:
+            raise StateError(
+                f"{state}: at step {self.step}, past the {self.decay_start} after which the rate "
+                "should fall; give more --tokens or a smaller --decay-ratio, or delete it"
+            )
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        """What must be the same when a run goes on: the settings, and the texts as token ids."""
+        texts = {"corpus": self.train.ids, "validation text": self.valid.ids}
+        digests = {name: hashlib.sha256(ids.data).hexdigest()[:12] for name, ids in texts.items()}
+        return asdict(self.config) | digests
+
+    def _train_step(self) -> dict[str, float]:
+        self.model.train()
+        parts = self._losses()
+        loss = parts["loss"] + self.config.contrast_weight * parts.get("span_loss", 0.0)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+        self.optimizer.step()
+        self.schedule.step()
+        self.step += 1
+        check_finite(loss.item(), self.step)
+        return {name: part.item() for name, part in parts.items()}
+
+    def _losses(self) -> dict[str, Tensor]:
+        """Return the step's loss over masked tokens, and over spans if these are asked for."""
+        config = self.config
+        rows = batch_rows(self.step, len(self.train), config.batch_size, config.seed)
+        logits, labels = self._logits(self.train.pack(rows), config.mask_probability)
+        losses = {"loss": masked_loss(logits, labels)}
+        if config.contrast_weight:  # rows of their own: a pair takes a third of the time of a row
+            size, seed = config.contrast_batch_size, config.seed + 1
+            spans = cut_spans(self.train.pack(batch_rows(self.step, len(self.train), size, seed)))
+            losses["span_loss"] = span_loss(self._embed(spans))
+        return losses
+
+    def _embed(self, batch: PackedBatch) -> Tensor:
+        """Return the mean of each sequence's last states, (B, H) float32."""
+        batch = batch.to(self.device)
+        with autocast(self.device, self.dtype):
+            return mean_of_tokens(self.model.bert.packed(batch).last_hidden_state, batch)
+
+    def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
+        """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
+        tokenizer = self.tokenizer
+        masked, labels = mask_tokens(
+            batch, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size, mask_probability
+        )
+        positions = (labels != -100).nonzero().squeeze(1)  # (M,)
+        with autocast(self.device, self.dtype):
+            logits = self.model(masked.to(self.device), positions.to(self.device))
+        return logits, labels[positions].to(self.device)
+
+    def _check(self, losses: list[dict[str, float]], seconds: float) -> None:
+        tokens = len(losses) * self.config.tokens_per_step
+        record: dict[str, Any] = {"step": self.step}
+        record |= {name: float(np.mean([loss[name] for loss in losses])) for name in losses[0]}
+        record |= self.evaluate()
+        record["tokens_per_second"] = round(tokens / seconds)
+        self.history.append(record)
+        tqdm.write(_log_line(record, self.num_steps))  # on stdout, clear of the bar
+        state = self._stable_state if self.step <= self.decay_start else self._decay_state
+        noted = {"step": self.step, "history": self.history, "config": self._settings}
+        save_training(state, self._parts(), noted)
+
+    def _is_milestone(self) -> bool:
+        ends = (self.decay_start, self.num_steps)
+        return self.step % self.config.eval_steps == 0 or self.step in ends
+
+    @property
+    def _stable_state(self) -> Path:
+        return self.folder / "stable.pt"
+
+    @property
+    def _decay_state(self) -> Path:
+        return self.folder / f"decay-{self.num_steps}.pt"
+
+    def _parts(self) -> dict[str, Stateful]:
+        return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
+
+
+def _log_line(record: dict[str, Any], num_steps: int) -> str:
+    """Return one point of the curve, for people."""
+    found = record.get("valid_span_accuracy")
+    spans = "" if found is None else f"spans {found:.3f}, "
+    return (
+        f"step {record['step']}/{num_steps}: loss {record['loss']:.3f}, "
+        f"validation perplexity {record['valid_perplexity']:.1f}, "
+        f"accuracy {record['valid_accuracy']:.3f}, {spans}{record['tokens_per_second']} tokens/s"
+    )

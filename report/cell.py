@@ -1,0 +1,104 @@
+"""A cell of the comparison: which head it is, and what it scored on one split.
+
+Its fields are all there is: keys of results.json, columns of results.csv, rows of the table and
+names of files derive from them. Feeds: the rest of report, experiment.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from evaluation.metrics import METRICS, Metrics
+
+NOT_COLUMNS = ("metrics", "overlap", "phenomena", "key")  # of results.csv
+NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Which head of the grid."""
+
+    pretrain: str
+    task: str
+    encoder: str
+    tune: str
+    features: str
+    backbone: str
+    data: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
+        own = (found.name for found in fields(Coordinates))
+        return "-".join(str(getattr(self, name)) for name in own if name not in NOT_IN_NAME)
+
+
+@dataclass(frozen=True)
+class Cell(Coordinates):
+    """The scores of one head on one split: an entry of results.json."""
+
+    split: str
+    n: int
+    metrics: Metrics
+    seconds: float
+    sentences_per_second: float
+    key: str  # a hash of all that decides the numbers
+    overlap: dict[str, Any] = field(default_factory=dict)
+    phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, raw: dict[str, Any]) -> "Cell":
+        """Return a cell of results.json.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it lacks something that the table or
+                the key needs, or holds something of another kind there.
+        """
+        known = {found.name for found in fields(cls)}
+        cell = cls(**{name: value for name, value in raw.items() if name in known})
+        cell._check()
+        return cell
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cell as an entry of results.json."""
+        return asdict(self)
+
+    def row(self) -> dict[str, Any]:
+        """Return the cell as a row of results.csv, by column."""
+        own = {name: value for name, value in asdict(self).items() if name not in NOT_COLUMNS}
+        return own | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
+
+    def place(self) -> tuple[str, str]:
+        """Return what no other cell of a run folder has: the head's name and the split."""
+        return self.name, self.split
+
+    def _check(self) -> None:
+        words = [found.name for found in fields(Coordinates) if found.type is str]
+        for name in (*words, "split", "key"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} is {getattr(self, name)!r}")
+        numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
+        numbers += [self.overlap["sentences"], *self.overlap["metrics_on_rest"].values()]
+        numbers += [self.metrics[name] for name in METRICS]
+        numbers += [self.metrics.get(name) for name in METRIC_COLUMNS]
+        for found in self.phenomena.values():
+            numbers += [found["n"], found["error"]]
+        for number in numbers:
+            if number is not None:
+                float(number)
+
+
+METRIC_COLUMNS = (*METRICS, "cosine_spearman")
+
+
+def csv_columns() -> list[str]:
+    """Return the columns of results.csv in their order."""
+    own = [found.name for found in fields(Cell) if found.name not in NOT_COLUMNS]
+    costs = own.index("seconds")
+    return [*own[:costs], *METRIC_COLUMNS, *own[costs:]]
+
+
+def best_known(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of test, which speak where they have labels, else all of them."""
+    return [cell for cell in cells if cell.split == "test"] or list(cells)

@@ -1,0 +1,59 @@
+"""Device, precision of the matrix products, and memory. Feeds: the encoder and the loops."""
+
+import ctypes
+import sys
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from runtime.errors import MachineError
+
+RELEASE_STEPS = 8  # training steps between two calls of release_memory
+
+
+def choose_device(device: str = "auto") -> torch.device:
+    """Return the named device; `auto` takes a GPU where there is one.
+
+    Raises:
+        MachineError: `cuda` asked for where there is none.
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise MachineError(f"device {device}: no CUDA device is available here; use --device cpu")
+    return torch.device(device)
+
+
+def choose_precision(precision: str, device: torch.device) -> torch.dtype:
+    """Return the dtype of matrix products; `auto` is bfloat16 where the hardware multiplies it.
+
+    Decided by what the processor says it has, not by a timing, so that runs repeat.
+    """
+    if precision != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
+    if device.type == "cuda":
+        fast = torch.cuda.is_bf16_supported()
+    else:
+        # Older releases of torch cannot tell; float32 is always right.
+        flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+        fast = bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
+    return torch.bfloat16 if fast else torch.float32
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[Any]:
+    """Return the context in which matrix products run in `dtype`."""
+    return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+def release_memory() -> None:
+    """Give freed memory back to the system, where the C library can (glibc).
+
+    Packed batches differ in size from step to step; the freed pieces of one rarely fit the next,
+    and what the library keeps for later grows to a gigabyte within some thirty steps. The call is
+    quick, but the next step must fetch its pages anew, a tenth of a small encoder's step: every
+    RELEASE_STEPS is often enough.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)

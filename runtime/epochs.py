@@ -1,0 +1,35 @@
+"""Which rows a training step reads: every epoch has its own seeded order of all rows."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from runtime.errors import TrainingError
+from runtime.processes import world_size
+
+
+def steps_per_epoch(count: int, batch_size: int) -> int:
+    """Return the number of batches of `count` examples, in each of which every process has a share.
+
+    A last batch with fewer examples than processes is left out; the next epoch's order is another.
+
+    Raises:
+        TrainingError: no batch has that many examples.
+    """
+    if min(count, batch_size) < world_size():
+        raise TrainingError(
+            f"batches of {min(count, batch_size)} cannot feed {world_size()} processes"
+        )
+    return math.ceil((count - world_size() + 1) / batch_size)
+
+
+def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
+    """Return the rows of a step: every epoch reads the `count` of them in its own seeded order."""
+    epoch, position = divmod(step, steps_per_epoch(count, batch_size))
+    return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
+
+
+@lru_cache(maxsize=2)  # pre-training reads rows in two orders
+def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng([seed, epoch]).permutation(count)

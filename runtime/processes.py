@@ -1,0 +1,180 @@
+"""Several processes, one run: who does what, and how embeddings, gradients and files are joined.
+
+`torchrun --nproc_per_node N run_multitask.py ...` starts N processes (*ranks*) of one command.
+All ranks take the same steps in the same order, but each reads its share of every batch only, and
+rank 0 alone writes and prints. Without torchrun there is one rank, and nothing here does anything.
+Feeds: the rest of runtime, the encoder, and the training loops.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from runtime.errors import MachineError
+
+Rows = TypeVar("Rows", np.ndarray, list[Any])
+
+TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+# Whether these functions joined: a process group that other code made is not ours to use.
+_joined = False
+
+
+def join_processes(device: str = "auto") -> None:
+    """Join the processes that torchrun started; do nothing without it.
+
+    They talk through gloo, GPUs through NCCL; each process takes the GPU of its number. All but
+    rank 0 fall silent.
+
+    Raises:
+        MachineError: more processes on this machine than GPUs, or half of torchrun's variables.
+    """
+    global _joined
+    if num_started() == 1:
+        return
+    missing = [name for name in TORCHRUN if name not in os.environ]
+    if missing:
+        raise MachineError(f"WORLD_SIZE is set, {missing[0]} is not; start it by torchrun")
+    backend = "gloo"
+    if device != "cpu" and torch.cuda.is_available():
+        backend = "cpu:gloo,cuda:nccl"
+        local_rank, count = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if local_rank >= count:
+            raise MachineError(f"process {local_rank + 1}, but {count} GPUs; use fewer processes")
+        torch.cuda.set_device(local_rank)
+    dist.init_process_group(backend)
+    _joined = True
+    if not is_main():
+        sys.stdout = open(os.devnull, "w")
+        logging.disable(logging.WARNING)
+
+
+def num_started() -> int:
+    """Return how many processes torchrun started, joined or not; 1 without it.
+
+    Raises:
+        MachineError: WORLD_SIZE is not a number.
+    """
+    count = os.environ.get("WORLD_SIZE") or "1"
+    if not count.isdecimal():
+        raise MachineError(f"WORLD_SIZE is {count!r}; torchrun sets it to a number, unset it")
+    return int(count)
+
+
+def leave_processes() -> None:
+    """Leave the group; this process is then rank 0 of 1 again."""
+    global _joined
+    if _joined:
+        dist.destroy_process_group()
+        _joined = False
+
+
+def rank() -> int:
+    """Return this process's number, from 0."""
+    return dist.get_rank() if _joined else 0
+
+
+def world_size() -> int:
+    """Return the number of processes."""
+    return dist.get_world_size() if _joined else 1
+
+
+def draw_apart(seed: int) -> None:
+    """Give each rank random numbers of its own from here on; a single process just goes on."""
+    if world_size() > 1:
+        torch.manual_seed(seed + 100_003 * rank())  # far from the next seeds of a series
+
+
+def is_main() -> bool:
+    """Whether this process writes files and prints."""
+    return rank() == 0
+
+
+def share(rows: Rows) -> Rows:
+    """Return this rank's part of `rows`: every world_size-th one."""
+    return rows[rank() :: world_size()]
+
+
+def join_shares(own: Tensor, count: int) -> Tensor:
+    """Return the rows of all ranks in their common order; only one's own carry gradient.
+
+    When every rank computes the whole loss from the joint rows and differentiates it by its own,
+    the gradients of all ranks add up to those of one process with all rows.
+
+    Args:
+        own: (n, ...), computed from `share` of `count` rows.
+
+    Returns:
+        (count, ...).
+    """
+    if not _joined:
+        return own
+    joint = own.new_zeros(count, *own.shape[1:])
+    joint[rank() :: world_size()] = own.detach()
+    dist.all_reduce(joint)  # zeros everywhere but in one rank's rows: a sum that gathers
+    joint[rank() :: world_size()] = own
+    return joint
+
+
+def sum_over_ranks(values: Tensor) -> Tensor:
+    """Return the elementwise sum of every rank's tensor, in place, without gradient."""
+    if _joined:
+        dist.all_reduce(values.detach())
+    return values
+
+
+def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Replace each gradient by its sum over ranks; a rank that has none counts as zero."""
+    if not _joined:
+        return
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    touched = torch.tensor([parameter.grad is not None for parameter in trained]).int()
+    dist.all_reduce(touched)
+    pending = []
+    for parameter, ranks in zip(trained, touched.tolist(), strict=True):
+        if ranks:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            pending.append(dist.all_reduce(parameter.grad, async_op=True))
+    for work in pending:
+        work.wait()
+
+
+def gather_objects(own: Any) -> list[Any]:
+    """Return every rank's object, in the order of ranks."""
+    if not _joined:
+        return [own]
+    gathered: list[Any] = [None] * world_size()
+    dist.all_gather_object(gathered, own)
+    return gathered
+
+
+def main_decides(value: Any) -> Any:
+    """Return rank 0's value: what all must agree on before they part (is a file there?)."""
+    return gather_objects(value)[0]
+
+
+def barrier() -> None:
+    """Wait until all ranks are here."""
+    if _joined:
+        dist.barrier()
+
+
+@contextmanager
+def main_first() -> Iterator[None]:
+    """Let rank 0 do the block before the others: it finds or makes files that they then find."""
+    if not is_main():
+        barrier()
+    try:
+        yield
+    finally:  # also after an error, which the others will meet themselves
+        if is_main():
+            barrier()

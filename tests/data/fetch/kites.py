@@ -1,0 +1,63 @@
+"""A misbehaving server on 127.0.0.1, and the file of kites it is asked for."""
+
+import http.server
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from data.fetch.sources import RemoteFile
+
+DATA = b"".join(b"%d\tkite number %d\n" % (n, n) for n in range(5_000))
+Behave = Callable[["Handler", int], None]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Note each request's Range and let the test's `behave(handler, offset)` answer it."""
+
+    def do_GET(self) -> None:
+        asked = self.headers.get("Range")
+        self.server.asked.append(asked)
+        offset = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked else 0
+        self.server.behave(self, offset)
+
+    def reply(self, status: int, body: bytes = b"", **headers: object) -> None:
+        self.send_response(status)
+        headers = {"Content_Length": len(body)} | headers
+        for name, value in headers.items():
+            if value is not None:
+                self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Keep the test output clean."""
+
+
+def ranged(handler: Handler, offset: int, data: bytes = DATA, limit: int | None = None) -> None:
+    """Answer as a good server does; with a limit, hang up after that many bytes."""
+    if offset >= len(data):
+        return handler.reply(416, Content_Range=f"bytes */{len(data)}")
+    span = f"bytes {offset}-{len(data) - 1}/{len(data)}"
+    status, extra = (206, {"Content_Range": span}) if offset else (200, {})
+    body = data[offset:][:limit]
+    return handler.reply(status, body, Content_Length=len(data) - offset, **extra)
+
+
+@contextmanager
+def kite_server() -> Iterator[Callable[..., tuple[RemoteFile, list[str | None]]]]:
+    """Give a function that makes the server behave, and returns its file and what it was asked."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.asked = []
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def start(behave: Behave, **known: object):
+        server.behave = behave
+        url = f"http://127.0.0.1:{server.server_port}/kites.csv"
+        return RemoteFile("kites.csv", url, **known), server.asked
+
+    try:
+        yield start
+    finally:
+        server.shutdown()
+        server.server_close()

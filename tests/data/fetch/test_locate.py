@@ -1,0 +1,125 @@
+"""Where named files are: a folder that is there, one made or fetched now, a downloaded file."""
+
+import pytest
+
+from data import bundled
+from data.examples import DataError
+from data.fetch import locate
+from data.fetch.sources import SOURCES
+from data.fetch.transfer import DownloadError
+
+
+@pytest.fixture(autouse=True)
+def downloads(tmp_path, monkeypatch):
+    """An empty folder for downloads."""
+    monkeypatch.setattr(locate, "DEFAULT_FOLDER", tmp_path / "downloads")
+    return tmp_path / "downloads"
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """A data set of one file instead of the bundled one, and a list of where it was written."""
+    folders = []
+
+    def write(folder, seed=0):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "sts-train.csv").write_text("whole")
+        folders.append(folder)
+
+    monkeypatch.setattr(bundled, "write", write)
+    return folders
+
+
+def test_the_bundled_data_is_made_once_and_kept(written, downloads):
+    first = locate.data_folder("bundled")
+    assert first == downloads / f"bundled-{bundled.VERSION}"
+    assert [path.name for path in first.parent.iterdir()] == [first.name]
+    assert (first / "sts-train.csv").read_text() == "whole"
+    assert locate.data_folder("bundled") == first and len(written) == 1
+
+
+def test_an_interrupted_making_leaves_no_folder_that_looks_whole(written, downloads, monkeypatch):
+    def breaks(folder, seed=0):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "sts-train.csv").write_text("half")
+        raise KeyboardInterrupt
+
+    whole = bundled.write
+    monkeypatch.setattr(bundled, "write", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        locate.data_folder("bundled")
+    assert not any(downloads.iterdir())
+    monkeypatch.setattr(bundled, "write", whole)
+    assert (locate.data_folder("bundled") / "sts-train.csv").read_text() == "whole"
+
+
+def test_two_runs_may_make_the_bundled_data_at_once(written, downloads, monkeypatch):
+    slow = bundled.write
+
+    def overtaken(folder, seed=0):
+        monkeypatch.setattr(bundled, "write", slow)
+        (locate.data_folder("bundled") / "mark").write_text("the quicker one's")
+        slow(folder)
+
+    monkeypatch.setattr(bundled, "write", overtaken)
+    assert (locate.data_folder("bundled") / "mark").is_file()
+    assert len(list(downloads.iterdir())) == 1
+
+
+def test_bundled_data_that_cannot_be_written_are_told(downloads, monkeypatch):
+    def full(folder, seed=0):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(bundled, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        locate.data_folder("bundled")
+    assert not any(downloads.iterdir())
+
+
+def test_a_folder_of_that_name_wins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bundled").mkdir()
+    assert str(locate.data_folder("bundled")) == "bundled"
+    assert str(locate.data_folder("elsewhere")) == "elsewhere"  # the reader says it is not there
+
+
+def test_the_courses_files_are_fetched_into_a_folder_of_their_name(downloads, monkeypatch):
+    asked = []
+    monkeypatch.setattr(locate, "fetch", lambda remote, folder: asked.append((remote, folder)))
+    assert locate.data_folder("cs224n") == downloads / "cs224n"
+    assert asked == [(remote, downloads / "cs224n") for remote in SOURCES["cs224n"]]
+
+
+def test_what_cannot_be_fetched_is_a_data_error(monkeypatch):
+    def refuses(remote, folder):
+        raise DownloadError("no network")
+
+    monkeypatch.setattr(locate, "fetch", refuses)
+    with pytest.raises(DataError, match="no network"):
+        locate.data_folder("cs224n")
+
+
+def test_a_training_file_is_the_named_one_then_the_data_folders_then_the_downloaded_one(
+    tmp_path, downloads
+):
+    folder, name = tmp_path / "data", "nli_for_simcse.csv"
+    for path in (tmp_path / "mine.csv", folder / name, downloads / "nli" / name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("anchor,positive\n")
+    mine = str(tmp_path / "mine.csv")
+    assert locate.training_file("sup", "nli", mine, folder) == tmp_path / "mine.csv"
+    assert locate.training_file("sup", "nli", None, folder) == folder / name
+    (folder / name).unlink()
+    assert locate.training_file("sup", "nli", None, folder) == downloads / "nli" / name
+
+
+def test_a_training_file_that_is_nowhere_names_the_places_and_the_remedy(tmp_path, downloads):
+    with pytest.raises(DataError) as caught:
+        locate.training_file("unsup", "wiki1m", None, tmp_path)
+    file = "wiki1m_for_simcse.txt"
+    assert str(caught.value) == (
+        f"--pretrain unsup: no file {tmp_path / file} or {downloads / 'wiki1m' / file}; "
+        "give --unsup-data FILE, or fetch it: python -m data.download wiki1m"
+    )
+    with pytest.raises(DataError, match=r"no file mine.txt; give --unsup-data FILE"):
+        locate.training_file("unsup", "wiki1m", "mine.txt", tmp_path)

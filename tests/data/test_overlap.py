@@ -1,0 +1,167 @@
+"""The leak audit: planted overlaps are caught, whatever their case, punctuation or order."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from data.examples import Sentence, SentencePair
+from data.overlap import Seen, normalise, noted, overlap, text_hash
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  A Kite,   above the Harbour! ", "a kite above the harbour"),
+        ("snake_case-and/slash", "snake case and slash"),
+        ("Straße", "strasse"),
+        ("cafe\u0301", "café"),
+        ("ｆｕｌｌ ２", "full 2"),
+        ("Это Кит.", "это кит"),
+        ("风筝,很高。", "风筝 很高"),
+        ("?!", ""),
+    ],
+)
+def test_normalise_keeps_letters_and_digits_of_any_script(text, expected):
+    assert normalise(text) == expected
+
+
+def test_hashes_are_the_same_in_every_process():
+    # Fixed values: Python's own hash() would change with every start.
+    assert text_hash("A kite, above the harbour!") == text_hash("a KITE above the harbour")
+    assert text_hash("a kite above the harbour") == 0x1A54D5423791310E
+
+
+def test_planted_sentences_are_caught_and_others_are_not():
+    seen = Seen()
+    seen.add_texts(iter(["The kite is red.", "The kite is blue."]))
+    examples = [
+        Sentence("1", "the kite is RED", 0),
+        Sentence("2", "The kite is green.", 1),
+        Sentence("3", "The kite is blue !", 1),
+        Sentence("4", "The kite", 1),
+    ]
+    found = overlap(examples, seen)
+    assert found.shared.tolist() == [True, False, True, False]
+    assert found.share_sentences == 0.5
+    assert found.pairs.tolist() == [False] * 4 and found.share_pairs == 0.0
+
+
+def test_pairs_are_unordered_and_their_texts_count_as_texts():
+    seen = Seen()
+    seen.add_pairs(iter([("Rain falls.", "It rains."), ("Snow falls.", "It snows.")]))
+    examples = [
+        SentencePair("1", "it rains", "rain falls"),  # the pair, turned round
+        SentencePair("2", "Rain falls.", "It snows."),  # both texts, never as a pair
+        SentencePair("3", "Hail falls.", "It snows."),  # one text
+        SentencePair("4", "Hail falls.", "It hails."),
+    ]
+    found = overlap(examples, seen)
+    assert found.shared.tolist() == [True, True, True, False]
+    assert found.pairs.tolist() == [True, False, False, False]
+    assert (found.share_sentences, found.share_pairs) == (0.75, 0.25)
+    assert seen.has_text("SNOW falls") and not seen.has_text("hail falls")
+    assert seen.has_pair("it snows", "snow falls") and not seen.has_pair("it snows", "it rains")
+
+
+def test_a_pair_of_equal_texts_is_not_every_such_pair():
+    seen = Seen()
+    seen.add_pairs([("Wind.", "wind")])
+    assert seen.has_pair("wind", "WIND") and not seen.has_pair("fog", "fog")
+
+
+def test_texts_of_punctuation_only_match_themselves_only():
+    seen = Seen()
+    seen.add_texts(["???"])
+    assert seen.has_text(" ??? ") and not seen.has_text("!!!")
+
+
+def test_several_additions_accumulate_without_repeats():
+    seen = Seen()
+    seen.add_texts(["one", "two"])
+    seen.add_texts(["Two!", "three"])
+    seen.add_pairs([("three", "four")])
+    assert len(seen.texts) == 4
+    assert all(map(seen.has_text, ["one", "two", "three", "four"]))
+
+
+def test_nothing_seen_and_nothing_asked_give_zero_shares():
+    pairs = [SentencePair("1", "a", "b")]
+    assert overlap(pairs, Seen()).share_sentences == 0.0
+    empty = overlap([], Seen())
+    assert empty.shared.shape == (0,) and empty.share_sentences == empty.share_pairs == 0.0
+
+
+def test_random_sets_agree_with_python_sets():
+    generator = np.random.default_rng(0)
+    words = np.array(["red", "kite", "sea", "calm", "day"])
+    texts = [" ".join(generator.choice(words, 3)) for _ in range(300)]
+    seen = Seen()
+    seen.add_texts(texts[:100])
+    expected = [text in set(texts[:100]) for text in texts[100:]]
+    found = overlap([Sentence("", text) for text in texts[100:]], seen)
+    assert found.shared.tolist() == expected
+    assert 0 < found.share_sentences < 1
+
+
+def test_200_000_texts_stay_small():
+    seen = Seen()
+    tracemalloc.start()
+    seen.add_texts(f"kite number {n} above the harbour" for n in range(200_000))
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(seen.texts) == 200_000
+    assert held < 4e6  # 8 bytes each, so 8 MB for a million
+    assert peak < 20e6
+
+
+def test_examples_are_noted_as_their_texts_and_pairs_are():
+    pairs = [SentencePair("1", "Rain falls.", "It rains."), SentencePair("2", "Fog", "fog!")]
+    ours, theirs = Seen(), Seen()
+    ours.add_examples(pairs)
+    theirs.add_pairs([("Rain falls.", "It rains."), ("Fog", "fog!")])
+    np.testing.assert_array_equal(ours.texts, theirs.texts)
+    np.testing.assert_array_equal(ours.pairs, theirs.pairs)
+    ours.add_examples([])
+    ours.add_examples([Sentence("3", "Snow")])
+    assert len(ours.texts) == 4 and len(ours.pairs) == 2 and ours.has_text("snow")
+
+
+def test_a_stream_is_noted_while_it_passes_and_equals_noting_it_apart():
+    texts = ["One.", "two", "TWO!", "three", "One."]
+    ours, theirs = Seen(), Seen()
+    for seen in (ours, theirs):
+        seen.add_texts(["zero", "two"])
+    stream = noted(iter(texts), ours)
+    assert next(stream) == "One." and not ours.has_text("one")
+    assert list(stream) == texts[1:]
+    theirs.add_texts(texts)
+    np.testing.assert_array_equal(ours.texts, theirs.texts)
+    assert len(ours.texts) == 4 and ours.texts.dtype == np.uint64  # nothing is there twice
+    assert list(noted([], ours)) == [] and len(ours.texts) == 4
+
+
+def test_a_stream_that_breaks_off_notes_nothing():
+    def broken():
+        yield "one"
+        raise ValueError("line 2")
+
+    seen = Seen()
+    with pytest.raises(ValueError, match="line 2"):
+        list(noted(broken(), seen))
+    stream = noted(["one", "two"], seen)
+    next(stream)
+    stream.close()
+    assert len(seen.texts) == 0
+
+
+def test_a_noted_stream_holds_8_bytes_a_text():
+    seen = Seen()
+    tracemalloc.start()
+    for _ in noted((f"kite number {n} above the harbour" for n in range(200_000)), seen):
+        pass
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(seen.texts) == 200_000
+    assert held < 2e6
+    assert peak < 20e6
