@@ -1,27 +1,25 @@
 """Speed beside the peers and beside the machine's limit: `python -m benchmarks`."""
 
-import argparse
 import json
 import platform
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from minbert.runtime import MachineError, choose_device, choose_precision
-from report.options import positive
 
 from benchmarks import peers
 from benchmarks.material import Bench, sentences
 from benchmarks.measure import Figure, matmul_peak, measure
-from data.examples import DataError
-from minbert.config import CheckpointError
+from runtime.device import choose_device, choose_precision
+from runtime.errors import UserError
+from runtime.options import option, parse
 
 WORKS = (
     "encode",
@@ -36,11 +34,11 @@ WORKS = (
 )
 TEXTS = 4000
 EPILOG = """works:
-  encode        2,000 sentences to vectors, 400 a round; bert-base's shape, MiniLM
+  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 512 triplets, at once and in chunks: memory; bert-base's shape
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
-  cross         2,000 pairs scored by a cross-encoder, 400 a round; MiniLM
+  cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   mlm           pre-training; mini's shape
   tokenization  texts to token ids, and a stream of a million lines
   startup       --help and imports
@@ -48,57 +46,52 @@ EPILOG = """works:
 
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
-the real tokens' arithmetic a second, as a share of the fastest matrix product in the same
+the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
 precision; MiB: highest memory during the work above that before it."""
 
 
-def parse_options(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--only", nargs="+", choices=WORKS, metavar="WORK", help="some works")
-    parser.add_argument("--gpu", action="store_true", help="on a CUDA device instead of the CPU")
-    parser.add_argument("--data", metavar="DIR", help="CS224N files to take the sentences from")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
-    parser.add_argument("--rounds", type=positive, default=5, help="of every comparison (5)")
-    parser.add_argument("--threads", type=positive, help="of PyTorch, on both sides (all)")
-    return parser.parse_args(argv)
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    only: tuple[str, ...] = option((), "some works (all)", choices=WORKS, metavar="WORK")
+    gpu: bool = option(False, "on a CUDA device instead of the CPU")
+    data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
+    json: Path | None = option(None, "also write the figures there", metavar="FILE")
+    rounds: int = option(5, "of every comparison", least=1, most=1e12)
+    threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a table as it grows; return 0, or 2 where something is missing."""
-    args = parse_options(argv)
+    options = parse(Options, argv, prog="python -m benchmarks", description=__doc__, epilog=EPILOG)
     try:
-        return run(args)
-    except (CheckpointError, DataError, MachineError, OSError) as error:
+        return run(options)
+    except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
         print(f"error: {error}; pip install -r requirements-bench.txt", file=sys.stderr)
     return 2
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Measure work after work."""
-    if args.threads:
-        torch.set_num_threads(args.threads)
-    device = choose_device("cuda" if args.gpu else "cpu")
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    device = choose_device("cuda" if options.gpu else "cpu")
     peers.quieten()
     machine = describe(device)
     print("\n".join(f"{key:23}{value}" for key, value in machine.items()), flush=True)
     figures: list[Figure] = []
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(device, args.rounds, sentences(args.data, TEXTS), Path(scratch))
-        for name in args.only or WORKS:
+        bench = Bench(device, options.rounds, sentences(options.data, TEXTS), Path(scratch))
+        for name in options.only or WORKS:
             for work in import_module(f"benchmarks.works.{name}").works(bench):
                 figures += measure(work, device)
                 print(table(figures[-len(work.sides) :]), flush=True)
-                write(args.json, machine, figures)  # now, so that nothing measured is lost
-    where = f": {args.json}" if args.json else ""
+                write(options.json, machine, figures)  # now, so that nothing measured is lost
+    where = f": {options.json}" if options.json else ""
     print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
     return 0
 

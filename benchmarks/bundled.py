@@ -4,11 +4,11 @@ Word overlap and a linear model over TF-IDF, which know no order but (sst) that 
 What they solve teaches nothing about encoders. Reads: the files that data.bundled wrote.
 """
 
-import argparse
 import csv
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from data.bundled.vocabulary import lexicon
 from data.bundled.words import SPLITS
 from data.tasks import TASKS
 from evaluation.metrics import row_errors, task_metrics
+from runtime.options import option, parse
 
 Row = dict[str, str]
 
@@ -59,19 +60,20 @@ def words(text: str) -> list[str]:
 
 def linear(parts: list[list[Row]], task: str) -> list[np.ndarray]:
     """Return the predictions of a linear model on dev and test, fitted on train."""
-    pairs = task != "sst"
-    both = texts(parts[0], task) + (texts(parts[0], task, 1) if pairs else [])
-    vectorizer = TfidfVectorizer(ngram_range=(1, 1 if pairs else 2), token_pattern=r"[\w'-]+")
-    vectorizer.fit(both)
+    record = TASKS[task]
+    longest = 1 if record.is_pair else 2  # words in a row
+    vectorizer = TfidfVectorizer(ngram_range=(1, longest), token_pattern=r"[\w'-]+")
+    vectorizer.fit([text for n in range(record.num_texts) for text in texts(parts[0], task, n)])
     features = [_features(vectorizer, rows, task) for rows in parts]
-    model = Ridge(alpha=1.0) if task == "sts" else LogisticRegression(C=10.0, max_iter=1000)
+    scores = record.kind == "score"
+    model = Ridge(alpha=1.0) if scores else LogisticRegression(C=10.0, max_iter=1000)
     model.fit(features[0], labels(parts[0], task))
     return [np.asarray(model.predict(part)) for part in features[1:]]
 
 
 def _features(vectorizer: TfidfVectorizer, rows: list[Row], task: str) -> csr_matrix:
     first = vectorizer.transform(texts(rows, task))
-    if task == "sst":
+    if not TASKS[task].is_pair:
         return first
     second = vectorizer.transform(texts(rows, task, 1))
     product = first.multiply(second)
@@ -91,21 +93,22 @@ def overlap_classes(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 
 def score(task: str, predicted: np.ndarray, truth: np.ndarray) -> float:
-    """Return Pearson's r for sts, else the accuracy."""
+    """Return the task's main metric."""
     return task_metrics(task, predicted, truth)[TASKS[task].main_metric] or 0.0
 
 
 def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
-    """Return {(task, baseline): [dev, test]}, accuracy or (sts) Pearson."""
+    """Return {(task, baseline): [dev, test]} in the task's main metric."""
     results = {}
-    for task in TASKS:
+    for task, record in TASKS.items():
         parts = read(folder, task)
-        guesses = {"TF-IDF, linear": linear(parts, task), "majority": _majority(parts, task)}
-        if task == "para":
+        guesses = {"TF-IDF, linear": linear(parts, task)}
+        if record.kind != "score":
+            guesses["majority"] = _majority(parts, task)
+        if record.kind == "binary":
             guesses["word overlap"] = overlap_classes(parts, task)
-        elif task == "sts":
+        elif record.kind == "score":
             guesses["word overlap"] = [jaccard(part, task) for part in parts[1:]]
-            del guesses["majority"]
         for name, guess in guesses.items():
             truths = [labels(part, task) for part in parts[1:]]
             results[task, name] = [score(task, g, t) for g, t in zip(guess, truths, strict=True)]
@@ -134,7 +137,7 @@ def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
 def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]]:
     """Return (phenomenon, rows, mean label, score of the linear baseline) on dev and test.
 
-    The score is the accuracy, for sts the mean distance from the label.
+    The score is the accuracy or, of scores, the mean distance from the label.
     """
     parts = read(folder, task)
     rows = parts[1] + parts[2]
@@ -144,16 +147,24 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
     for tag in sorted(set(tags)):
         here = tags == tag
         error = float(row_errors(task, guess[here], truth[here]).mean())
-        value = error if task == "sts" else 1 - error
+        value = error if TASKS[task].kind == "score" else 1 - error
         result.append((tag, int(here.sum()), float(truth[here].mean()), value))
     return result
 
 
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    folder: Path = option(
+        help="where python -m data.bundled wrote", flag="folder", metavar="DIR", required=True
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print all tables; return 0, or 2 where the files are not there or not the bundled ones."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.bundled", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where python -m data.bundled wrote")
-    folder = parser.parse_args(argv).folder
+    about = {"prog": "python -m benchmarks.bundled", "description": __doc__}
+    folder = parse(Options, argv, **about).folder
     try:
         report(folder)
     except OSError as error:
@@ -172,8 +183,8 @@ def report(folder: Path) -> None:
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
-    for task in TASKS:
-        measure = "distance" if task == "sts" else "accuracy"
+    for task, record in TASKS.items():
+        measure = "distance" if record.kind == "score" else "accuracy"
         print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
         for tag, count, mean, value in by_phenomenon(folder, task):
             print(f"  {tag:22}{count:5}{mean:7.2f}{value:7.2f}")

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from minbert.runtime import choose_precision, set_seed
 
 from data.examples import DataError
 from data.fetch.locate import data_folder
@@ -22,6 +21,8 @@ from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from minbert.tokenizer import BertTokenizer
+from runtime.device import choose_precision
+from runtime.seeds import set_seed
 
 Item = TypeVar("Item")
 
@@ -67,8 +68,8 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
         return made_sentences(count, draw)
     texts: list[str] = []
     for task in ("sts", "sst"):
-        for row in read_task(data_folder(data), task).train:
-            texts += [row.text] if task == "sst" else [row.text_a, row.text_b]
+        for example in read_task(data_folder(data), task).train:
+            texts += example.texts
     distinct = sorted(set(texts))
     if len(distinct) < count:
         raise DataError(f"{data}: {len(distinct)} distinct sentences; expected {count}")
@@ -78,8 +79,8 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
 def made_sentences(count: int, draw: random.Random) -> list[str]:
     """Return distinct sentences of bundled words, as long as CS224N's."""
     words: list[str] = []
-    for row in read_task(data_folder("bundled"), "sst").train:
-        words += row.text.split()
+    for example in read_task(data_folder("bundled"), "sst").train:
+        words += example.text.split()
     steps = np.arange(len(LENGTH_QUANTILES)) / (len(LENGTH_QUANTILES) - 1)
     made: dict[str, None] = {}
     while len(made) < count:

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from minbert.linear import Linear
-from minbert.runtime import autocast, release_memory
 from torch.nn.functional import linear
 
 from minbert.config import BertConfig
+from minbert.fast.linear import Linear, kept_weights
+from runtime.device import autocast, release_memory
 
 MIB = 2**20
 BATCH_SIZES = (16, 32, 64, 128)
@@ -58,7 +58,7 @@ class Figure:
     fastest: float
     slowest: float
     amount: float  # of the work in a round, median
-    rate: float  # amount a second, median
+    rate: float  # amount per second, median
     unit: str
     ratio: float  # our rate / this rate: above 1 we are faster
     peak_share: float | None  # of the measured matmul peak
@@ -67,7 +67,7 @@ class Figure:
 
 
 def measure(work: Work, device: torch.device) -> list[Figure]:
-    """Return a figure a side; within a round the sides take turns, and the first one changes."""
+    """Return a figure per side; within a round the sides take turns, and the first one changes."""
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
     assert len(seconds) == len(work.sides), "two sides of one name"
     memory: dict[str, float | None] = {}
@@ -118,19 +118,20 @@ def _peak_share(
 
 
 def matmul_peak(dtype: torch.dtype, device: torch.device) -> float:
-    """Return the floating-point operations a second of the best of some large matrix products."""
+    """Return the floating-point operations per second of the best of some large products."""
     return _matmul_peak(dtype, device, torch.get_num_threads())
 
 
 @cache
 def _matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
-    """PyTorch's own product and `minbert.linear`'s, whichever is faster."""
+    """Return that of PyTorch's own product or of `minbert.fast.linear`'s, whichever is faster."""
     best = 0.0
     for rows, inner, columns in MATMUL_SHAPES:
         layer = Linear(inner, columns, bias=False).eval().to(device)
         x = torch.randn(rows, inner, device=device).to(dtype)
         weight = layer.weight.detach().to(dtype)
-        with torch.inference_mode(), autocast(device, dtype):
+        kept = kept_weights(layer, device, dtype)
+        with torch.inference_mode(), autocast(device, dtype), kept:
             for product in (partial(linear, x, weight), partial(layer, x)):
                 taken = _median_seconds(product, device)
                 best = max(best, 2 * rows * inner * columns / taken)
@@ -151,7 +152,7 @@ def _median_seconds(run: Callable[[], Any], device: torch.device) -> float:
 def encoder_flops(lengths: Iterable[int], config: BertConfig, training: bool = False) -> float:
     """Return the operations of the encoder's matrix products on sequences of these lengths.
 
-    A token passes four H x H and two H x I products a layer, and meets the T tokens of its
+    A token passes four H x H and two H x I products per layer, and meets the T tokens of its
     sequence in two more; a multiplication and an addition are two operations. Training takes three
     times as many: one product forward gives two backward.
     """

@@ -4,13 +4,15 @@ Nothing here is part of the product; this file is what it is compared with.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from minbert.runtime import autocast
 from torch import Tensor, nn
+
+from runtime.device import autocast
 
 PADDED = dict[str, Tensor]
 
@@ -52,21 +54,21 @@ def padded(tokenizer: Any, texts: Sequence[str], max_length: int, device: torch.
 
 
 def contrastive_loss(model: nn.Module, views: Sequence[PADDED], temperature: float) -> Tensor:
-    """SimCSE's loss by a plain loop's means: views joined and padded, [CLS] through the pooler."""
+    """Return SimCSE's loss by a plain loop's means: views joined, padded, [CLS] and pooler."""
     length = max(view["input_ids"].shape[1] for view in views)
     joined = {
         key: torch.cat([nn.functional.pad(v[key], (0, length - v[key].shape[1])) for v in views])
         for key in views[0]
     }
-    vectors = model(**joined).pooler_output.float().chunk(len(views))
-    anchors, others = vectors[0], torch.cat(vectors[1:])
+    embeddings = model(**joined).pooler_output.float().chunk(len(views))
+    anchors, others = embeddings[0], torch.cat(embeddings[1:])
     anchors, others = (nn.functional.normalize(x, dim=-1) for x in (anchors, others))
     scores = anchors @ others.T / temperature
     return nn.functional.cross_entropy(scores, torch.arange(len(anchors), device=scores.device))
 
 
 def ranking_loss(model: Any, views: Sequence[PADDED], temperature: float) -> Tensor:
-    """sentence-transformers' MultipleNegativesRankingLoss, with the same temperature."""
+    """Return sentence-transformers' MultipleNegativesRankingLoss, with the same temperature."""
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
     loss: Tensor = MultipleNegativesRankingLoss(model, scale=1 / temperature)(list(views), None)
@@ -102,7 +104,7 @@ class ClassroomInputs:
         model: nn.Module,
         tokenizer: Any,
         texts: Sequence[Sequence[str]],
-        combine: Callable[..., Tensor],
+        combine: Callable[[Sequence[Tensor]], Tensor],
         device: torch.device,
     ):
         """Wrap a frozen transformers encoder.
@@ -110,7 +112,7 @@ class ClassroomInputs:
         Args:
             model, tokenizer: of transformers.
             texts: one or two lists of N texts.
-            combine: mean vectors of the one or two texts -> features (B, F).
+            combine: mean token states of the one or two texts -> features (B, F).
             device: of the model.
         """
         self.model, self.tokenizer, self.texts = model.eval(), tokenizer, texts
@@ -121,15 +123,19 @@ class ClassroomInputs:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
-        vectors = []
+        embeddings = []
         for texts in self.texts:
             batch = padded(self.tokenizer, [texts[row] for row in rows], 512, self.device)
             with torch.no_grad():
                 states = self.model(**batch).last_hidden_state  # (B, T, H)
             mask = batch["attention_mask"].unsqueeze(-1)  # (B, T, 1)
-            vectors.append((states * mask).sum(1) / mask.sum(1))
-        return self.combine(*vectors)
+            embeddings.append((states * mask).sum(1) / mask.sum(1))
+        return self.combine(embeddings)
 
     def batches(self) -> list[np.ndarray]:
         """Return the rows of all examples in batches of 64."""
         return np.array_split(np.arange(len(self)), range(64, len(self), 64))
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Return the context in which predictions are made."""
+        return torch.inference_mode()

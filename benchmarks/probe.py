@@ -1,4 +1,4 @@
-"""Is a pre-trained encoder worth loading? Linear probes on its frozen vectors, beside plain rivals.
+"""Is a pre-trained encoder worth loading? Linear probes on what it embeds, frozen, beside rivals.
 
     python -m benchmarks.probe mini "my encoder=path/to/another" --data DATA
 
@@ -15,11 +15,11 @@ was said of them. The rivals: a bag of words (TF-IDF), and the first encoder's *
 same sizes, tokenizer and pooling with fresh weights: what the architecture gives for nothing.
 """
 
-import argparse
 import csv
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,32 +33,57 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.random_twin import random_twin
-from data.examples import DataError
+from data.examples import Example
 from data.fetch.locate import data_folder
 from data.overlap import Seen
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.metrics import pearson
 from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
-from minbert.config import CheckpointError
+from minbert.config import POOLINGS
 from minbert.encoder import SentenceEncoder
-from minbert.pooling import POOLINGS
+from runtime.errors import UserError
+from runtime.options import option, parse
 
-Vectors = Any  # a float32 array (N, H), or a sparse matrix (N, words)
-Encode = Callable[[Sequence[str]], Vectors]
+Embeddings = Any  # a float32 array (N, H), or a sparse matrix (N, words)
+Encode = Callable[[Sequence[str]], Embeddings]
 
-PROBES = ("sst", "para", "para unseen", "sts", "sts unseen", "sts cosine")
-STRENGTHS = {"sst": [1e-3, 1e-2, 0.1, 1], "sts": [1, 10, 100, 1e3, 1e4]}
+CLASS_STRENGTHS = [1e-3, 1e-2, 0.1, 1]
+SCORE_STRENGTHS = [1, 10, 100, 1e3, 1e4]
+
+
+def probes_of(task: Task) -> list[str]:
+    """Return the names of a task's probes."""
+    unseen = [f"{task.name} unseen"] if task.is_pair else []
+    cosine = [f"{task.name} cosine"] if task.kind == "score" else []
+    return [task.name, *unseen, *cosine]
+
+
+PROBES = tuple(name for task in TASKS.values() for name in probes_of(task))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    encoders: tuple[str, ...] = option(
+        help="mini, a folder or a hub id, and what to call it",
+        flag="encoders",
+        metavar="[TITLE=]ENCODER",
+        required=True,
+    )
+    data: str = option("bundled", "as for run_multitask.py", metavar="NAME")
+    pooling: str = option("avg", "from token states to an embedding", choices=POOLINGS)
+    task: tuple[str, ...] = option((), "some tasks (all)", choices=lambda: tuple(TASKS))
+    csv: Path | None = option(None, "the table as a file as well", metavar="FILE")
 
 
 def bag_of_words(splits: dict[str, Splits]) -> Encode:
     """Return TF-IDF, fitted on every training text; single words are what it knows."""
     texts: list[str] = []
-    for task in splits.values():
-        for example in task.train:
-            texts += (
-                [example.text] if hasattr(example, "text") else [example.text_a, example.text_b]
-            )
+    for parts in splits.values():
+        for example in parts.train:
+            texts += example.texts
     vectorizer = TfidfVectorizer(min_df=2, sublinear_tf=True).fit(texts)
     return lambda texts: vectorizer.transform(texts).astype(np.float32)
 
@@ -67,50 +92,51 @@ def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
     """Return the score of every probe that has any rows."""
     scores = {}
     for task, parts in splits.items():
-        train, dev = (_features(encode, task, rows) for rows in (parts.train, parts.dev))
+        record = TASKS[task]
+        train, dev = (_features(encode, record, rows) for rows in (parts.train, parts.dev))
         gold, labels = (
             np.array([example.label for example in rows], np.float64)
             for rows in (parts.train, parts.dev)
         )
         seen = Seen()
         seen.add_examples(parts.train)
-        scored = score_split(task, parts.dev, _fit(task, train, gold).predict(dev), seen)
-        scores[task] = scored["metrics"][TASKS[task].main_metric] or 0.0
-        if task != "sst" and (rest := scored["overlap"]["metrics_on_rest"]):
-            scores[f"{task} unseen"] = rest[TASKS[task].main_metric] or 0.0
-        if task == "sts":
-            scores["sts cosine"] = pearson(_cosines(encode, parts.dev), labels) or 0.0
+        scored = score_split(task, parts.dev, _fit(record, train, gold).predict(dev), seen)
+        scores[task] = scored["metrics"][record.main_metric] or 0.0
+        if record.is_pair and (rest := scored["overlap"]["metrics_on_rest"]):
+            scores[f"{task} unseen"] = rest[record.main_metric] or 0.0
+        if record.kind == "score":
+            scores[f"{task} cosine"] = pearson(_cosines(encode, parts.dev), labels) or 0.0
     return scores
 
 
-def _features(encode: Encode, task: str, examples: Sequence[Any]) -> Vectors:
-    if task == "sst":
-        return encode([example.text for example in examples])
-    u = encode([example.text_a for example in examples])
-    v = encode([example.text_b for example in examples])
+def _features(encode: Encode, task: Task, examples: Sequence[Example]) -> Embeddings:
+    columns = [encode(texts) for texts in zip(*(e.texts for e in examples), strict=True)]
+    if not task.is_pair:
+        return columns[0]
+    u, v = columns
     product = u.multiply(v).tocsr() if sparse.issparse(u) else u * v
-    parts = [u, v, abs(u - v), product] if task == "para" else [abs(u - v), product]
+    parts = [abs(u - v), product] if task.kind == "score" else [u, v, abs(u - v), product]
     return sparse.hstack(parts).tocsr() if sparse.issparse(u) else np.hstack(parts)
 
 
-def _fit(task: str, features: Vectors, labels: np.ndarray) -> GridSearchCV:
+def _fit(task: Task, features: Embeddings, labels: np.ndarray) -> GridSearchCV:
     """Choose the strength of the regularisation on train alone, then fit."""
     # The weakest strengths need more than a hundred iterations, and are never chosen.
     warnings.simplefilter("ignore", ConvergenceWarning)
     scaler = StandardScaler(with_mean=not sparse.issparse(features))
     if sparse.issparse(features):  # TF-IDF is scaled already; rare words must not be blown up
         scaler = StandardScaler(with_mean=False, with_std=False)
-    if task == "sts":
-        model, grid = Ridge(), {"ridge__alpha": STRENGTHS["sts"]}
+    if task.kind == "score":
+        model, grid = Ridge(), {"ridge__alpha": SCORE_STRENGTHS}
     else:
-        model, grid = LogisticRegression(max_iter=100), {"logisticregression__C": STRENGTHS["sst"]}
+        model, grid = LogisticRegression(max_iter=100), {"logisticregression__C": CLASS_STRENGTHS}
     return GridSearchCV(make_pipeline(scaler, model), grid, cv=3).fit(features, labels)
 
 
 def _cosines(encode: Encode, pairs: Sequence[Any]) -> np.ndarray:
     def dense(texts: Sequence[str]) -> np.ndarray:
-        vectors = encode(texts)
-        return vectors.toarray() if sparse.issparse(vectors) else vectors
+        embeddings = encode(texts)
+        return embeddings.toarray() if sparse.issparse(embeddings) else embeddings
 
     return cosine_scores(dense, pairs)
 
@@ -131,38 +157,33 @@ def rivals(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table row by row; write it where `--csv` says."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.probe",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("encoders", nargs="+", metavar="[TITLE=]ENCODER",
-                        help="mini, a folder or a hub id, and what to call it")  # fmt: skip
-    parser.add_argument("--data", default="bundled", help="as for run_multitask.py (bundled)")
-    parser.add_argument("--pooling", choices=POOLINGS, default="avg", help="(avg: mean)")
-    parser.add_argument("--task", nargs="+", choices=[*TASKS], default=[*TASKS], help="(all)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="the table as a file as well")
-    args = parser.parse_args(argv)
+    options = parse(Options, argv, prog="python -m benchmarks.probe", description=__doc__)
     rows = []
     try:
-        splits = {task: read_task(data_folder(args.data), task) for task in args.task}
+        folder = data_folder(options.data)
+        splits = {task: read_task(folder, task) for task in options.task or TASKS}
         print(f"{'':40}" + "".join(f"{name:>12}" for name in PROBES), flush=True)
-        for name, encode in rivals(args.encoders, splits, args.pooling):
+        for name, encode in rivals(options.encoders, splits, options.pooling):
             scores = probe(encode, splits)
             shown = (f"{scores[key]:12.3f}" if key in scores else f"{'-':>12}" for key in PROBES)
             print(f"{name[-39:]:40}" + "".join(shown), flush=True)
             rows.append({"encoder": name, **{key: f"{scores[key]:.4f}" for key in scores}})
-    except (DataError, CheckpointError, OSError) as error:
+    except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if args.csv:
-        args.csv.parent.mkdir(parents=True, exist_ok=True)
-        with args.csv.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        print(f"table: {args.csv}")
+    if options.csv:
+        write(options.csv, rows)
+        print(f"table: {options.csv}")
     return 0
+
+
+def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Write the table as a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":

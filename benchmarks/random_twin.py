@@ -4,15 +4,27 @@ python -m benchmarks.random_twin mini --out random-mini
 python run_multitask.py --backbone random-mini --task sts
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from minbert.runtime import set_seed
 
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
+from runtime.errors import UserError
+from runtime.options import option, parse
+from runtime.seeds import set_seed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    encoder: str = option(
+        help="mini, a folder, a hub id", flag="encoder", metavar="ENCODER", required=True
+    )
+    out: Path = option(help="the checkpoint", metavar="DIR", required=True)
+    seed: int = option(0, "of the weights", least=0, most=2**31)
 
 
 def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
@@ -26,21 +38,14 @@ def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the twin of a checkpoint; return 0, or 2 where there is none."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.random_twin",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("encoder", help="mini, a folder, a hub id")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="the checkpoint")
-    parser.add_argument("--seed", type=int, default=0, help="of the weights (0)")
-    args = parser.parse_args(argv)
+    options = parse(Options, argv, prog="python -m benchmarks.random_twin", description=__doc__)
     try:
-        random_twin(SentenceEncoder.from_pretrained(args.encoder), args.seed).save(args.out)
-    except (ValueError, OSError) as error:  # no checkpoint, or no seed
+        encoder = SentenceEncoder.from_pretrained(options.encoder)
+        random_twin(encoder, options.seed).save(options.out)
+    except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"random twin of {args.encoder}: {args.out}")
+    print(f"random twin of {options.encoder}: {options.out}")
     return 0
 
 

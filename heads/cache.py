@@ -85,7 +85,7 @@ def _encode_to(
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
     batches = list(batches_by_tokens(sequences.lengths, encoder.batch_tokens))
     label = f"encode {'pairs' if features.parts else 'texts'}"
-    with encoder.reading(), progress(label, len(items), "text", show_progress) as bar:
+    with encoder.reading(sequences), progress(label, len(items), "text", show_progress) as bar:
         # One batch per process at a time; one process writes them all.
         for start in range(0, len(batches), world_size()):
             own = share(batches[start : start + world_size()])

@@ -57,6 +57,7 @@ class BiFeatures:
 
     def items(self, texts: Item) -> list[Item]:
         """Return each text as an item."""
+        # A text that stands in many pairs is one item, and encoded once.
         return [(text,) for text in texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
@@ -76,13 +77,16 @@ class BiFeatures:
         Returns:
             (B, H), (B, 2H) or (B, 4H).
         """
+        # (B, H), or (B, 2H) of two.
         if self.form == "concat":
             return torch.cat(tuple(embeddings), dim=-1)
+        # Only then are the four blocks of one size, and the head need not learn their scales.
         scaled = [unit_rms(part) for part in embeddings]
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F."""
+        # One text has nothing to interact with.
         if num_texts == 1:
             return hidden_size
         return hidden_size * (2 if self.form == "concat" else 4)
@@ -97,18 +101,22 @@ class CrossFeatures:
 
     def items(self, texts: Item) -> list[Item]:
         """Return the pair as the only item."""
+        # No part of it can be used again for another pair: that is what crossing costs.
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
         """Return the joined pairs as token ids."""
+        # [CLS] a [SEP] b [SEP]: every token of a attends to every token of b.
         firsts, seconds = zip(*items, strict=True)
         return encoder.tokenize(firsts, seconds)
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (n, 3, H)."""
+        # The encoder's own pooling is for single sentences; a pair is read by its token states.
         batch = batch.to(encoder.device)
         with autocast(encoder.device, encoder.dtype):
             states = encoder.model.packed(batch).last_hidden_state  # (total_tokens, H)
+        # Kept apart, so that one cached file serves both forms of features.
         cls = states[batch.cu_seqlens[:-1]].float()  # (n, H)
         return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
 
@@ -124,7 +132,8 @@ class CrossFeatures:
         cls, first, second = embeddings[0].unbind(dim=1)  # (B, H) each
         if self.form == "concat":
             return cls
-        both = interaction(unit_rms(first), unit_rms(second))  # (B, 4H)
+        # The two halves interact in the encoder already, and once more here: (B, 4H).
+        both = interaction(unit_rms(first), unit_rms(second))
         return torch.cat([unit_rms(cls), both], dim=-1)
 
     def width(self, hidden_size: int, num_texts: int) -> int:
@@ -144,9 +153,11 @@ def unit_rms(embeddings: Tensor) -> Tensor:
     Encoders differ in the length of their embeddings, and contrastive tuning fixes directions only.
     The mean of u*v is then the cosine itself.
     """
+    # Unit length divides by sqrt(H) too much: (1/H) sum x_i^2 = 1 needs length sqrt(H).
     return F.normalize(embeddings, dim=-1) * embeddings.shape[-1] ** 0.5
 
 
 def interaction(u: Tensor, v: Tensor) -> Tensor:
     """Return [u; v; |u-v|; u*v], (B, 4H) of (B, H) each."""
+    # |u-v| and u*v do not change when u and v are exchanged; u and v themselves do.
     return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)

@@ -123,7 +123,7 @@ class LiveInputs:
 
     def reading(self) -> AbstractContextManager[Any]:
         """Return the context in which predictions are made."""
-        return self.encoder.reading()
+        return self.encoder.reading(self.sequences)
 
 
 Inputs = FrozenInputs | LiveInputs

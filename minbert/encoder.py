@@ -7,7 +7,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from runtime.progress import progress
 # Tokens per forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU
 # so many that its work outlasts the launching of it (estimated, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
+# Tokens from which on making the copies of `kept_weights` costs less than they save (same page).
+WORTH_KEEPING = 1024
 
 
 class SentenceEncoder:
@@ -147,14 +149,16 @@ class SentenceEncoder:
         return pool(output, batch, self.pooling)
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self, sequences: TokenSequences) -> Iterator[None]:
         """Put the model into evaluation mode and, for the block, switch gradients off.
 
-        Inside the block products use kept weights (`minbert.fast.linear`), so that nothing may
-        write to the parameters there; inference mode sees to that for tensors with gradients.
+        Where `sequences`, which the block is about to read, are worth it, products use weights that
+        are kept for the block alone (`minbert.fast.linear`).
         """
         self.model.eval()
-        with torch.inference_mode(), kept_weights(self.model, self.device, self.dtype):
+        keep = len(sequences.ids) >= WORTH_KEEPING
+        kept = kept_weights(self.model, self.device, self.dtype) if keep else nullcontext()
+        with torch.inference_mode(), kept:
             yield
 
     def encode(
@@ -179,7 +183,10 @@ class SentenceEncoder:
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
         batches = list(batches_by_tokens(sequences.lengths, batch_tokens or self.batch_tokens))
-        with self.reading(), progress("encode", len(distinct), "text", show_progress) as bar:
+        with (
+            self.reading(sequences),
+            progress("encode", len(distinct), "text", show_progress) as bar,
+        ):
             for rows in share(batches):
                 embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))

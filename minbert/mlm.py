@@ -27,6 +27,7 @@ class BertPredictionTransform(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
+        # (M, H) -> (M, H): from "what stands here" to "what is missing here".
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 
@@ -42,6 +43,7 @@ class BertMLMHead(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
+        # No matrix (V, H) of its own: a piece is predicted by the vector that it is read by.
         self.transform = BertPredictionTransform(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -52,7 +54,8 @@ class BertMLMHead(nn.Module):
             hidden_states: (M, H), usually of the masked positions only.
             word_embeddings: (V, H).
         """
-        return F.linear(self.transform(hidden_states), word_embeddings, self.bias)  # (M, V)
+        # (M, H) x (H, V) -> (M, V): how well each piece's embedding matches the state.
+        return F.linear(self.transform(hidden_states), word_embeddings, self.bias)
 
 
 class BertForMaskedLM(nn.Module):
@@ -60,6 +63,7 @@ class BertForMaskedLM(nn.Module):
 
     def __init__(self, bert: BertModel):
         super().__init__()
+        # The head reads BERT's word embeddings, so that both are trained as one.
         self.bert = bert
         self.head = BertMLMHead(bert.config)
         self.head.apply(bert.init_weights)
@@ -79,6 +83,7 @@ class BertForMaskedLM(nn.Module):
     @classmethod
     def around(cls, bert: BertModel, source: Path | None) -> "BertForMaskedLM":
         """Put a prediction head on an encoder: the one in folder `source`, or a fresh one."""
+        # Sentence encoders are published without it; then it has to be learnt along the way.
         model = cls(bert)
         tensors = {} if source is None else _head_tensors(source)
         if tensors and source is not None:
@@ -89,11 +94,13 @@ class BertForMaskedLM(nn.Module):
 
     def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:
         """Return logits (M, V) at `positions` (M,) of the packed batch."""
-        states = states_at(self.bert, batch, positions)  # (M, H)
-        return self.head(states, self.bert.embeddings.word_embeddings.weight)  # (M, V)
+        # (total_tokens,) tokens in, (M, H) states out, (M, V) logits.
+        states = states_at(self.bert, batch, positions)
+        return self.head(states, self.bert.embeddings.word_embeddings.weight)
 
     def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy where the labels (total_tokens,) are not -100."""
+        # -100 marks what is not asked, PyTorch's convention for cross-entropy.
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         return masked_loss(self(batch, positions), labels[positions])
 
@@ -111,6 +118,7 @@ def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
     last = layers[-1]
     # Attention needs the keys and values of all tokens; what follows works on each by itself.
     context = last.attention.self(states, batch)[positions]  # (M, H)
+    # The residuals are of the same positions.
     attended = last.attention.output(context, states[positions])  # (M, H)
     states = last.output(last.intermediate(attended), attended)
     return states  # (M, H)
@@ -118,6 +126,7 @@ def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
 
 def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean cross-entropy of logits (M, V) and labels (M,), in float32; 0 of none."""
+    # Summed and divided by hand: the mean of no labels would be 0 / 0.
     return F.cross_entropy(logits.float(), labels, reduction="sum") / max(1, len(labels))
 
 
@@ -134,7 +143,8 @@ def _head_tensors(folder: Path) -> Tensors:
         for key, tensor in read_tensors(folder).items()
         if key.startswith(prefix)
     }
-    if "decoder.bias" in tensors:  # newer releases of transformers store the bias twice
+    # Newer releases of transformers store the bias twice, older ones once, under this name.
+    if "decoder.bias" in tensors:
         tensors.setdefault("bias", tensors["decoder.bias"])
     return tensors
 
@@ -156,6 +166,7 @@ def mask_tokens(
     input_ids = batch.input_ids  # (total_tokens,)
     # Which tokens to predict; [CLS], [SEP] and [PAD] never.
     special = torch.isin(input_ids, torch.tensor(special_ids))
+    # Every token by a draw of its own: 15 % is the mean, not the number in each sentence.
     chosen = (torch.rand(input_ids.shape) < probability) & ~special
     labels = torch.where(chosen, input_ids, -100)
     # What the encoder sees there: below 0.8 [MASK], from 0.9 on a random piece, else the token

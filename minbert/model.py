@@ -38,6 +38,7 @@ class BertEmbeddings(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         size = config.hidden_size
+        # The row of padding stays zero; packed batches hold none, but checkpoints have it.
         self.word_embeddings = nn.Embedding(
             config.vocab_size, size, padding_idx=config.pad_token_id
         )
@@ -47,10 +48,13 @@ class BertEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, batch: PackedBatch) -> Tensor:
-        # Which piece it is, where it stands, and whether in the first or the second sentence.
-        embeddings = self.word_embeddings(batch.input_ids)  # (total_tokens, H)
+        # A token's state begins as the sum of three table look-ups: which piece it is, where it
+        # stands in its sequence, and whether in the first or the second sentence of a pair.
+        # (total_tokens,) -> (total_tokens, H), three times.
+        embeddings = self.word_embeddings(batch.input_ids)
         embeddings = embeddings + self.position_embeddings(batch.position_ids)
         embeddings = embeddings + self.token_type_embeddings(batch.token_type_ids)
+        # Attention itself knows no order: without the positions a sentence would be a bag of words.
         return self.dropout(self.LayerNorm(embeddings))  # (total_tokens, H)
 
 
@@ -59,19 +63,23 @@ class BertSelfAttention(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
+        # N heads of D numbers each: every head has its own idea of what belongs together.
         self.head_shape = (config.num_attention_heads, config.head_size)
+        # One matrix (H, H) makes the queries of all heads, and so on.
         self.query = nn.Linear(config.hidden_size, config.hidden_size)
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
+        # On the attention probabilities: now and then a token is not looked at.
         self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        # Three views of every token, each cut into N heads: (total_tokens, H) -> (.., N, D).
+        # What a token looks for, what it offers to others, and what it passes on to them,
+        # each cut into heads: (total_tokens, H) -> (total_tokens, N, D).
         query = self.query(hidden_states).unflatten(-1, self.head_shape)
         key = self.key(hidden_states).unflatten(-1, self.head_shape)
         value = self.value(hidden_states).unflatten(-1, self.head_shape)
         context = self.attend(query, key, value, batch)  # (total_tokens, N, D)
-        # The heads side by side again.
+        # The heads side by side again; `BertResidual` mixes them by its dense layer.
         return context.flatten(-2)  # (total_tokens, H)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
@@ -89,7 +97,8 @@ class BertResidual(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, update: Tensor, residual: Tensor) -> Tensor:
-        # BERT normalises after the sum ("post-norm"): (total_tokens, H or I) -> (total_tokens, H).
+        # (total_tokens, in_features) -> (total_tokens, H). The sum lets a layer begin as a small
+        # correction of its input; BERT normalises after it ("post-norm"), later models before.
         return self.LayerNorm(residual + self.dropout(self.dense(update)))
 
 
@@ -98,7 +107,8 @@ class BertAttention(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        self.self = BertSelfAttention(config)  # the checkpoint's name, unlucky in Python
+        # `self.self` is unlucky in Python, but the checkpoint's name.
+        self.self = BertSelfAttention(config)
         self.output = BertResidual(config.hidden_size, config)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
@@ -114,6 +124,8 @@ class BertIntermediate(nn.Module):
         self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
 
     def forward(self, hidden_states: Tensor) -> Tensor:
+        # GELU(x) = x * P(X <= x) for a standard normal X, here by the error function; the usual
+        # approximation by tanh would give other numbers than BERT was trained with.
         return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
 
 
@@ -128,6 +140,7 @@ class BertLayer(nn.Module):
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
         attended = self.attention(hidden_states, batch)  # (total_tokens, H)
+        # H -> I -> H with the residual around both, I = 4 H in every published BERT.
         return self.output(self.intermediate(attended), attended)  # (total_tokens, H)
 
 
@@ -140,6 +153,7 @@ class BertEncoder(nn.Module):
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
         """Return the states before the first layer and after each one, (total_tokens, H) each."""
+        # All are kept, as poolings and probes read more than the last.
         states = [hidden_states]
         for layer in self.layer:
             states.append(layer(states[-1], batch))
@@ -154,6 +168,7 @@ class BertPooler(nn.Module):
         self.dense = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, cls_states: Tensor) -> Tensor:
+        # BERT trained it to tell whether two sentences follow one another; SimCSE starts anew.
         return torch.tanh(self.dense(cls_states))  # (B, H)
 
 
@@ -168,11 +183,13 @@ class BertModel(nn.Module):
         self.config = config
         self.embeddings = BertEmbeddings(config)
         self.encoder = BertEncoder(config)
+        # Checkpoints trained on masked words alone have no pooler.
         self.pooler = BertPooler(config.hidden_size) if add_pooling_layer else None
         self.apply(self.init_weights)
 
     def init_weights(self, module: nn.Module) -> None:
         """Normal(0, initializer_range) matrices, zero biases and padding (BERT, section A.2)."""
+        # Layer norms keep PyTorch's weights of 1 and biases of 0, BERT's too.
         if isinstance(module, (nn.Linear, nn.Embedding)):
             nn.init.normal_(module.weight, std=self.config.initializer_range)
         if isinstance(module, nn.Linear):
@@ -194,6 +211,7 @@ class BertModel(nn.Module):
         Raises:
             CheckpointError: not found, damaged, of another architecture, or incomplete.
         """
+        # Sizes come from config.json, and every tensor is then held to them.
         folder = find_checkpoint(path_or_name)
         config = replace(BertConfig.from_json(folder / "config.json"), **changes)
         tensors = read_tensors(folder)
@@ -203,6 +221,7 @@ class BertModel(nn.Module):
 
     def packed(self, batch: PackedBatch) -> BertOutput:
         """Encode a packed batch; all states are packed too, (total_tokens, H)."""
+        # Embeddings, then layer after layer: L + 1 states of (total_tokens, H).
         self.check_length(batch)
         states = self.encoder(self.embeddings(batch), batch)
         # [CLS] is the first token of every sequence: cu_seqlens holds where sequences begin.
@@ -237,9 +256,11 @@ class BertModel(nn.Module):
         Returns:
             States of shape (B, T, H), zero at padding; `pooler_output` (B, H).
         """
+        # Padding is taken out before the first product and put back after the last.
         batch, mask = pack_padded(input_ids, attention_mask, token_type_ids)
         output = self.packed(batch)
         assert output.hidden_states is not None
+        # Only what is asked for is unpacked: every state is a copy of B * T * H numbers.
         states = output.hidden_states if output_hidden_states else output.hidden_states[-1:]
         padded = tuple(_pad(state, mask) for state in states)  # (B, T, H) each
         return BertOutput(
@@ -249,6 +270,7 @@ class BertModel(nn.Module):
 
 def _pad(states: Tensor, mask: Tensor) -> Tensor:
     """Put packed states (total_tokens, H) back where mask (B, T) is true: (B, T, H)."""
+    # Boolean indexing goes through the mask row by row, the order in which `pack_padded` took out.
     padded = states.new_zeros(*mask.shape, states.shape[-1])
     padded[mask] = states
     return padded

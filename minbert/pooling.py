@@ -21,10 +21,13 @@ def choose_pooling(chosen: str | None, stated: str | None, tuning: bool = False)
         tuning: whether the encoder is about to be tuned by SimCSE, whose own pooling is an MLP over
             [CLS] (`cls`). An average that the checkpoint states is kept, as it was trained for it.
     """
+    # The user's word first ...
     if chosen:
         return chosen
+    # ... then, about to be tuned, an average the encoder was made for, or SimCSE's own way ...
     if tuning:
         return stated if stated and stated.startswith("avg") else "cls"
+    # ... else what the checkpoint says; BERT's own says nothing, and [CLS] is its sentence state.
     return stated or "cls_before_pooler"
 
 
@@ -44,6 +47,7 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
     """
     states = output.hidden_states
     assert states is not None, "pooling reads packed output, which carries all hidden states"
+    # Sums over many tokens lose digits in bfloat16, so that every pooling ends in float32.
     if pooling == "cls":
         if output.pooler_output is None:
             raise ValueError("pooling 'cls' needs a pooler, which this checkpoint does not have")
@@ -62,6 +66,7 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
 
 def mean_of_tokens(states: Tensor, batch: PackedBatch) -> Tensor:
     """Average packed states (total_tokens, H) over each sequence's tokens: (B, H) float32."""
+    # (total_tokens, H) -> (B, H): one product per batch, however many lengths there are in it.
     lengths = batch.cu_seqlens.diff()
     return torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)
 
@@ -80,4 +85,5 @@ def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor
     borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2)
     lengths = torch.cat([borders.flatten(), ends[-1:]]).diff()  # (2B,): a, b, a, b, ...
     means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
+    # First segments stand at even rows, second ones at odd rows.
     return means[0::2], means[1::2]

@@ -33,20 +33,25 @@ def backward(
     Returns:
         The loss without gradient, and the other number.
     """
+    # What fits into memory at once needs no second pass.
     if len(chunks) == 1:
         loss, other = objective(embed(chunks[0]))
         loss.backward()
         return loss.detach(), other
+    # First pass: the embeddings alone. The generators' states are kept to repeat the dropout.
     states, parts = [], []
     with torch.no_grad():
         for chunk in chunks:
             states.append(random_state())
             parts.append(embed(chunk))
+    # The loss depends on the parameters through the embeddings only: with e the embeddings and w
+    # the parameters, dL/dw = dL/de de/dw. Here dL/de, of all at once ...
     embeddings = torch.cat(parts).requires_grad_()  # (sum of n, H)
     loss, other = objective(embeddings)
     loss.backward()
     assert embeddings.grad is not None
     gradients = embeddings.grad.split([len(chunk) for chunk in chunks])
+    # ... and below de/dw, chunk by chunk: gradients add up in the parameters.
     for chunk, state, gradient in zip(chunks, states, gradients, strict=True):
         restore_random_state(state)
         embed(chunk).backward(gradient)

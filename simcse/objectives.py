@@ -27,11 +27,16 @@ Loss = Callable[[Sequence[Tensor], SimCSEConfig], Tensor]
 class Objective:
     """One entry of the table."""
 
-    name: str  # as on the command line
-    source: str  # the published data it trains on, of data.fetch.sources
-    read: Callable[[Path], Iterator[Any]]  # a file -> examples
-    views: Callable[..., ContrastiveData]  # examples, tokenizer, max_length, seen -> token ids
-    loss: Loss  # V views, (B, H) each, and the settings -> scalar
+    # As on the command line.
+    name: str
+    # The published data that it trains on, a name of data.fetch.sources.
+    source: str
+    # A file -> its examples, as a stream.
+    read: Callable[[Path], Iterator[Any]]
+    # Examples, tokenizer, max_length, seen -> token ids, and which rows belong together.
+    views: Callable[..., ContrastiveData]
+    # V views, (B, H) each, and the settings -> scalar.
+    loss: Loss
 
     def data(
         self, path: Path, tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
@@ -46,6 +51,7 @@ class Objective:
 
 def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
     """Return SimCSE's loss, or its symmetric form, on V views, (B, H) each."""
+    # One direction (paper, equations 1 and 5) or both (SimCLR).
     loss = nt_xent if config.symmetric else info_nce
     # The plain weight alpha multiplies exp(...) in the denominator: its logarithm is added.
     logit = math.log(config.hard_negative_weight)
@@ -53,6 +59,7 @@ def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
     return loss(views[0], views[1], hard_negatives, config.temperature, logit)
 
 
+# SBERT's softmax over [u; v; |u-v|], IS-BERT's and others differ in `views` and `loss` only.
 OBJECTIVES = {
     objective.name: objective
     for objective in (

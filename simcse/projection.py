@@ -19,9 +19,11 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
     The MLP starts from random weights, not from BERT's next-sentence pooler.
     """
     pooling = choose_pooling(config.pooling, encoder.stated_pooling, tuning=True)
+    # The MLP belongs to [CLS]; the averages go into the loss as they are (paper, section 6.3).
     if pooling != "cls":
         encoder.pool_by(pooling)
         return nn.Identity()
+    # Dense (H, H) and tanh, as in BERT's pooler, from small random weights.
     fresh = BertPooler(encoder.model.config.hidden_size)
     fresh.apply(encoder.model.init_weights)
     fresh.to(encoder.device)
@@ -29,6 +31,7 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
         # The encoder learns to give a good [CLS]; what is on top of it is thrown away.
         encoder.pool_by("cls_before_pooler")
         return fresh
+    # Here it stays, under the name that checkpoints have for it.
     encoder.model.pooler = accelerate(fresh)
     encoder.pool_by("cls")
     return nn.Identity()

@@ -67,19 +67,23 @@ class SimCSETrainer:
         if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
             raise TrainingError("a batch of 1 without hard negatives holds no negatives; take 2")
         check_settings(encoder, config)
+        # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path, self.loss = dev_score, state_path, loss
         projection = attach_projection(encoder, config)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
+        # What the optimizer changes; the MLM model contains the encoder.
         self.trained = nn.ModuleDict({"projection": projection})
-        self.trained["encoder"] = mlm or encoder.model  # the MLM model contains the encoder
+        self.trained["encoder"] = mlm or encoder.model
         self.trained.to(encoder.device)
         if config.compile:
             compile_blocks(encoder.model)
+        # The schedule must know where it ends before it begins.
         self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
             self.num_steps = min(self.num_steps, config.max_steps)
+        # One learning rate for encoder and projection (the paper's).
         self.optimizer = adamw(
             [(self.trained, config.learning_rate)], config.weight_decay, UNDECAYED
         )
@@ -88,7 +92,8 @@ class SimCSETrainer:
         self.history: History = []
         self.best_score: float | None = None
         self.best_state: dict[str, Tensor] = {}
-        draw_apart(config.seed)  # equal weights so far; now dropout of its own
+        # All processes hold equal weights so far; from here each draws dropout of its own.
+        draw_apart(config.seed)
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
@@ -104,20 +109,24 @@ class SimCSETrainer:
         if resume and (state := saved_state(self.state_path)):
             self._load(state)
         elif self.dev_score is not None:
+            # The score before training: the curve's first point, but no candidate to be kept.
             self.history.append({"step": 0, "dev_score": self.dev_score()})
         window: History = []
         started = time.perf_counter()
         with progress("simcse", self.num_steps, "step", show_progress) as bar:
             bar.update(self.step)
+            # The window holds the steps since the last dev check.
             while self.step < self.num_steps:
                 window.append(self._train_step())
                 bar.update(1)
+                # The step before is read while a GPU computes this one: nobody waits.
                 if len(window) > 1:
-                    _read(window[-2], self.step - 1)  # a GPU computes this step meanwhile
+                    _read(window[-2], self.step - 1)
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
                     self._check(window, time.perf_counter() - started)
                     window, started = [], time.perf_counter()
                 bar.set_postfix(self._postfix(window, time.perf_counter() - started))
+        # Without dev checks there is no best state, and the last one stays.
         if self.best_state:
             self.encoder.model.load_state_dict(self.best_state)
         self.encoder.model.eval()
@@ -125,16 +134,20 @@ class SimCSETrainer:
 
     def _train_step(self) -> dict[str, Any]:
         """One batch forward and back; the numbers returned are not waited for."""
+        # Training mode: dropout is on, and so the two views of a sentence differ.
         self.trained.train()
         examples = self._batch_of(self.step)
         loss, accuracy = self.add_gradients(examples)
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
         self.optimizer.step()
-        self.optimizer.zero_grad()  # now, so that no gradients lie about during the next forward
+        # Now, so that the next forward pass does not hold gradients besides its activations.
+        self.optimizer.zero_grad()
         self.schedule.step()
         self.step += 1
+        # Batches differ in size from step to step, and freed pieces rarely fit the next.
         if self.step % RELEASE_STEPS == 0:
             release_memory()
+        # Views of unsupervised examples count, too: each is a pass through the encoder.
         num_sentences = len(examples) * self.data.rows.shape[1]
         return {"loss": loss, "accuracy": accuracy, "sentences": num_sentences}
 
@@ -156,7 +169,9 @@ class SimCSETrainer:
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
             return self.loss(joint, self.config), in_batch_accuracy(joint)
 
+        # In one piece, or piece by piece with the same gradients (gradient caching).
         loss, accuracy = backward(self._embed, chunks, objective)
+        # The auxiliary objective adds its gradients to those of the contrastive one.
         model = self.trained["encoder"]
         if isinstance(model, BertForMaskedLM):
             loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
@@ -173,25 +188,30 @@ class SimCSETrainer:
         Sorted by length, equal lengths are neighbours, which attention needs to be fast.
         """
         lengths = self.data.sequences.lengths[rows]
+        # Without a limit the whole batch is one chunk.
         budget = self.config.chunk_tokens or int(lengths.sum())
         parts = list(batches_by_tokens(lengths, budget))
         return [self.data.sequences.pack(rows[part]) for part in parts], np.concatenate(parts)
 
     def _embed(self, batch: PackedBatch) -> Tensor:
+        # (n, H): pooled, and through the MLP where training has one of its own.
         embeddings: Tensor = self.trained["projection"](self.encoder.embed(batch))  # (n, H)
         return embeddings
 
     def _check(self, window: History, seconds: float) -> None:
         """Score on dev, keep the best, record, and save so that a killed run can be continued."""
+        # The mean over the steps since the last check, which is smoother than one step's loss.
         _read(window[-1], self.step)
         record: dict[str, Any] = {"step": self.step}
         record["loss"] = float(np.mean([entry["loss"] for entry in window]))
         record["accuracy"] = float(np.mean([entry["accuracy"] for entry in window]))
         if self.dev_score is not None:
             score = record["dev_score"] = self.dev_score()
+            # The earlier of two equal scores is kept: it trained less.
             if self.best_score is None or score > self.best_score:
                 self.best_score = score
                 self.best_state = _copy(self.encoder.model.state_dict())
+        # Without the check itself, which is no training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
         if self.state_path is not None:
@@ -200,6 +220,7 @@ class SimCSETrainer:
 
     def _postfix(self, window: History, seconds: float) -> dict[str, str]:
         """What the progress bar tells beside step and time left."""
+        # The last step that was read; before that there is nothing to show.
         shown = {}
         if len(window) > 1:
             speed = sum(entry["sentences"] for entry in window) / seconds
@@ -209,6 +230,7 @@ class SimCSETrainer:
         return shown
 
     def _parts(self) -> dict[str, Stateful]:
+        # Projection and encoder, AdamW's two moments per weight, and the place in the schedule.
         return {
             "trained": self.trained,
             "optimizer": self.optimizer,
@@ -216,6 +238,7 @@ class SimCSETrainer:
         }
 
     def _save(self, path: Path) -> None:
+        # Everything that a later step, or the choice of the best, depends on.
         names = ("step", "history", "best_score", "best_state")
         save_training(path, self._parts(), {name: getattr(self, name) for name in names})
 
@@ -231,6 +254,7 @@ def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
         TrainingError: sentences longer than the encoder has positions; `compile` on a CPU, where
             it loses time, or with `chunk_tokens`.
     """
+    # BERT has an embedding for each position, and none beyond the last.
     positions = encoder.model.config.max_position_embeddings
     if config.max_length > positions:
         raise TrainingError(
@@ -254,6 +278,7 @@ def _read(record: dict[str, Any], step: int) -> None:
 @torch.no_grad()
 def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
     """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
+    # Candidates are all positives, then all hard negatives; the right one of row i is column i.
     nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
     return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
 

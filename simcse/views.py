@@ -42,6 +42,8 @@ def unsupervised(
         seen: where to note the texts on the way, for the leak audit.
     """
     sequences = tokenizer(_noted(sentences, seen), max_length=max_length)
+    # The same row twice costs nothing, and makes both views go through the encoder in one batch,
+    # under different dropout masks.
     rows = np.arange(len(sequences))
     return ContrastiveData(sequences, np.stack([rows, rows], axis=1))  # (n, 2)
 
@@ -60,6 +62,7 @@ def supervised(
     first = next(stream, None)
     if first is None:
         raise DataError("no triplets to train on; expected sent0,sent1[,hard_neg] rows")
+    # The first example decides for all whether there are hard negatives.
     num_views = len(first.texts)
     # The texts of all triplets in one stream: row 3 i is the anchor of example i, and so on.
     texts = _texts(chain([first], stream), num_views)
@@ -69,6 +72,7 @@ def supervised(
 
 
 def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:
+    # A mixture would shift all rows behind it, so that anchors meet other anchors' positives.
     for index, triplet in enumerate(triplets):
         if len(triplet.texts) != num_views:
             raise DataError(f"triplet {index + 1}: all triplets or none need a hard negative")
@@ -76,4 +80,5 @@ def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:
 
 
 def _noted(texts: Iterable[str], seen: Seen | None) -> Iterable[str]:
+    # Files are read once: the leak audit listens while the tokenizer reads.
     return texts if seen is None else noted(texts, seen)

@@ -58,10 +58,10 @@ def tokenize(encoder: SentenceEncoder, pairs: list[tuple[str, str]]) -> TokenSeq
 def score(
     encoder: SentenceEncoder, pairs: list[tuple[str, str]], classifier: torch.nn.Module
 ) -> np.ndarray:
-    """Return one logit a pair, (N,), in batches of real tokens, longest first."""
+    """Return one logit per pair, (N,), in batches of real tokens, longest first."""
     sequences = tokenize(encoder, pairs)
     scores = np.empty(len(pairs), np.float32)
-    with torch.inference_mode():
+    with encoder.reading(sequences):
         for rows in batches_by_tokens(sequences.lengths, encoder.batch_tokens):
             logits = classifier(encoder.embed(sequences.pack(rows)))
             scores[rows] = logits.squeeze(-1).cpu().numpy()

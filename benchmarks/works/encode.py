@@ -1,4 +1,4 @@
-"""Sentences to vectors: 2,000 of CS224N's lengths, on bert-base's shape and on real MiniLM.
+"""Sentences to embeddings: 2,000 of CS224N's lengths, on bert-base's shape and on real MiniLM.
 
 A round reads a fifth of them, the next round the next; on a GPU, all.
 """
@@ -46,7 +46,8 @@ def _work(title: str, folder: Path, parts: list[list[str]], bench: Bench) -> Wor
 
 def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
     """Expect the same directions: cosines of 0.999; between the peer's two precisions, 0.99."""
-    expect(cosines(ours, default).min() >= 0.999, "vectors of minbert and sentence-transformers")
+    same = cosines(ours, default).min() >= 0.999
+    expect(same, "embeddings of minbert and sentence-transformers")
     expect(cosines(best, default).min() >= 0.99, "sentence-transformers' own two precisions")
 
 

@@ -15,7 +15,7 @@ TOKENS = 32_768  # of every length
 
 
 def works(bench: Bench) -> Iterator[Work]:
-    """Yield one work a point of the three curves.
+    """Yield one work per point of the three curves.
 
     A million sentences are ten times a hundred thousand: the rate from 10,000 on says whether.
     """

@@ -5,28 +5,28 @@ so a quarter of one epoch is measured and counted 80 or 40 times; head and order
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from heads.experiment import build_head, train_cell
-from heads.train import HeadTrainer
-from minbert.runtime import set_seed
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmarks import peers
 from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, expect
+from data.examples import Example
 from data.fetch.locate import data_folder
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
 from heads.config import head_config
-from heads.features import bi_features
-from heads.inputs import texts_of
+from heads.features import BiFeatures
+from heads.fitting import build_head, fit_head
+from heads.training import HeadTrainer
 from minbert.encoder import SentenceEncoder
+from runtime.seeds import set_seed
 
 TEXTS = 2000  # 1,000 pairs or 2,000 sentences of the bundled training files
 DEV_ROWS = 100
@@ -37,7 +37,7 @@ def works(bench: Bench) -> Iterator[Work]:
     """Yield both tasks' works."""
     for task in ("sts", "sst"):
         whole = read_task(data_folder("bundled"), task)
-        count = TEXTS // len(texts_of(whole.train[0]))
+        count = TEXTS // TASKS[task].num_texts
         splits = Splits(whole.train[:count], whole.dev[:DEV_ROWS], [])
         yield from _works(task, splits, bench)
 
@@ -54,7 +54,7 @@ def _works(task: str, splits: Splits, bench: Bench) -> Iterator[Work]:
 
     def ours(cache: Path, rows: Splits = splits, epochs: int = config.num_epochs) -> float:
         recipe = replace(config, num_epochs=epochs)
-        result = train_cell(encoder, rows, task, "bi", recipe, score, cache)
+        result = fit_head(encoder, rows, task, "bi", recipe, score, cache)
         return float(result.history[-1]["dev_score"])
 
     def first(number: int) -> float:
@@ -74,7 +74,7 @@ def _works(task: str, splits: Splits, bench: Bench) -> Iterator[Work]:
     ]
     ours(bench.scratch / "cached")
     amounts = [len(splits.train)] * bench.rounds
-    cached = Side("minbert, vectors cached", lambda r: ours(bench.scratch / "cached"))
+    cached = Side("minbert, embeddings cached", lambda r: ours(bench.scratch / "cached"))
     title = f"{task} head, {config.num_epochs} epochs, frozen MiniLM"
     yield Work(title, "examples", amounts, [Side("minbert", first), cached, *peer_sides])
 
@@ -89,18 +89,9 @@ class Classroom:
         self.config = replace(head_config("report", "frozen", task), num_epochs=1)
         model = AutoModel.from_pretrained(str(minilm(bench))).to(bench.device)
         tokenizer = AutoTokenizer.from_pretrained(str(minilm(bench)))
-
-        def combine(first: torch.Tensor, second: torch.Tensor | None = None) -> torch.Tensor:
-            return bi_features(first, second, self.config.features)
-
+        combine = BiFeatures(self.config.features).combine
         self.train, self.dev = (
-            peers.ClassroomInputs(
-                model,
-                tokenizer,
-                list(zip(*map(texts_of, rows), strict=True)),
-                combine,
-                bench.device,
-            )
+            peers.ClassroomInputs(model, tokenizer, columns_of(rows), combine, bench.device)
             for rows in (splits.train, splits.dev)
         )
         self.labels = np.array([row.label for row in splits.train], np.float64)
@@ -115,21 +106,26 @@ class Classroom:
     def epoch(self, number: int) -> float:
         """Train a fresh head for one epoch; return its dev score."""
         set_seed(self.config.seed)
-        head = build_head(self.task, "bi", self.hidden_size, self.config).to(self.device)
+        head = build_head(TASKS[self.task], "bi", self.hidden_size, self.config).to(self.device)
         inputs: list[Any] = [self.train, self.dev]
         trainer = HeadTrainer(head, inputs[0], self.labels, inputs[1], self.score, self.config)
         return float(trainer.run()[-1]["dev_score"])
 
 
+def columns_of(examples: Sequence[Example]) -> list[tuple[str, ...]]:
+    """Return all first texts and, of pairs, all second ones."""
+    return list(zip(*(example.texts for example in examples), strict=True))
+
+
 def fitted(model: Any, task: str, splits: Splits) -> np.ndarray:
-    """Return dev predictions of scikit-learn on sentence-transformers' vectors."""
+    """Return dev predictions of scikit-learn on sentence-transformers' embeddings."""
     features = []
     for rows in (splits.train, splits.dev):
-        columns = [model.encode(list(texts)) for texts in zip(*map(texts_of, rows), strict=True)]
+        columns = [model.encode(list(texts)) for texts in columns_of(rows)]
         if len(columns) == 2:
             u, v = columns
             columns = [u, v, np.abs(u - v), u * v]
         features.append(np.concatenate(columns, axis=1))
     labels = [row.label for row in splits.train]
-    fit = LogisticRegression(max_iter=200) if task == "sst" else Ridge()
+    fit = Ridge() if TASKS[task].kind == "score" else LogisticRegression(max_iter=200)
     return np.asarray(fit.fit(features[0], labels).predict(features[1]))

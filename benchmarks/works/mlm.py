@@ -1,19 +1,20 @@
-"""Masked-language-model pre-training, tokens a second on mini's shape: 32 rows of 128 tokens."""
+"""Masked-language-model pre-training, tokens per second on mini's shape: 32 rows of 128 tokens."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from minbert.pretrainer import PretrainConfig, Pretrainer
 
 from benchmarks import peers
 from benchmarks.material import Bench
 from benchmarks.measure import Side, Work, expect
-from minbert.checkpoint import MINI
+from minbert.hub import MINI
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.packing import TokenSequences
 from minbert.pretrain import NO_DROPOUT
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import PretrainConfig
 from minbert.tokenizer import BertTokenizer
 
 BATCH_SIZE, LENGTH, STEPS = 32, 128, 16  # so many that the first, on fresh memory, weighs little
@@ -21,7 +22,7 @@ LEARNING_RATE = 1e-4
 
 
 def works(bench: Bench) -> Iterator[Work]:
-    """Yield the one work, of STEPS training steps a round, both sides without dropout."""
+    """Yield the one work, of STEPS training steps per round, both sides without dropout."""
     from transformers import BertForMaskedLM as PeerForMaskedLM
 
     tokenizer = BertTokenizer.from_pretrained(MINI)

@@ -1,4 +1,4 @@
-"""Texts to token ids: sentences a second, and a stream of a million lines in constant memory."""
+"""Texts to token ids: sentences per second, and a stream of a million lines in constant memory."""
 
 from collections.abc import Iterator
 from itertools import cycle, islice

@@ -21,6 +21,7 @@ class SelfAttention(BertSelfAttention):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
         """Return the context of every token, (total_tokens, N, D)."""
+        # The kernels drop out by themselves and want the rate, not the module.
         dropout_prob = self.dropout.p if self.training else 0.0
         if query.is_cuda:
             return attention_varlen(query, key, value, batch, dropout_prob)
@@ -46,11 +47,13 @@ def attention_by_length(
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
     plain = trains or query.dtype != torch.float32
     attend = _attend if plain else F.scaled_dot_product_attention
+    # Lengths 7 7 5 5 5 become the runs (7, 2), (5, 3).
     runs = [(length, len(list(run))) for length, run in groupby(lengths)]
     # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
     pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
     contexts = []
     for (length, _), *piece in zip(runs, *pieces, strict=True):
+        # Tokens of equal lengths end to end are a tensor already: a view, no copy.
         shape = (-1, length, *query.shape[1:])
         q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
         context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
@@ -66,6 +69,7 @@ def attention_varlen(
     On CUDA this is the flash kernel in bfloat16 and the memory-efficient one in float32, both with
     dropout inside; elsewhere PyTorch computes the same sums by plain products.
     """
+    # Told on the host, so that no kernel must wait until the device has counted them.
     shortest, longest = min(batch.lengths), max(batch.lengths)
     q, k, v = (
         torch.nested.nested_tensor_from_jagged(
@@ -82,4 +86,5 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, *, dropout_p: float) -> Tensor:
     # Scaling the query is T/D times less work than scaling the scores.
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (..., T, D) x (..., D, T)
     probs = dropout(scores.softmax(dim=-1), dropout_p)
-    return probs @ v  # (..., T, T) x (..., T, D) -> (..., T, D)
+    # (..., T, T) x (..., T, D) -> (..., T, D)
+    return probs @ v

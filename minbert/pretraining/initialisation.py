@@ -26,16 +26,21 @@ def cooccurrence_embeddings(
             directions where V is smaller than H, and 0 in the others.
         seed: of the randomised factorisation.
     """
+    # Count how often a piece stands `distance` before another; near ones count for more. A pair
+    # (i, j) is the number i V + j, so that one bincount counts all pairs.
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for distance in range(1, WINDOW + 1):
         pairs = rows[:, :-distance].astype(np.int64) * vocab_size + rows[:, distance:]
         counts += np.bincount(pairs.ravel(), minlength=len(counts)) / np.float32(distance)
     joint = torch.from_numpy(counts).view(vocab_size, vocab_size)  # (V, V)
     joint = joint + joint.T
+    # PPMI(w, c) = max(0, log P(w, c) / (P(w) P(c)^0.75)): how much more often than by chance.
     word = joint.sum(dim=1)  # (V,)
     context = word**SMOOTHING
     expected = torch.outer(word, context / context.sum())  # (V, V)
     ppmi = (joint / expected.clamp(min=1e-12)).clamp(min=1.0).log()
+    # The best rank-H approximation U S V^T; U sqrt(S) are the embeddings (Levy et al. 2015, 3.3).
+    # The caller's random numbers are left alone.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         left, values, _ = torch.svd_lowrank(ppmi, q=min(hidden_size + 32, vocab_size), niter=4)

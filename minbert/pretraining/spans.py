@@ -28,8 +28,10 @@ def cut_spans(batch: PackedBatch) -> PackedBatch:
     Args:
         batch: B rows `[CLS] ... [SEP]` of equal length.
     """
+    # Rows of equal length are a matrix, cut at two places drawn independently.
     rows = batch.input_ids.view(len(batch), -1)  # (B, length)
     spans = [_span(rows), _span(rows)]
+    # All first spans, then all second ones, packed like any other 2B sequences.
     lengths = tuple(span.shape[1] for span in spans for _ in range(len(rows)))
     input_ids = torch.cat([span.flatten() for span in spans])
     positions = [torch.arange(span.shape[1]).repeat(len(rows)) for span in spans]
@@ -47,12 +49,14 @@ def mean_span_tokens(length: int) -> int:
 def span_logits(embeddings: Tensor) -> Tensor:
     """Return the cosines of first and second spans over the temperature: (B, B) of (2B, H)."""
     first, second = F.normalize(embeddings, dim=-1).chunk(2)
+    # (B, H) x (H, B) -> (B, B): row i holds what first span i thinks of every second one.
     return first @ second.T / TEMPERATURE
 
 
 def span_loss(embeddings: Tensor) -> Tensor:
     """Return the mean cross-entropy of finding the partner, in both directions; (2B, H) in."""
     logits = span_logits(embeddings)  # (B, B)
+    # Row i's partner is column i; every other column is a negative, and the other way round.
     partners = torch.arange(len(logits), device=logits.device)
     return (F.cross_entropy(logits, partners) + F.cross_entropy(logits.T, partners)) / 2
 
@@ -61,11 +65,13 @@ def _span(rows: Tensor) -> Tensor:
     """Return `[CLS] span [SEP]` of every row, (B, span + 2)."""
     shortest, longest = _bounds(rows.shape[1])
     length = int(torch.randint(shortest, longest + 1, ()))
+    # Behind [CLS], and such that the span ends before [SEP].
     start = 1 + int(torch.randint(rows.shape[1] - 2 - length + 1, ()))
     return torch.cat([rows[:, :1], rows[:, start : start + length], rows[:, -1:]], dim=1)
 
 
 def _bounds(row: int) -> tuple[int, int]:
     """Return the shortest and the longest span of a row: at most half of what it holds."""
+    # Half of the row, so that two spans need not overlap.
     longest = min(LONGEST, (row - 2) // 2)
     return min(SHORTEST, longest), longest

@@ -1,0 +1,50 @@
+"""The command line that writes the bundled data: one line for each fault, nothing half written."""
+
+import pytest
+
+from data.bundled import write
+from data.bundled.__main__ import main
+
+
+def test_the_command_writes_and_says_where(monkeypatch, tmp_path, capsys):
+    calls = []
+    monkeypatch.setattr("data.bundled.__main__.write", lambda out, seed: calls.append((out, seed)))
+    assert main(["--out", str(tmp_path), "--seed", "3"]) == 0
+    assert calls == [(tmp_path, 3)]
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"files are in {tmp_path}")
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path, capsys):
+    blocked = tmp_path / "file"
+    blocked.write_text("here already")
+    assert main(["--out", str(blocked)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and str(blocked) in error and "--out" in error
+    assert blocked.read_text() == "here already"
+
+
+def test_an_interrupted_run_leaves_nothing(monkeypatch, tmp_path):
+    def breaks(folder, seed):
+        (folder / "half.txt").write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("data.bundled.generate._write_all", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_is_one_line(monkeypatch, tmp_path, capsys):
+    def breaks(folder, seed):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("data.bundled.__main__.write", breaks)
+    assert main(["--out", str(tmp_path)]) == 130
+    assert "again" in capsys.readouterr().err
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
+    assert "python -m data.bundled --out bundled" in capsys.readouterr().out

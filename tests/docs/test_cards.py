@@ -1,0 +1,132 @@
+"""The model card and the data card are true: their tables are the recorded results."""
+
+import csv
+import itertools
+import json
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchmarks.probe import PROBES
+from minbert.pretraining.options import PretrainConfig
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+MODEL_CARD = (ROOT / "minbert" / "mini" / "README.md").read_text(encoding="utf-8")
+DATA_CARD = (ROOT / "data" / "bundled" / "README.md").read_text(encoding="utf-8")
+MAIN = {"sst": "accuracy", "para": "accuracy", "sts": "pearson"}
+COLUMNS = (("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross"))
+
+
+def table(page: str, name: str) -> list[list[str]]:
+    """Return the body of the table behind a mark, cell by cell."""
+    lines = page.split(f"<!-- table: {name} -->\n")[1].split("\n\n")[0].strip().splitlines()
+    return [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def cells(name: str) -> list[dict[str, str]]:
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def measured(
+    name: str, pretrain: str, task: str, encoder: str, metric: str | None = None
+) -> list[float]:
+    """Return a metric (the task's main one) on the test split, one value a seed."""
+    wanted = {"pretrain": pretrain, "task": task, "encoder": encoder, "split": "test"}
+    rows = [row for row in cells(name) if all(row[key] == wanted[key] for key in wanted)]
+    return [float(row[metric or MAIN[task]]) for row in rows]
+
+
+# row of the data card's table: the run and the contrastive stage behind it
+SYSTEMS = {
+    "random encoder, frozen": ("bundled-random", "none"),
+    "mini, frozen": ("bundled-mini", "none"),
+    "mini + unsup, frozen": ("bundled-mini", "unsup"),
+    "mini + sup, frozen": ("bundled-mini", "sup"),
+    "mini, fully tuned": ("bundled-full", "none"),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_data_card_shows_what_was_measured(system):
+    (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == system]
+    for shown, (task, encoder) in zip(row[1:], COLUMNS, strict=True):
+        (value,) = measured(*SYSTEMS[system], task, encoder)
+        assert shown == f"{value:.3f}", (task, encoder)
+        assert value <= 0.97, "a cell at the ceiling teaches nothing"
+
+
+@pytest.mark.parametrize("baseline", ["majority", "word overlap", "TF-IDF, linear"])
+def test_the_data_card_shows_the_baselines(baseline):
+    lines = (RESULTS / "bundled-baselines.txt").read_text(encoding="utf-8").splitlines()
+    (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == baseline]
+    for task, shown in (("sst", row[1]), ("para", row[2]), ("sts", row[4])):
+        found = [line.split()[-1] for line in lines if re.match(rf"{task} +{baseline} ", line)]
+        assert shown == (found[0] if found else "-")
+
+
+# what the columns of the data card's seeds were measured by, two each
+SEEDS = ("bundled-seeds", "bundled-seeds-cls")
+
+
+def spread(values: list[float]) -> str:
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
+def test_the_data_card_shows_the_seeds():
+    columns = list(itertools.product(SEEDS, ("pearson", "cosine_spearman")))
+    for pretrain, *row in table(DATA_CARD, "seeds"):
+        for shown, (name, metric) in zip(row, columns, strict=True):
+            values = measured(name, pretrain, "sts", "bi", metric)
+            assert len(values) == 5 and shown == spread(values)
+
+
+def test_simcse_with_its_own_pooling_helps_in_every_seed():
+    stages = ("none", "unsup", "sup")
+    none, unsup, sup = (measured("bundled-seeds-cls", stage, "sts", "bi") for stage in stages)
+    assert all(a < b < c for a, b, c in zip(none, unsup, sup, strict=True))
+
+
+def test_the_model_card_shows_the_probes():
+    others = {row["encoder"]: row["para"] for row in cells("probe-more")}
+    for shown, row in zip(table(MODEL_CARD, "probes"), cells("probe"), strict=True):
+        name, sst, para, unseen, *rest = row.values()
+        values = [sst, para, unseen, others.pop(name, None), *rest]
+        assert shown == [
+            name,
+            *("-" if value is None else f"{float(value):.3f}" for value in values),
+        ]
+    assert not others
+
+
+def test_mini_beats_a_bag_of_words_on_new_questions_and_its_random_twin():
+    bag, twin, mini, *_ = cells("probe")
+    assert all(float(mini[probe]) > float(twin[probe]) + 0.025 for probe in PROBES)
+    assert float(mini["para unseen"]) > float(bag["para unseen"]) + 0.01
+    bag, _, mini = cells("probe-more")
+    assert float(mini["para"]) > float(bag["para"]) + 0.03
+
+
+def curve(notes: dict) -> tuple[int, dict[str, dict]]:
+    """Return the tokens of a checkpoint's whole training, and its records by million tokens."""
+    tokens, records = curve(notes["before"]) if "before" in notes else (0, {})
+    per_step = PretrainConfig(**notes["config"]).tokens_per_step
+    for record in notes["history"]:
+        records[f"{(tokens + record['step'] * per_step) / 1e6:.1f}"] = record
+    return tokens + notes["history"][-1]["step"] * per_step, records
+
+
+def test_the_model_card_shows_the_curve():
+    notes = json.loads((ROOT / "minbert" / "mini" / "training.json").read_text(encoding="utf-8"))
+    tokens, records = curve(notes)
+    assert f"| Tokens seen | {tokens / 1e6:.0f} million" in MODEL_CARD
+    rows = table(MODEL_CARD, "curve")
+    for _, millions, loss, perplexity, accuracy, spans in rows:
+        record = records[millions.split()[0]]
+        assert (loss, accuracy) == (f"{record['loss']:.2f}", f"{record['valid_accuracy']:.3f}")
+        assert perplexity == f"{record['valid_perplexity']:.1f}"
+        assert spans == (f"{record['valid_span_accuracy']:.3f}" if spans else "")
+    assert f"perplexity {perplexity}, accuracy {accuracy} on" in MODEL_CARD

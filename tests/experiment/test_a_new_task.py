@@ -1,0 +1,98 @@
+"""A new task is one record and one reader: everything else follows from them."""
+
+import csv
+
+import pytest
+import toy_runs
+from conftest import toy_sentences
+
+from data.examples import SentencePair
+from data.readers.tables import read_table
+from data.tasks import TASKS, Task
+from experiment.options import build_parser, parse_options
+from report.table import results_table
+
+HEADER = "number\tpremise\thypothesis\tgold"
+
+
+def read_nli(path, labelled=True) -> list[SentencePair]:
+    columns = ["number", "premise", "hypothesis", *(["gold"] if labelled else [])]
+    return [
+        SentencePair(row["number"], row["premise"], row["hypothesis"],
+                     int(row["gold"]) if labelled else None)
+        for _, row in read_table(path, columns, "\t")
+    ]  # fmt: skip
+
+
+NLI = Task(
+    name="nli",
+    about="entailment in 3 classes",
+    files=("nli-train.tsv", "nli-dev.tsv", "nli-test.tsv"),
+    texts=("premise", "hypothesis"),
+    label="gold",
+    kind="classes",
+    largest=2,
+    metrics=("accuracy", "f1"),
+    main_metric="accuracy",
+    prediction_header="Predicted_Entailment",
+    whole_predictions=True,
+    read=read_nli,
+)
+
+
+@pytest.fixture
+def nli_data(monkeypatch, tmp_path):
+    """The record in the table, and a folder of its files; the test file has no labels."""
+    monkeypatch.setitem(TASKS, "nli", NLI)
+    folder = tmp_path / "nli"
+    folder.mkdir()
+    for seed, (name, count) in enumerate(zip(NLI.files, (45, 15, 6), strict=True)):
+        pairs = zip(toy_sentences(count, seed), toy_sentences(count, seed + 9), strict=True)
+        rows = [[f"{name}{i}", a, b, str(i % 3)] for i, (a, b) in enumerate(pairs)]
+        width = 3 if name == "nli-test.tsv" else 4
+        lines = ["\t".join(row[:width]) for row in [HEADER.split("\t"), *rows]]
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_new_task_runs_to_the_end(nli_data, tiny_checkpoint, toy_data, tmp_path):
+    lines = []
+    settings = toy_runs.small(
+        tiny_checkpoint, nli_data, tmp_path / "r", task="nli", encoder=("bi", "cross"),
+        tune=("frozen", "full"), pretrain=("none", "sup"),
+        sup_data=str(toy_data / "nli_for_simcse.csv"),
+    )  # fmt: skip
+    cells = toy_runs.compare(settings, lines.append)
+    assert toy_runs.cells_of(tmp_path / "r") == cells and len(cells) == 2 * 2 * 2
+    for cell in cells:
+        assert cell.task == "nli" and cell.n == 15 and 0 <= cell.metrics["accuracy"] <= 1
+        assert cell.metrics["pearson"] is None and "f1_weighted" in cell.metrics
+        for split, count in (("dev", 15), ("test", 6)):
+            path = tmp_path / "r" / "predictions" / cell.name / f"nli-{split}-output.csv"
+            header, *rows = path.read_text().splitlines()
+            assert header == "id \t Predicted_Entailment " and len(rows) == count
+            assert {row.split(" , ")[1].strip() for row in rows} <= {"0", "1", "2"}
+    assert results_table(cells) in lines
+    plan = "\n".join(lines)
+    assert "nli: 45 train, 15 dev, 6 test" in plan and "nli/bi nli/cross" in plan
+    assert "| nli " in plan and "the last" in plan  # no STS pairs to choose a checkpoint by
+    with (tmp_path / "r" / "results.csv").open() as file:
+        assert {row["task"] for row in csv.DictReader(file)} == {"nli"}
+
+
+def test_the_command_line_knows_a_new_task(nli_data, tiny_checkpoint, tmp_path):
+    settings = parse_options(["--task", "nli"])
+    assert settings.tasks == ("nli",)
+    assert parse_options(["--task", "all"]).tasks == ("sst", "para", "sts", "nli")
+    assert settings.head_config("nli", "frozen", 1).num_epochs == 10
+    assert "nli" in build_parser().format_help()
+    assert toy_runs.run(tiny_checkpoint, nli_data, tmp_path / "r", "--task", "nli") == 0
+
+
+def test_a_file_that_the_new_reader_cannot_read_is_one_line(
+    nli_data, tiny_checkpoint, tmp_path, capsys
+):
+    (nli_data / "nli-dev.tsv").write_text("number\tpremise\n1\tthe cat\n")
+    assert toy_runs.run(tiny_checkpoint, nli_data, tmp_path / "r", "--task", "nli") == 2
+    error = capsys.readouterr().err
+    assert "nli-dev.tsv" in error and "hypothesis" in error and error.count("\n") == 1

@@ -1,0 +1,138 @@
+"""What a run needs several times is loaded, hashed, parsed and encoded once."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import toy_runs
+from safetensors.torch import load_file
+
+from data.tasks import read_task
+from experiment import inputs as experiment_inputs
+from minbert import encoder as encoder_module
+from minbert.encoder import SentenceEncoder
+from simcse import stage
+from simcse.objectives import OBJECTIVES
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """A function that counts the calls of another by their first argument's name."""
+
+    def count(owner, name, label=str):
+        calls, original = Counter(), getattr(owner, name)
+
+        def counting(first, *args, **kwargs):
+            calls[label(first)] += 1
+            return original(first, *args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counting)
+        return calls
+
+    return count
+
+
+GRID = {"pretrain": ("none", "unsup", "sup"), "task": "all", "encoder": ("bi", "cross")}
+
+
+def test_each_backbone_is_loaded_once(tiny_checkpoint, toy_data, tmp_path, counted):
+    loads = counted(SentenceEncoder, "from_pretrained")
+    toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **GRID))
+    tuned = {str(path) for path in (tmp_path / "backbones").iterdir()}
+    assert len(tuned) == 2
+    assert loads == dict.fromkeys({str(tiny_checkpoint), *tuned}, 1)
+
+
+@pytest.mark.parametrize("tune", ["frozen", ("frozen", "full")])
+def test_the_weights_of_each_backbone_are_hashed_once(
+    tune, tiny_checkpoint, toy_data, tmp_path, counted
+):
+    hashed = [
+        counted(module, "tensors_digest", lambda tensors: "weights")
+        for module in (encoder_module, stage)
+    ]
+    grid = GRID | {"tune": tune, "task": ("para", "sts")}
+    toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
+    assert sum(calls["weights"] for calls in hashed) == 1 + 2  # as loaded, and after each stage
+
+
+def test_a_training_file_is_read_and_hashed_once_whatever_the_seeds(
+    tiny_checkpoint, toy_data, tmp_path, monkeypatch, counted
+):
+    reads = Counter()
+    for name, objective in list(OBJECTIVES.items()):
+
+        def read(path, objective=objective):
+            reads[path.name] += 1
+            return objective.read(path)
+
+        monkeypatch.setitem(OBJECTIVES, name, replace(objective, read=read))
+    hashes = counted(experiment_inputs, "file_digest", lambda path: path.name)
+    grid = {"pretrain": ("unsup", "sup"), "task": "sts", "seeds": 2}
+    cells = toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
+    assert len(cells) == 4
+    assert reads == hashes == {"wiki1m_for_simcse.txt": 1, "nli_for_simcse.csv": 1}
+
+
+def test_the_bare_cosine_costs_no_second_encoding(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
+    rows = []
+    embed = SentenceEncoder.embed
+    monkeypatch.setattr(
+        SentenceEncoder, "embed", lambda self, batch: rows.append(len(batch)) or embed(self, batch)
+    )
+    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", task="sts")
+    (cell,) = toy_runs.compare(settings)
+    assert cell.metrics["cosine_spearman"] is not None
+    splits = read_task(toy_data, "sts")
+    distinct = {text for part in (splits.train, splits.dev, splits.test)
+                for example in part for text in example.texts}  # fmt: skip
+    timed = 2 * len(splits.dev)  # raw dev texts, read again to measure sentences per second
+    assert sum(rows) == len(distinct) + timed
+    (tmp_path / "r" / "results.json").unlink()
+    rows.clear()
+    toy_runs.compare(settings)  # all embeddings lie in the cache
+    assert sum(rows) == timed
+
+
+def weights_of(folder) -> dict:
+    """Return what full tuning made of the encoder, by the head's name."""
+    models = sorted((folder / "models").iterdir())
+    return {model.name: load_file(model / "model.safetensors") for model in models}
+
+
+@pytest.mark.parametrize("pretrain", ["none", "sup"])
+@pytest.mark.parametrize("tune", [("frozen", "full"), ("full", "frozen")])
+def test_frozen_and_tuned_heads_of_one_command_are_those_of_two(
+    tune, pretrain, tiny_checkpoint, toy_data, tmp_path
+):
+    """They start from one encoder: freezing it must not freeze the copy that is tuned."""
+    grid = {"pretrain": pretrain, "task": "sts", "encoder": ("bi", "cross")}
+    at_once = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "a" / "r", tune=tune, **grid)
+    cells = toy_runs.compare(at_once)
+    apart = []
+    for one in tune:
+        settings = replace(at_once, tune=one, run_dir=tmp_path / "b" / one)
+        apart += toy_runs.compare(settings)
+    assert [toy_runs.numbers(cell) for cell in cells] == [toy_runs.numbers(cell) for cell in apart]
+    together, alone = weights_of(tmp_path / "a" / "r"), weights_of(tmp_path / "b" / "full")
+    start = tiny_checkpoint
+    if pretrain == "sup":
+        start = tmp_path / "a" / "r" / "backbones" / "sup-42"
+    before = load_file(start / "model.safetensors")
+    name = "encoder.layer.0.attention.self.query.weight"
+    assert together.keys() == alone.keys() and len(together) == 2
+    for model, weights in together.items():
+        assert not weights[name].equal(before[name])
+        assert all(alone[model][key].equal(tensor) for key, tensor in weights.items())
+
+
+def test_tuning_never_reaches_the_encoder_under_the_other_heads(
+    tiny_checkpoint, toy_data, tmp_path
+):
+    """The frozen head after a tuned one sees the encoder as it was loaded."""
+    grid = {"task": ("sst", "sts"), "tune": ("full", "frozen")}
+    mixed = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "a" / "r", **grid)
+    alone = replace(mixed, task="sts", tune="frozen", run_dir=tmp_path / "b" / "r")
+    (expected,) = toy_runs.compare(alone)
+    found = [c for c in toy_runs.compare(mixed) if (c.task, c.tune) == ("sts", "frozen")]
+    assert [toy_runs.numbers(cell) for cell in found] == [toy_runs.numbers(expected)]

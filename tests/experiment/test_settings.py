@@ -1,0 +1,143 @@
+"""Settings: what they accept and refuse, what the help tells of them, the folder they name."""
+
+import re
+from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
+
+import pytest
+
+from data.tasks import TASKS
+from experiment.options import build_parser, parse_options
+from experiment.settings import OBJECTIVES, Settings
+from heads.config import HeadConfig, head_config
+from runtime.errors import UserError
+from simcse.config import PRESETS, SimCSEConfig
+from simcse.objectives import OBJECTIVES as TABLE
+
+
+def test_help_tells_the_presets():
+    """Every value of a preset that a flag would override stands in that flag's help."""
+    told = {action.dest: action.help for action in build_parser()._actions}
+    simcse = ("max_steps", "num_epochs", "batch_size", "learning_rate", "eval_steps")
+    head = ("num_epochs", "batch_size", "learning_rate", "backbone_learning_rate")
+    for preset in ("quick", "report", "paper"):
+        settings = [("simcse", simcse, PRESETS[preset][kind]) for kind in ("unsup", "sup")]
+        settings += [("head", head, head_config(preset, "full", task)) for task in TASKS]
+        settings += [("head", head[:3], head_config(preset, "frozen", task)) for task in TASKS]
+        for stage, names, config in settings:
+            for name in names:
+                value = getattr(config, name)
+                shown = f"{value:.0e}".replace("e-0", "e-") if name.endswith("rate") else value
+                words = re.split(r"[\s(),;:]+", told[f"{stage}.{name}"])
+                assert value is None or str(shown) in words, (preset, stage, name, value)
+
+
+def test_single_values_are_fields_of_their_stages_settings():
+    dests = [action.dest for action in build_parser()._actions]
+    for stage, config in (("simcse", SimCSEConfig), ("head", HeadConfig)):
+        names = {dest.partition(".")[2] for dest in dests if dest.startswith(f"{stage}.")}
+        assert 4 <= len(names) and names < {found.name for found in fields(config)}
+        assert getattr(parse_options([]), stage) == {}
+    settings = parse_options("--symmetric --compile --simcse-lr 1e-4 --head-epochs 3".split())
+    assert settings.simcse == {"symmetric": True, "compile": True, "learning_rate": 1e-4}
+    assert settings.head == {"num_epochs": 3}
+
+
+def test_epochs_that_are_asked_for_are_not_cut_by_the_presets_steps():
+    def config(flags):
+        return parse_options(flags.split()).simcse_config("sup", 42)
+
+    assert (config("").num_epochs, config("").max_steps) == (1, 160)
+    assert config("--simcse-epochs 3").max_steps is None
+    assert config("--simcse-epochs 3 --simcse-steps 480").max_steps == 480
+    assert config("--simcse-steps 480").max_steps == 480
+
+
+def test_single_values_stand_over_the_preset_and_both_under_seed_features_and_pooling():
+    settings = Settings(
+        preset="paper",
+        pooling="avg",
+        features="concat",
+        simcse={"temperature": 0.1},
+        head={"batch_size": 7},
+    )
+    expected = replace(PRESETS["paper"]["sup"], temperature=0.1, pooling="avg", seed=5)
+    assert settings.simcse_config("sup", 5) == expected
+    expected = replace(head_config("paper", "full", "sts"), batch_size=7, features="concat", seed=5)
+    assert settings.head_config("sts", "full", 5) == expected
+
+
+def test_a_program_says_the_same_as_the_command_line():
+    words = "--pretrain none sup --task sts --encoder bi cross --seeds 2 --simcse-lr 1e-4"
+    assert parse_options(words.split()) == Settings(
+        pretrain=("none", "sup"),
+        task="sts",
+        encoder=("bi", "cross"),
+        seeds=2,
+        simcse={"learning_rate": 1e-4},
+    )
+    assert parse_options([]) == Settings()
+
+
+def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
+    settings = Settings(pretrain="sup", task="all", encoder="cross", tune="full")
+    assert (settings.pretrain, settings.encoder, settings.tune) == (("sup",), ("cross",), ("full",))
+    assert settings.tasks == tuple(TASKS) and settings.objectives == ("sup",)
+    assert Settings(task=["sts", "sst", "sts"]).tasks == ("sts", "sst")
+    assert Settings(pretrain=("none", "unsup", "none")).objectives == ("unsup",)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"task": "mnli"}, "--task mnli: expected one of sst, para, sts"),
+        ({"pretrain": ("none", "mlm")}, "--pretrain mlm: expected one of none, unsup, sup"),
+        ({"tune": "half"}, "--tune half: expected one of frozen, full"),
+        ({"preset": "slow"}, "--preset slow"),
+        ({"pooling": "max"}, "--pooling max"),
+        ({"seeds": 0}, "--seeds 0: expected a whole number from 1 to 1000"),
+        ({"seed": -1}, "--seed -1"),
+        ({"threads": 0}, "--threads 0"),
+        ({"simcse": {"lr": 1e-4}}, "simcse: unknown setting 'lr'; one of"),
+        ({"simcse": {"pooling": "avg"}}, "simcse: unknown setting 'pooling'"),
+        ({"head": {"epochs": 3}}, "head: unknown setting 'epochs'; one of num_epochs"),
+        ({"simcse": {"temperature": 0.0}}, "--temperature 0.0: expected a number"),
+        ({"simcse": {"temperature": float("nan")}}, "--temperature nan: expected a number"),
+        ({"simcse": {"max_length": 2}}, "--simcse-max-length 2: expected a whole number"),
+        ({"head": {"num_epochs": 0}}, "--head-epochs 0: expected a whole number"),
+        ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line_that_names_it(given, said):
+    with pytest.raises(UserError) as caught:
+        Settings(**given)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_settings_do_not_change():
+    with pytest.raises(FrozenInstanceError):
+        Settings().seeds = 2
+
+
+def test_the_objectives_to_choose_from_are_those_of_the_table():
+    assert tuple(TABLE) == OBJECTIVES
+    named = Settings(unsup_data="u.txt", sup_data="s.csv")
+    files = {name: named.training_file(name) for name in OBJECTIVES}
+    assert files == {"unsup": "u.txt", "sup": "s.csv"}
+    assert {Settings().training_file(name) for name in OBJECTIVES} == {None}
+
+
+def test_the_folders_name_differs_with_any_setting_that_decides_a_number():
+    plain = Settings(task=("sst", "sts"))
+    assert re.fullmatch(r"runs/none_sst\+sts_bi_frozen_[0-9a-f]{8}", str(plain.folder()))
+    others = [
+        *({"task": "sst"}, {"encoder": "cross"}, {"tune": "full"}, {"pretrain": "sup"}),
+        *({"seed": 1}, {"seeds": 2}, {"features": "concat"}, {"preset": "paper"}),
+        *({"simcse": {"temperature": 0.1}}, {"head": {"num_epochs": 3}}, {"backbone": "b"}),
+        *({"data": "d"}, {"pooling": "avg"}, {"sup_data": "f"}, {"precision": "float32"}),
+    ]
+    folders = {replace(plain, **other).folder() for other in others}
+    assert len(folders | {plain.folder()}) == len(others) + 1
+    for same in ({"resume": True}, {"dry_run": True}, {"threads": 3}):
+        assert replace(plain, **same).folder() == plain.folder()
+    assert replace(plain, run_dir=Path("here")).folder() == Path("here")

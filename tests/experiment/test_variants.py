@@ -1,0 +1,178 @@
+"""Every flag and odd input runs to its end; what is there already is neither lost nor mixed up."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from toy_runs import cells_of, hashes_of, run
+
+from minbert.encoder import SentenceEncoder
+from runtime.digests import file_digest
+
+
+def test_results_are_not_reused_beside_another_runs_head(tiny_checkpoint, toy_data, tmp_path):
+    """A run with other settings was stopped after it had written its head and predictions."""
+    folder = tmp_path / "r"
+    argv = (tiny_checkpoint, toy_data, folder, "--task", "sts")
+    assert run(*argv) == 0
+    before = (folder / "results.json").read_bytes()
+    (head,) = (folder / "heads").iterdir()
+    weight = load_file(head)["layers.0.weight"]
+    for stopped in (lambda: run(*argv, "--head-lr", "0.1"), lambda: head.write_bytes(b"cut")):
+        stopped()
+        (folder / "results.json").write_bytes(before)
+        assert run(*argv) == 0
+        assert torch.equal(load_file(head)["layers.0.weight"], weight)
+
+
+def test_a_smaller_command_in_the_same_folder_loses_no_cell(tiny_checkpoint, toy_data, tmp_path):
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sst", "sts") == 0
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "para") == 0
+    assert {cell.task for cell in cells_of(tmp_path / "r")} == {"sst", "sts", "para"}
+
+
+def test_full_tuning_saves_the_changed_encoder(tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--task", "sts", "--encoder", "cross", "--tune", "full", "--backbone-lr", "1e-3"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    (model,) = (tmp_path / "r" / "models").iterdir()
+    tuned, start = (load_file(p / "model.safetensors") for p in (model, tiny_checkpoint))
+    name = "encoder.layer.0.attention.self.query.weight"
+    assert not np.array_equal(tuned[name], start[name])
+    assert SentenceEncoder.from_pretrained(str(model)).encode(["the cat"]).shape == (1, 32)
+    assert not list((tmp_path / "r").rglob("*.pt"))
+
+
+def test_seeds_give_cells_and_a_spread(tiny_checkpoint, toy_data, tmp_path, capsys):
+    argv = ["--task", "sts", "--pretrain", "sup", "--seeds", "2", "--seed", "5"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    assert [cell.seed for cell in cells_of(tmp_path / "r")] == [5, 6]
+    assert len(list((tmp_path / "backbones").iterdir())) == 2
+    assert "±" in capsys.readouterr().out
+
+
+def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_data, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for split in ("train", "dev"):
+        (data / f"sts-{split}.csv").write_text((toy_data / f"sts-{split}.csv").read_text())
+    (data / "sts-test.csv").write_text((toy_data / "sts-dev.csv").read_text())
+    assert run(tiny_checkpoint, data, tmp_path / "r", "--task", "sts") == 0
+    dev, test = cells_of(tmp_path / "r")
+    assert (dev.split, test.split) == ("dev", "test")
+    assert dev.metrics == test.metrics
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--symmetric"],
+        ["--mlm-weight", "0.1"],
+        ["--hard-negative-weight", "2", "--temperature", "0.1"],
+        ["--features", "concat"],
+        *(["--pooling", p] for p in ("cls", "cls_before_pooler", "avg", "avg_top2")),
+        ["--pooling", "avg_first_last", "--simcse-batch-size", "1000"],
+        ["--simcse-batch-size", "2"],
+    ],
+)
+def test_variants_run_to_the_end(flags, tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--pretrain", "unsup", "sup", "--task", "sts", "--encoder", "bi", "cross", *flags]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+    if "--pooling" in flags:  # the tuned encoder says how it is to be pooled
+        tuned = SentenceEncoder.from_pretrained(str(tmp_path / "r" / "backbones" / "sup-42"))
+        assert tuned.stated_pooling == flags[1]
+    for cell in cells_of(tmp_path / "r"):
+        assert cell.metrics["pearson"] is None or -1 <= cell.metrics["pearson"] <= 1
+
+
+def test_pairs_without_hard_negatives_are_trained_on(tiny_checkpoint, toy_data, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("sent0,sent1\n" + "the cat sees a dog,a cat sees a dog\n" * 9)
+    argv = ["--pretrain", "sup", "--sup-data", str(path), "--task", "sts"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+
+
+def test_one_triplet_is_enough_to_run(tiny_checkpoint, toy_data, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("sent0,sent1,hard_neg\nthe cat,a cat,the dog\n")
+    argv = ["--pretrain", "sup", "--sup-data", str(path), "--task", "sts"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
+
+
+def test_names_with_blanks_and_other_alphabets_work(tiny_checkpoint, toy_data, tmp_path):
+    data = tmp_path / "données 漢 字"
+    shutil.copytree(toy_data, data)
+    folder = tmp_path / "my läufe" / "r 1"
+    assert run(tiny_checkpoint, data, folder, "--pretrain", "sup", "--task", "sts") == 0
+    assert cells_of(folder)[0].data == str(data)
+
+
+def test_a_damaged_results_file_is_refused_not_overwritten(
+    tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "results.json").write_text('[{"half": ')
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
+    assert "results.json" in capsys.readouterr().err
+    assert (tmp_path / "r" / "results.json").read_text() == '[{"half": '
+
+
+def test_a_checkpoint_named_as_run_folder_is_not_overwritten(tiny_checkpoint, toy_data, tmp_path):
+    checkpoint = tmp_path / "bert"
+    shutil.copytree(tiny_checkpoint, checkpoint)
+    before = hashes_of(checkpoint)
+    assert run(checkpoint, toy_data, checkpoint, "--task", "sts") == 2
+    assert {path: file_digest(path) for path in before} == before
+
+
+def test_a_refused_run_leaves_the_older_config(tiny_checkpoint, toy_data, tmp_path):
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / "results.json").write_text("[{")
+    (folder / "config.json").write_text('{"options": {}}')
+    assert run(tiny_checkpoint, toy_data, folder, "--task", "sts") == 2
+    assert (folder / "config.json").read_text() == '{"options": {}}'
+
+
+@pytest.mark.parametrize("size", [0, 100, 1000])
+def test_a_truncated_cache_is_no_traceback(size, tiny_checkpoint, toy_data, tmp_path):
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+    before = cells_of(tmp_path / "r")[0].metrics
+    (tmp_path / "r" / "results.json").unlink()
+    for path in (tmp_path / "cache").glob("*.npy"):
+        path.write_bytes(path.read_bytes()[:size])
+    code = run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
+    assert code == 2 or cells_of(tmp_path / "r")[0].metrics == before
+
+
+@pytest.mark.parametrize("pooling", ["cls", "avg"])
+def test_a_chosen_pooling_needs_nothing_of_the_backbones_own(
+    pooling, tiny_encoder, toy_data, tmp_path
+):
+    tiny_encoder.pool_by("avg")
+    tiny_encoder.model.pooler = None
+    tiny_encoder.save(tmp_path / "bert")
+    own = {"embedding_dimension": 32, "pooling_mode": "max"}
+    (tmp_path / "bert" / "1_Pooling" / "config.json").write_text(json.dumps(own))
+    argv = ["--task", "sts", "--pretrain", "sup", "--pooling", pooling]
+    assert run(tmp_path / "bert", toy_data, tmp_path / "r", *argv) == 0
+
+
+def test_a_pooling_that_the_backbone_lacks_is_refused_before_anything_is_written(
+    tiny_encoder, toy_data, tmp_path, capsys
+):
+    tiny_encoder.model.pooler = None
+    tiny_encoder.save(tmp_path / "bert")
+    argv = ["--task", "sts", "--pretrain", "sup", "none", "--pooling", "cls"]
+    assert run(tmp_path / "bert", toy_data, tmp_path / "runs" / "r", *argv) == 2
+    assert "needs a pooler" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
+    argv = ["--task", "sts", "--head-lr", "1e12", "--head-epochs", "1", "--head-batch-size", "999"]
+    run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
+    for path in (tmp_path / "r").rglob("*-output.csv"):
+        assert "nan" not in path.read_text()

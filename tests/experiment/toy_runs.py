@@ -1,0 +1,52 @@
+"""Runs on toy data, small enough for tests: by the command line's words, or as a program does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import run_multitask
+from experiment.options import parse_options
+from experiment.run import run as compare
+from experiment.settings import Settings
+from report.cell import Cell
+from runtime.digests import file_digest
+
+__all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "results", "run", "small"]
+
+SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
+ALL = ["--pretrain", "none", "unsup", "sup", "--task", "all", "--encoder", "bi", "cross"]
+
+
+def run(checkpoint, data, folder, *argv) -> int:
+    """Run a command line in this process; return its exit code."""
+    files = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
+    return run_multitask.main(parse_options([*files, *SMALL, "--precision", "float32", *argv]))
+
+
+def small(checkpoint, data, folder, **more: Any) -> Settings:
+    """Return the settings of such a run, for `compare`, which is `experiment.run`."""
+    simcse = {"max_steps": 4, "eval_steps": 2} | more.pop("simcse", {})
+    return Settings(
+        backbone=str(checkpoint), data=str(data), run_dir=Path(folder), device="cpu",
+        precision="float32", simcse=simcse, head={"num_epochs": 2}, **more,
+    )  # fmt: skip
+
+
+def results(folder) -> list[dict[str, Any]]:
+    """Return results.json as it stands there."""
+    return json.loads((folder / "results.json").read_text())
+
+
+def cells_of(folder) -> list[Cell]:
+    """Return the cells in results.json."""
+    return [Cell.from_json(entry) for entry in results(folder)]
+
+
+def hashes_of(folder) -> dict[Path, str]:
+    """Return the hash of every file below a folder."""
+    return {path: file_digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def numbers(cell: Cell) -> dict[str, Any]:
+    """Return all of a cell that a repetition must give again."""
+    return {key: value for key, value in cell.to_json().items() if "second" not in key}

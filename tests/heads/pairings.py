@@ -1,0 +1,21 @@
+"""Every task with each encoder that can read it, and a few examples of a task."""
+
+from conftest import toy_sentences
+
+from data.examples import Sentence, SentencePair
+from data.tasks import TASKS
+
+H = 32
+KINDS = [
+    (task.name, encoder)
+    for task in TASKS.values()
+    for encoder in (("bi", "cross") if task.is_pair else ("bi",))
+]
+
+
+def examples(task: str, count: int = 8):
+    a, b = toy_sentences(count, 1), toy_sentences(count, 2)
+    record = TASKS[task]
+    if not record.is_pair:
+        return [Sentence(str(i), a[i], i % record.num_classes) for i in range(count)]
+    return [SentencePair(str(i), a[i], b[i], float(i % 2 * record.largest)) for i in range(count)]

@@ -1,0 +1,104 @@
+"""A head is fitted: it learns, its encoder stays frozen or is tuned, its best epoch is kept."""
+
+import numpy as np
+import pytest
+import torch
+from pairings import KINDS, examples
+
+from data.tasks import TASKS, Splits, read_task
+from evaluation.metrics import task_metrics
+from heads.config import HeadConfig, head_config
+from heads.fitting import fit_head
+
+
+@pytest.mark.parametrize("tune", ["frozen", "full"])
+@pytest.mark.parametrize(("task", "kind"), KINDS)
+def test_every_head_overfits_eight_examples(task, kind, tune, tiny_encoder, tmp_path):
+    rows = examples(task)
+    config = HeadConfig(
+        tune=tune,
+        learning_rate=1e-2,
+        backbone_learning_rate=1e-3,
+        num_epochs=150,
+        batch_size=4,
+        dropout=0.0,
+    )
+    labels = np.array([row.label for row in rows], float)
+
+    def score(predictions):
+        return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
+
+    splits = Splits(train=rows, dev=rows, test=[])
+    result = fit_head(tiny_encoder, splits, task, kind, config, score, tmp_path)
+    assert score(result.predictions["dev"]) > 0.95
+    assert result.history[-1]["loss"] < result.history[0]["loss"]
+
+
+@pytest.mark.parametrize(("task", "kind"), KINDS)
+def test_a_frozen_encoder_is_bit_identical_afterwards(task, kind, tiny_encoder, toy_data, tmp_path):
+    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
+    splits = read_task(toy_data, task)
+    config = head_config("quick", "frozen", task)
+    fit_head(tiny_encoder, splits, task, kind, config, lambda p: float(p.mean()), tmp_path)
+    after = tiny_encoder.model.state_dict()
+    assert after.keys() == before.keys()
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    assert all(parameter.grad is None for parameter in tiny_encoder.model.parameters())
+    assert not tiny_encoder.model.training
+
+
+def test_full_tuning_changes_every_layer_of_the_encoder(tiny_encoder, toy_data, tmp_path):
+    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
+    config = HeadConfig(tune="full", backbone_learning_rate=1e-3, num_epochs=1)
+    splits = read_task(toy_data, "sts")
+    fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: 0.0, tmp_path)
+    after = tiny_encoder.model.state_dict()
+    changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
+    for layer in range(3):
+        assert f"encoder.layer.{layer}.attention.self.query.weight" in changed
+
+
+def test_training_twice_gives_the_same_predictions(tiny_encoder, toy_data, tmp_path):
+    splits = read_task(toy_data, "sts")
+    config = head_config("quick", "frozen", "sts")
+    first, second = (
+        fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: float(p.std()), tmp_path)
+        for _ in range(2)
+    )
+    assert np.array_equal(first.predictions["dev"], second.predictions["dev"])
+
+
+def test_the_best_epoch_is_kept_not_the_last(tiny_encoder, toy_data, tmp_path):
+    splits = read_task(toy_data, "sts")
+    config = HeadConfig(num_epochs=4)
+    seen = []
+
+    def score(predictions):
+        seen.append(predictions.copy())
+        return [0.1, 0.9, 0.5, 0.2][len(seen) - 1]
+
+    result = fit_head(tiny_encoder, splits, "sts", "bi", config, score, tmp_path)
+    assert np.array_equal(result.predictions["dev"], seen[1])
+    assert not np.array_equal(seen[1], seen[3])
+
+
+def test_an_undefined_dev_score_still_leaves_a_trained_head(tiny_encoder, toy_data, tmp_path):
+    splits = read_task(toy_data, "sts")
+    result = fit_head(
+        tiny_encoder, splits, "sts", "bi", HeadConfig(num_epochs=2), lambda p: None, tmp_path
+    )
+    assert np.isfinite(result.predictions["dev"]).all()
+
+
+def test_a_known_fingerprint_is_not_computed_again(tiny_encoder, toy_data, tmp_path, monkeypatch):
+    splits, config = read_task(toy_data, "sst"), HeadConfig(num_epochs=1)
+    known = tiny_encoder.fingerprint()
+
+    def fit(*more):
+        fit_head(tiny_encoder, splits, "sst", "bi", config, lambda p: 0.0, tmp_path, *more)
+
+    fit()
+    (cached,) = tmp_path.iterdir()
+    monkeypatch.setattr(tiny_encoder, "fingerprint", None)  # calling it would fail
+    fit(None, False, known)
+    assert list(tmp_path.iterdir()) == [cached]

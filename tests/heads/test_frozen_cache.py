@@ -1,0 +1,44 @@
+"""The cache of frozen embeddings: each distinct text once, whole or not at all."""
+
+import numpy as np
+import pytest
+import torch
+from pairings import H
+
+from data.examples import SentencePair
+from heads.cache import frozen_embeddings
+from heads.features import BiFeatures
+from heads.inputs import frozen_inputs
+
+BI = BiFeatures("concat")
+
+
+def test_cache_encodes_each_distinct_text_once_and_is_reused(tiny_encoder, tmp_path, monkeypatch):
+    tiny_encoder.freeze()
+    encoded = []
+    embed = tiny_encoder.embed
+    monkeypatch.setattr(
+        tiny_encoder, "embed", lambda batch: encoded.append(len(batch)) or embed(batch)
+    )
+    pairs = [SentencePair("1", "the cat", "a dog"), SentencePair("2", "a dog", "the cat")]
+    for _ in range(2):
+        (inputs,) = frozen_inputs(tiny_encoder, "weights", [pairs], BI, tmp_path)
+    assert sum(encoded) == 2
+    swapped = inputs.batch(np.array([0, 1]))
+    assert torch.equal(swapped[0, :H], swapped[1, H:])
+    assert isinstance(inputs.embeddings, np.memmap)
+    frozen_embeddings(tiny_encoder, "other weights", BI, [("the cat",)], tmp_path)
+    assert sum(encoded) == 3
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_failed_encoding_leaves_no_file(tiny_encoder, tmp_path, monkeypatch):
+    tiny_encoder.freeze()
+
+    def fail(batch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tiny_encoder, "embed", fail)
+    with pytest.raises(KeyboardInterrupt):
+        frozen_embeddings(tiny_encoder, "weights", BI, [("the cat",)], tmp_path)
+    assert not list(tmp_path.iterdir())

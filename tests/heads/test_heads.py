@@ -1,0 +1,59 @@
+"""Heads by themselves: their layers, their scale, their losses, their recipes."""
+
+import pytest
+import torch
+from pairings import KINDS, H
+
+from data.tasks import TASKS
+from heads.config import NUM_EPOCHS, USUAL_EPOCHS, HeadConfig, head_config
+from heads.fitting import HEADS, build_head
+from heads.sts import STSHead
+
+
+def test_sts_predictions_never_leave_the_scale():
+    scores = STSHead(4, 8).predict(torch.tensor([-1e3, 0.0, 1e3]))
+    assert scores.tolist() == [0.0, 2.5, 5.0]
+    scores = STSHead(4, 8, largest=1).predict(torch.tensor([-1e3, 0.0, 1e3]))
+    assert scores.tolist() == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(("largest", "label"), [(5, 3.8), (1, 0.3)])
+def test_sts_loss_is_smallest_at_the_label(largest, label):
+    head = STSHead(4, 8, largest=largest)
+    logits = torch.linspace(-6, 6, 2001)
+    losses = torch.stack([head.loss(x[None], torch.tensor([label])) for x in logits])
+    assert head.predict(logits[losses.argmin()]).item() == pytest.approx(label, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "hidden_layers"),
+    [
+        ("sst", "bi", 1),
+        ("para", "bi", 2),
+        ("sts", "bi", 3),
+        ("para", "cross", 1),
+        ("sts", "cross", 1),
+    ],
+)
+def test_heads_have_the_reports_number_of_hidden_layers(task, kind, hidden_layers):
+    head = build_head(TASKS[task], kind, H, HeadConfig())
+    linears = [layer for layer in head.layers if isinstance(layer, torch.nn.Linear)]
+    assert len(linears) == hidden_layers + 1
+    assert linears[-1].out_features == (5 if task == "sst" else 1)
+
+
+def test_there_is_a_head_for_every_kind_of_label_and_encoder():
+    kinds = {"classes", "binary", "score"}
+    assert {task.kind for task in TASKS.values()} == kinds
+    assert HEADS.keys() == {(kind, encoder) for kind in kinds for encoder in ("bi", "cross")}
+    assert {(TASKS[task].kind, kind) for task, kind in KINDS} <= HEADS.keys()
+
+
+def test_recipes_know_the_tasks_of_the_report_and_any_other():
+    assert NUM_EPOCHS.keys() <= TASKS.keys()
+    for task in (*TASKS, "nli"):
+        frozen = head_config("paper", "frozen", task)
+        assert frozen.num_epochs == NUM_EPOCHS.get(task, USUAL_EPOCHS)
+        assert (frozen.learning_rate, frozen.backbone_learning_rate) == (1e-3, 0.0)
+        assert head_config("report", "full", task).backbone_learning_rate == 1e-5
+        assert head_config("quick", "full", task).num_epochs == 3

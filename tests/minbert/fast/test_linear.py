@@ -1,0 +1,189 @@
+"""Kept bfloat16 weights: the same numbers up to rounding, and there for a block only."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from minbert.fast import linear
+from minbert.fast.linear import Intermediate, KeptWeights, Linear, kept_weights
+
+CPU = torch.device("cpu")
+X = torch.randn(30, 64, generator=torch.Generator().manual_seed(1))
+
+needs_bfloat16 = pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    reason="no bfloat16 in oneDNN here",
+)
+
+
+@pytest.fixture
+def layer() -> Linear:
+    torch.manual_seed(0)
+    return Linear(64, 48).eval()
+
+
+@pytest.fixture
+def wide(tiny_config) -> Intermediate:
+    torch.manual_seed(0)
+    wide = Intermediate(tiny_config)
+    wide.dense = Linear(64, 48)
+    return wide.eval()
+
+
+def encode(module, x=X):
+    """What an encoder does: everything that is kept, under autocast."""
+    kept = kept_weights(module, CPU, torch.bfloat16)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16), kept:
+        return module(x)
+
+
+def kept_by(module) -> list[bool]:
+    return [part.kept is not None for part in module.modules() if isinstance(part, Linear)]
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("gelu", [False, True])
+def test_kept_weights_give_the_float32_layer_rounded(gelu, bias):
+    layer = Linear(64, 48, bias=bias).eval()
+    found = KeptWeights(layer)(X, gelu=gelu)
+    assert found.dtype == torch.bfloat16
+    exact = F.linear(X.bfloat16().double(), layer.weight.bfloat16().double())
+    exact = exact if layer.bias is None else exact + layer.bias.bfloat16().double()
+    exact = F.gelu(exact) if gelu else exact
+    torch.testing.assert_close(found.double(), exact, rtol=2**-8, atol=1e-3)
+
+
+@needs_bfloat16
+def test_the_kept_gelu_is_berts_exact_one():
+    """Where the two forms differ most, next to a result that bfloat16 tells apart."""
+    layer = Linear(64, 64, bias=False)
+    torch.nn.init.eye_(layer.weight)
+    x = torch.linspace(-3, -2, 64).bfloat16().expand(30, 64)
+    found = KeptWeights(layer)(x, gelu=True).double()
+    torch.testing.assert_close(found, F.gelu(x.double()), rtol=2**-8, atol=0)
+    assert not torch.allclose(found, F.gelu(x.double(), approximate="tanh"), rtol=2**-7, atol=0)
+
+
+@needs_bfloat16
+def test_a_layer_with_kept_weights_multiplies_by_them(layer, wide):
+    assert torch.equal(encode(layer), KeptWeights(layer)(X))
+    assert torch.equal(encode(wide), KeptWeights(wide.dense)(X, gelu=True))
+
+
+@needs_bfloat16
+def test_any_number_of_leading_axes_is_kept(layer):
+    found = KeptWeights(layer)(X.view(5, 3, 2, 64))
+    assert torch.equal(found, KeptWeights(layer)(X).view(5, 3, 2, 48))
+
+
+@needs_bfloat16
+def test_weights_are_kept_inside_the_block_and_nowhere_else(wide):
+    assert kept_by(wide) == [False]
+    with kept_weights(wide, CPU, torch.bfloat16):
+        assert kept_by(wide) == [True]
+    assert kept_by(wide) == [False]
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_exception_inside_the_block_leaves_no_kept_weights(error, wide):
+    with pytest.raises(error), kept_weights(wide, CPU, torch.bfloat16):
+        assert kept_by(wide) == [True]
+        raise error
+    assert kept_by(wide) == [False]
+
+
+@needs_bfloat16
+def test_an_exception_while_copies_are_made_leaves_none(monkeypatch):
+    model, made = nn.Sequential(*(Linear(4, 4) for _ in range(3))), []
+
+    def fails_at_last(layer):
+        made.append(layer)
+        if len(made) == 3:
+            raise MemoryError
+        return object()
+
+    monkeypatch.setattr(linear, "KeptWeights", fails_at_last)
+    with pytest.raises(MemoryError), kept_weights(model, CPU, torch.bfloat16):
+        pass
+    assert len(made) == 3 and kept_by(model) == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "supported"),
+    [
+        ("cpu", torch.float32, True),
+        ("cuda", torch.bfloat16, True),
+        ("cuda", torch.float32, True),
+        ("cpu", torch.bfloat16, False),
+    ],
+)
+def test_weights_are_kept_only_where_that_helps(device, dtype, supported, layer, monkeypatch):
+    monkeypatch.setattr(linear, "KeptWeights", lambda layer: pytest.fail("kept"))
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: supported)
+    with kept_weights(layer, torch.device(device), dtype):
+        assert layer.kept is None
+
+
+def test_outside_the_block_both_are_the_plain_layers(layer, wide):
+    with torch.inference_mode():
+        assert torch.equal(layer(X), F.linear(X, layer.weight, layer.bias))
+        assert torch.equal(wide(X), F.gelu(F.linear(X, wide.dense.weight, wide.dense.bias)))
+    assert layer.train()(X).requires_grad
+
+
+def rewritten_by_an_optimizer(layer):
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1, fused=True)
+    layer(X).sum().backward()
+    optimizer.step()
+
+
+def rewritten_through_data(layer):
+    layer.weight.data += 1
+
+
+def rewritten_by_loading(layer):
+    layer.load_state_dict({key: value + 1 for key, value in layer.state_dict().items()})
+
+
+def replaced_by_loading(layer):
+    state = {key: value + 1 for key, value in layer.state_dict().items()}
+    layer.load_state_dict(state, assign=True)
+
+
+def rewritten_in_place(layer):
+    with torch.no_grad():
+        layer.bias.add_(1)
+
+
+@needs_bfloat16
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        rewritten_by_an_optimizer,
+        rewritten_through_data,
+        rewritten_by_loading,
+        replaced_by_loading,
+        rewritten_in_place,
+    ],
+)
+def test_changed_weights_are_kept_anew(rewrite, layer):
+    before = encode(layer)
+    rewrite(layer)
+    after = encode(layer)
+    assert (before.float() - after.float()).abs().max() > 0.05
+    fresh = Linear(64, 48).eval()
+    fresh.load_state_dict(layer.state_dict())
+    assert torch.equal(after, encode(fresh))
+
+
+def test_copies_and_state_are_those_of_a_plain_layer(layer):
+    expected = encode(layer)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(encode(twin), expected)
+    assert layer.state_dict().keys() == nn.Linear(64, 48).state_dict().keys()

@@ -1,0 +1,135 @@
+"""A corpus as rows of tokens: read from any file, cut at documents, kept on disk."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from conftest import toy_sentences
+
+from minbert.pretraining import corpus
+from minbert.pretraining.corpus import (
+    CorpusError,
+    as_sequences,
+    corpus_digest,
+    read_paragraphs,
+    tokenize_corpus,
+    train_vocabulary,
+)
+from minbert.tokenizer import BertTokenizer
+
+
+def test_rows_are_packed_cut_at_documents_and_lose_no_order(tmp_path, tiny_encoder):
+    text = tmp_path / "text.txt"
+    words = [["cat", "dog", "boat", "lamp", "river"], ["apple", "train"], ["storm"] * 9]
+    text.write_text("\n\n".join(" ".join(document) for document in words))
+    tokenizer = tiny_encoder.tokenizer
+    rows = tokenize_corpus([text], tokenizer, 5, tmp_path)
+    pieces = [[tokenizer.backend.id_to_token(i) for i in row] for row in rows.tolist()]
+    assert pieces == [
+        ["[CLS]", "cat", "dog", "boat", "[SEP]"],  # lamp river: too short for a row
+        *[["[CLS]", "storm", "storm", "storm", "[SEP]"]] * 3,
+    ]
+    assert rows.dtype == np.uint16
+    batch = as_sequences(rows).pack([1, 0])
+    assert batch.lengths == (5, 5)
+    assert batch.input_ids[5:].tolist() == rows[0].tolist()
+
+
+def test_a_truncated_compressed_file_is_named(tmp_path):
+    path = tmp_path / "cut.txt.xz"
+    path.write_bytes(lzma.compress("\n".join(toy_sentences(300, 5)).encode())[:200])
+    with pytest.raises(CorpusError, match=r"cut\.txt\.xz"):
+        list(read_paragraphs([path]))
+
+
+def test_a_damaged_gzip_file_is_named(tmp_path):
+    path = tmp_path / "damaged.txt.gz"
+    whole = bytearray(gzip.compress("\n".join(toy_sentences(300, 5)).encode()))
+    whole[200:260] = bytes(60)
+    path.write_bytes(whole)
+    with pytest.raises(CorpusError, match=r"damaged\.txt\.gz"):
+        list(read_paragraphs([path]))
+
+
+def test_rows_on_disk_are_of_these_texts_and_this_vocabulary(tmp_path, tiny_encoder):
+    text = tmp_path / "text.txt"
+    text.write_text("cat dog boat")
+    tokenizer = tiny_encoder.tokenizer
+    first = tokenize_corpus([text], tokenizer, 5, tmp_path).tolist()
+    kept = list(tmp_path.glob("*.npy"))
+    assert tokenize_corpus([text], tokenizer, 5, tmp_path).tolist() == first
+    assert list(tmp_path.glob("*.npy")) == kept
+    text.write_text("dog cat boat")
+    assert tokenize_corpus([text], tokenizer, 5, tmp_path).tolist() != first
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ndog\ncat\nboat\n")
+    other = BertTokenizer.from_vocab(tmp_path / "vocab.txt")
+    assert tokenize_corpus([text], other, 5, tmp_path).tolist() == [[2, 5, 6, 7, 3]]
+
+
+def test_a_vocabulary_has_bert_special_tokens_first(tmp_path):
+    train_vocabulary(toy_sentences(200), 100, tmp_path / "vocab.txt")
+    tokenizer = BertTokenizer.from_vocab(tmp_path / "vocab.txt")
+    special = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+    assert special == (0, 2, 3, 4)
+    assert 5 < tokenizer.vocab_size <= 100
+    assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("a.txt", bytes),
+        ("a.txt.xz", lzma.compress),
+        ("a.gz", gzip.compress),
+        ("a.bz2", bz2.compress),
+    ],
+)
+def test_compressed_files_are_read_as_they_are(name, compress, tmp_path):
+    (tmp_path / name).write_bytes(compress(" the cat \n\nä dog\n".encode()))
+    assert list(read_paragraphs([tmp_path / name])) == ["the cat", "", "ä dog", ""]
+
+
+def test_every_file_ends_a_document(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    assert list(read_paragraphs([tmp_path / "a", tmp_path / "b"])) == ["a", "", "b", ""]
+
+
+def test_an_empty_file_among_others_is_no_fault(tmp_path):
+    for name, content in (("a", "a"), ("empty", "")):
+        (tmp_path / name).write_text(content)
+    assert list(read_paragraphs([tmp_path / "empty", tmp_path / "a"])) == ["", "a", ""]
+    with pytest.raises(CorpusError, match=r"empty.*no text"):
+        list(read_paragraphs([tmp_path / "empty"]))
+
+
+def test_the_digest_follows_texts_their_order_and_use(tmp_path):
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        path.write_text(path.name)
+    found = [corpus_digest(paths), corpus_digest(paths[::-1]), corpus_digest(paths, "a use")]
+    paths[0].write_text("other")
+    assert len({*found, corpus_digest(paths)}) == 4 and len(found[0]) == 12
+
+
+def test_rows_that_fail_to_be_written_leave_no_file(tmp_path, tiny_encoder, monkeypatch):
+    text = tmp_path / "text.txt"
+    text.write_text("cat dog boat")
+
+    def full(file, rows):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(corpus.np, "save", full)
+    with pytest.raises(OSError, match="disk full"):
+        tokenize_corpus([text], tiny_encoder.tokenizer, 5, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_a_text_too_short_for_one_row_is_named(tmp_path, tiny_encoder):
+    text = tmp_path / "text.txt"
+    text.write_text("cat dog")
+    with pytest.raises(CorpusError, match=r"text\.txt: no document has 3 tokens"):
+        tokenize_corpus([text], tiny_encoder.tokenizer, 5, tmp_path)

@@ -1,0 +1,217 @@
+"""Checkpoints by name: from the local Hugging Face cache, and from a hub (one on 127.0.0.1)."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from minbert.config import CheckpointError
+from minbert.hub import MINI, find_checkpoint
+
+ROOT = Path(__file__).parents[2]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LOAD = (
+    "import sys\n"
+    "from minbert import CheckpointError, SentenceEncoder\n"
+    "try:\n"
+    "    encoder = SentenceEncoder.from_pretrained('team/tiny', precision='float32')\n"
+    "    print(encoder.encode(['the cat'])[0].tolist())\n"
+    "except CheckpointError as error:\n"
+    "    print('refused:', error)\n"
+)
+
+
+def load_by_name(cache: Path, endpoint: str | None = None) -> str:
+    """Load `team/tiny` in a fresh process (the hub's client reads its settings at import)."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    env |= {"HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
+    env |= {"HF_ENDPOINT": endpoint} if endpoint else {"HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@contextmanager
+def hub(folder: Path):
+    """Serve a folder as the hub serves the repository team/tiny; yield address and requests.
+
+    An empty folder stands for a repository that does not exist.
+    """
+    asked: list[str] = []
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {str(path.relative_to(folder)): path for path in files}
+
+    class Hub(BaseHTTPRequestHandler):
+        def answer(self, body: bytes, headers: dict[str, str], status: int = 200) -> None:
+            self.send_response(status)
+            for key, value in {"Content-Length": str(len(body)), **headers}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            asked.append(f"{self.command} {path}")
+            if names and path.startswith("/api/models/team/tiny"):
+                siblings = [{"rfilename": name} for name in names]
+                info = {"id": "team/tiny", "modelId": "team/tiny", "sha": COMMIT}
+                info |= {"siblings": siblings, "private": False, "tags": [], "downloads": 0}
+                tree = [
+                    {"type": "file", "path": n, "size": p.stat().st_size, "oid": "0" * 40}
+                    for n, p in names.items()
+                ]
+                content = tree if "/tree/" in path else info
+                kind = {"Content-Type": "application/json"}
+                return self.answer(json.dumps(content).encode(), kind)
+            name = path.removeprefix(f"/team/tiny/resolve/{COMMIT}/")
+            name = name.removeprefix("/team/tiny/resolve/main/")
+            if name not in names:
+                missing = {"X-Error-Code": "EntryNotFound" if names else "RepoNotFound"}
+                return self.answer(b"", missing | {"X-Repo-Commit": COMMIT}, 404)
+            body = names[name].read_bytes()
+            headers = {"ETag": f'"{sha256(body).hexdigest()}"', "X-Repo-Commit": COMMIT}
+            return self.answer(body, headers)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def expected(checkpoint: Path) -> str:
+    from minbert import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    return str(encoder.encode(["the cat"])[0].tolist())
+
+
+def test_a_name_is_found_in_the_local_cache_without_a_network(tiny_checkpoint, tmp_path):
+    snapshot = tmp_path / "models--team--tiny" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    for path in tiny_checkpoint.iterdir():
+        (snapshot / path.name).write_bytes(path.read_bytes())
+    refs = tmp_path / "models--team--tiny" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text(COMMIT)
+    assert load_by_name(tmp_path) == expected(tiny_checkpoint)
+
+
+def test_a_name_is_fetched_from_the_hub_and_then_cached(tiny_checkpoint, tmp_path):
+    with hub(tiny_checkpoint) as (endpoint, asked):
+        assert load_by_name(tmp_path, endpoint) == expected(tiny_checkpoint)
+        assert any("model.safetensors" in line for line in asked)
+        before = len(asked)
+        assert load_by_name(tmp_path, endpoint) == expected(tiny_checkpoint)
+        assert len(asked) == before, "the cached copy was not used"
+    assert load_by_name(tmp_path) == expected(tiny_checkpoint)
+
+
+def test_what_another_program_left_out_of_the_cache_is_fetched(tiny_checkpoint, tmp_path):
+    """transformers caches weights and tokenizer, but not how sentence-transformers pools them."""
+    from minbert import SentenceEncoder
+
+    folder, cache = tmp_path / "st", tmp_path / "cache"
+    SentenceEncoder.from_pretrained(str(tiny_checkpoint), "avg", device="cpu").save(folder)
+    with hub(folder) as (endpoint, _):
+        assert load_by_name(cache, endpoint) == expected(folder) != expected(tiny_checkpoint)
+        snapshot = cache / "models--team--tiny" / "snapshots" / COMMIT
+        (snapshot / "modules.json").unlink()
+        shutil.rmtree(snapshot / "1_Pooling")
+        assert load_by_name(cache, endpoint) == expected(folder)
+
+
+def test_a_repository_with_pickled_weights_only_is_fetched(tiny_checkpoint, tmp_path):
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for path in tiny_checkpoint.iterdir():
+        if path.suffix != ".safetensors":
+            (folder / path.name).write_bytes(path.read_bytes())
+    torch.save(load_file(tiny_checkpoint / "model.safetensors"), folder / "pytorch_model.bin")
+    with hub(folder) as (endpoint, asked):
+        assert load_by_name(tmp_path / "cache", endpoint) == expected(tiny_checkpoint)
+    assert any("pytorch_model.bin" in line for line in asked)
+
+
+def test_pickled_weights_are_not_fetched_beside_safetensors(tiny_checkpoint, tmp_path):
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for path in tiny_checkpoint.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "pytorch_model.bin").write_bytes(b"twice the bytes")
+    with hub(folder) as (endpoint, asked):
+        assert load_by_name(tmp_path / "cache", endpoint) == expected(tiny_checkpoint)
+    assert not any("pytorch_model.bin" in line for line in asked)
+
+
+@pytest.mark.parametrize("how", ["offline", "nobody_listens", "no_such_repository"])
+def test_a_name_that_cannot_be_had_is_one_line_and_soon(how, tmp_path):
+    (tmp_path / "empty").mkdir()
+    started = time.monotonic()
+    if how == "no_such_repository":
+        with hub(tmp_path / "empty") as (endpoint, _):
+            answer = load_by_name(tmp_path, endpoint)
+    else:
+        answer = load_by_name(tmp_path, "http://127.0.0.1:9" if how == "nobody_listens" else None)
+    assert answer.startswith("refused: team/tiny: ") and "\n" not in answer
+    assert str(tmp_path) in answer  # where it was looked for
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/no/such/folder", "a/b/c", "~nobody-here/bert"])
+def test_a_path_that_is_not_there_is_not_looked_for_on_the_hub(name):
+    with pytest.raises(CheckpointError, match="no such folder"):
+        find_checkpoint(name)
+
+
+def test_a_file_is_not_taken_for_a_checkpoint_or_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weights").write_text("")
+    for name in ("weights", str(tmp_path / "weights")):
+        with pytest.raises(CheckpointError, match="is a file"):
+            find_checkpoint(name)
+
+
+def test_mini_is_the_bert_that_comes_along_unless_a_folder_is_called_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_checkpoint("mini") == MINI and (MINI / "config.json").is_file()
+    (tmp_path / "mini").mkdir()
+    assert find_checkpoint("mini").resolve() == tmp_path / "mini"
+
+
+def test_a_folder_in_the_home_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bert").mkdir()
+    assert find_checkpoint("~/bert") == tmp_path / "bert"
+
+
+@pytest.mark.internet
+@pytest.mark.skipif(
+    not os.environ.get("RUN_INTERNET_TESTS"), reason="needs the internet: RUN_INTERNET_TESTS=1"
+)
+def test_bert_base_uncased_loads_from_the_real_hub(tmp_path):
+    from minbert import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained("bert-base-uncased")
+    assert encoder.encode(["the cat"]).shape == (1, 768)

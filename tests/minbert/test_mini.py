@@ -1,0 +1,74 @@
+"""The weights that come along as `mini`: small, documented, an ordinary checkpoint, and of use."""
+
+import json
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from data import bundled
+from data.readers.sentences import iter_sentences
+from minbert.encoder import SentenceEncoder
+from minbert.hub import MINI, find_checkpoint
+from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.model import BertModel
+
+MOST_BYTES = 16 * 2**20
+
+
+def test_a_folder_of_that_name_wins_over_the_mini_that_comes_along(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mini").mkdir()
+    assert str(find_checkpoint("mini")) == "mini"
+
+
+def test_mini_is_small_whole_and_documented():
+    assert find_checkpoint("mini") == MINI
+    assert (MINI / "model.safetensors").stat().st_size <= MOST_BYTES
+    card = (MINI / "README.md").read_text(encoding="utf-8")
+    for part in ("Corpus", "Licence", "Tokens seen", "Limits", "python -m minbert.pretrain"):
+        assert part in card, part
+    notes = json.loads((MINI / "training.json").read_text())
+    assert f"{notes['history'][-1]['valid_perplexity']:.1f}" in card
+    assert "/" not in json.dumps(notes["options"]["corpus"])
+
+
+def test_mini_is_an_ordinary_checkpoint():
+    transformers = pytest.importorskip("transformers")
+    reference = transformers.AutoModelForMaskedLM.from_pretrained(MINI).eval()
+    ours = BertForMaskedLM.from_pretrained("mini")
+    tokenizer = SentenceEncoder.from_pretrained("mini").tokenizer
+    theirs = transformers.AutoTokenizer.from_pretrained(MINI)
+    text = "The Danube flows through Vienna."
+    (ids,) = tokenizer([text])
+    assert theirs(text)["input_ids"] == ids
+    with torch.no_grad():
+        expected = reference(torch.tensor([ids])).logits[0].float()
+        batch = tokenizer([text]).pack([0])
+        got = ours(batch, torch.arange(len(ids)))
+    torch.testing.assert_close(got, expected, atol=2e-2, rtol=0)  # theirs computes in float16
+
+
+def masked_loss(model, sequences, tokenizer) -> float:
+    """Return the loss on the same masks for every model."""
+    torch.manual_seed(0)
+    special = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id)
+    batch = sequences.pack(range(len(sequences)))
+    masked, labels = mask_tokens(batch, special, tokenizer.mask_id, tokenizer.vocab_size)
+    with torch.no_grad():
+        return float(model.loss(masked, labels))
+
+
+def test_mini_has_learned_english_that_it_never_saw(tmp_path):
+    """Its loss on bundled sentences is far below that of an encoder that knows word frequencies."""
+    bundled.write(tmp_path)
+    texts = list(islice(iter_sentences(tmp_path / "wiki1m_for_simcse.txt"), 300))
+    encoder = SentenceEncoder.from_pretrained("mini", device="cpu", precision="float32")
+    sequences = encoder.tokenize(texts)
+    mini = masked_loss(BertForMaskedLM.from_pretrained("mini"), sequences, encoder.tokenizer)
+    counts = np.bincount(sequences.ids, minlength=encoder.tokenizer.vocab_size) + 1.0
+    shares = counts / counts.sum()
+    entropy = float(-(shares * np.log(shares)).sum())  # the best that frequencies alone allow
+    fresh = BertForMaskedLM(BertModel(encoder.model.config, add_pooling_layer=False)).eval()
+    assert mini < entropy < masked_loss(fresh, sequences, encoder.tokenizer)

@@ -1,0 +1,216 @@
+"""While an encoder is read it keeps copies of its weights; they cannot outlive the reading."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+
+from minbert.config import BertConfig
+from minbert.encoder import WORTH_KEEPING, SentenceEncoder
+from minbert.fast.linear import Linear
+from minbert.model import BertModel
+from minbert.packing import TokenSequences
+
+FEW, MANY = toy_sentences(12), toy_sentences(200)  # too few to keep weights for, and enough
+
+needs_bfloat16 = pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    reason="no bfloat16 in oneDNN here, so that no weights are kept",
+)
+
+
+@pytest.fixture
+def encoder(tiny_checkpoint) -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained(
+        str(tiny_checkpoint), "cls", device="cpu", precision="bfloat16"
+    )
+
+
+def kept(encoder: SentenceEncoder) -> set[bool]:
+    """Whether layers have kept weights: {True} all, {False} none, both some."""
+    layers = [module for module in encoder.model.modules() if isinstance(module, Linear)]
+    assert len(layers) == 3 * 6 + 1  # of every layer of the encoder, and the pooler's
+    return {layer.kept is not None for layer in layers}
+
+
+def fresh(encoder: SentenceEncoder) -> SentenceEncoder:
+    """An encoder that never encoded anything, with the weights of this one."""
+    model = BertModel(BertConfig(**encoder.model.config.__dict__))
+    model.load_state_dict(encoder.model.state_dict())
+    return SentenceEncoder(model, encoder.tokenizer, encoder.pooling, "cpu", "bfloat16")
+
+
+def train_step(encoder):
+    """A forward and a backward pass."""
+    encoder.embed(encoder.tokenize(FEW).pack(range(12))).square().sum().backward()
+
+
+@needs_bfloat16
+def test_every_layer_has_kept_weights_while_reading_and_none_afterwards(encoder):
+    assert kept(encoder) == {False}
+    with encoder.reading(encoder.tokenize(MANY)):
+        assert kept(encoder) == {True}
+    assert kept(encoder) == {False}
+
+
+@needs_bfloat16
+def test_weights_are_kept_from_the_number_of_tokens_on_that_is_worth_it(encoder):
+    token = encoder.tokenize(["the cat"]).ids[:1]
+    for count, expected in ((WORTH_KEEPING - 1, False), (WORTH_KEEPING, True)):
+        sequences = TokenSequences(
+            token.repeat(count), np.arange(count + 1), np.ones(count, np.int32)
+        )
+        with encoder.reading(sequences):
+            assert kept(encoder) == {expected}
+
+
+@needs_bfloat16
+def test_encode_reads_by_kept_weights_and_lets_them_go(encoder, monkeypatch):
+    embed, seen = encoder.embed, []
+    monkeypatch.setattr(encoder, "embed", lambda batch: seen.append(kept(encoder)) or embed(batch))
+    encoder.encode(MANY, batch_tokens=400)
+    assert len(seen) > 1 and all(found == {True} for found in seen)
+    assert kept(encoder) == {False}
+
+
+def test_no_weights_are_kept_in_float32(tiny_encoder):
+    with tiny_encoder.reading(tiny_encoder.tokenize(MANY)):
+        assert kept(tiny_encoder) == {False}
+
+
+@needs_bfloat16
+def test_an_exception_while_reading_leaves_no_kept_weights(encoder):
+    sequences = encoder.tokenize(MANY)
+    with pytest.raises(KeyboardInterrupt), encoder.reading(sequences):
+        assert kept(encoder) == {True}
+        raise KeyboardInterrupt
+    assert kept(encoder) == {False} and torch.is_grad_enabled()
+
+
+@needs_bfloat16
+def test_an_exception_while_encoding_leaves_no_kept_weights(encoder, monkeypatch):
+    def fails(batch):
+        assert kept(encoder) == {True}
+        raise MemoryError
+
+    monkeypatch.setattr(encoder, "embed", fails)
+    with pytest.raises(MemoryError):
+        encoder.encode(MANY)
+    assert kept(encoder) == {False} and torch.is_grad_enabled()
+
+
+def by_data(encoder):
+    for parameter in encoder.model.parameters():
+        parameter.data.mul_(1.5)
+
+
+def by_a_fused_optimizer_step(encoder):
+    """The one write that leaves no trace in a tensor's version."""
+    optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=0.1, fused=True)
+    train_step(encoder)
+    optimizer.step()
+
+
+def by_a_fused_step_on_older_gradients(encoder):
+    """Not even a training pass comes between the two encodings and the step."""
+    optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=0.1, fused=True)
+    for parameter in encoder.model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+
+
+def by_load_state_dict(encoder):
+    state = encoder.model.state_dict()
+    encoder.model.load_state_dict({key: 1.5 * tensor for key, tensor in state.items()})
+
+
+def by_assignment(encoder):
+    state = {key: 1.5 * tensor for key, tensor in encoder.model.state_dict().items()}
+    encoder.model.load_state_dict(state, assign=True)
+
+
+def in_place(encoder):
+    with torch.no_grad():
+        for parameter in encoder.model.parameters():
+            parameter.mul_(1.5)
+
+
+def in_one_matrix_alone(encoder):
+    encoder.model.encoder.layer[1].intermediate.dense.weight.data *= 1.5
+
+
+def through_numpy(encoder):
+    """A write that PyTorch does not even see."""
+    weight = encoder.model.encoder.layer[1].output.dense.weight
+    weight.detach().numpy()[:] *= 1.5
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("texts", [FEW, MANY], ids=["few", "many"])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        by_data,
+        by_a_fused_optimizer_step,
+        by_a_fused_step_on_older_gradients,
+        by_load_state_dict,
+        by_assignment,
+        in_place,
+        in_one_matrix_alone,
+        through_numpy,
+    ],
+)
+def test_embeddings_after_a_write_are_those_of_a_fresh_encoder(write, training, texts, encoder):
+    before = encoder.encode(texts)
+    encoder.model.train(training)
+    write(encoder)
+    after = encoder.encode(texts)
+    assert abs(after - before).max() > 0.01
+    assert np.array_equal(after, fresh(encoder).encode(texts))
+
+
+@needs_bfloat16
+def test_kept_weights_change_embeddings_by_rounding_only(encoder, monkeypatch):
+    found = encoder.encode(MANY)
+    monkeypatch.setattr("minbert.encoder.WORTH_KEEPING", 10**9)
+    plain = encoder.encode(MANY)
+    encoder.dtype = torch.float32
+    exact = encoder.encode(MANY)
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (found, plain, exact)]
+    assert not np.array_equal(found, plain)  # else this says nothing
+    assert (unit[0] * unit[1]).sum(axis=1).min() > 0.99
+    # No further from the exact embeddings than bfloat16 is without them.
+    away = [(1 - (x * unit[2]).sum(axis=1)).mean() for x in unit[:2]]
+    assert away[0] < 1.5 * away[1]
+
+
+def test_reading_is_in_evaluation_mode_without_gradients(tiny_encoder):
+    tiny_encoder.model.train()
+    sequences = tiny_encoder.tokenize(FEW)
+    batch = sequences.pack(range(12))
+    with tiny_encoder.reading(sequences):
+        assert torch.is_inference_mode_enabled() and not tiny_encoder.model.training
+        first, second = tiny_encoder.embed(batch), tiny_encoder.embed(batch)
+        assert torch.equal(first, second) and not first.requires_grad
+    assert not torch.is_inference_mode_enabled()
+    assert tiny_encoder.embed(batch).requires_grad
+
+
+@needs_bfloat16
+def test_after_reading_gradients_reach_every_parameter_again(encoder):
+    encoder.encode(MANY)
+    encoder.model.train()
+    train_step(encoder)
+    missing = [name for name, p in encoder.model.named_parameters() if p.grad is None]
+    assert not missing
+
+
+@needs_bfloat16
+def test_what_was_read_can_be_copied_and_saved(encoder, tmp_path):
+    expected = encoder.encode(MANY)
+    twin = encoder.clone()
+    assert kept(twin) == {False} and np.array_equal(twin.encode(MANY), expected)
+    encoder.save(tmp_path / "saved")
+    again = SentenceEncoder.from_pretrained(str(tmp_path / "saved"), precision="bfloat16")
+    assert np.array_equal(again.encode(MANY), expected)

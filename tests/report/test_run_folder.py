@@ -1,0 +1,146 @@
+"""The run folder: written whole or not at all, spelled as the course does, clear when damaged."""
+
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from made_cells import cell, para_cell
+
+from data.examples import DataError
+from report.run_folder import RunFolder
+
+
+def test_a_write_that_fails_leaves_the_older_file(tmp_path, monkeypatch):
+    folder = RunFolder(tmp_path)
+    folder.write_json("config.json", {"old": 1})
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        folder.write_json("config.json", {"new": 2})
+    assert json.loads((tmp_path / "config.json").read_text()) == {"old": 1}
+
+
+def test_results_keep_earlier_cells_and_replace_recomputed_ones(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.write_results([cell(), para_cell(key="p")], {})
+    folder.write_results([cell(key="new", n=10)], folder.finished_cells("b", "d"))
+    kept = folder.finished_cells("b", "d")
+    assert set(kept) == {"new", "p"}
+    assert kept["new"][0].n == 10
+
+
+def test_a_curve_replaces_only_its_own_lines(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.add_curve("a", [{"step": 1}, {"step": 2}])
+    folder.add_curve("b", [{"step": 9}])
+    folder.add_curve("a", [{"step": 3}])
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines == [{"curve": "b", "step": 9}, {"curve": "a", "step": 3}]
+
+
+def test_links_are_relative_and_can_be_replaced(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        RunFolder(tmp_path / "run").link("backbones/x", tmp_path / name)
+        link = tmp_path / "run" / "backbones" / "x"
+        assert link.resolve() == tmp_path / name
+        assert not os.path.isabs(os.readlink(link))
+
+
+@pytest.mark.parametrize("content", ["{", '[{"key": "k"}]', "[3]", "7"])
+def test_foreign_results_are_refused(content, tmp_path):
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(DataError, match=r"results\.json"):
+        RunFolder(tmp_path).finished_cells("b", "d")
+
+
+@pytest.mark.parametrize(
+    ("task", "header", "values", "spelled"),
+    [
+        ("sst", "Predicted_Sentiment", [3.0, 0.0], ["3", "0"]),
+        ("para", "Predicted_Is_Paraphrase", [1.0, 0.0], ["1.0", "0.0"]),
+        ("sts", "Predicted_Similiary", [2.5, 0.125], ["2.5", "0.125"]),
+    ],
+)
+def test_prediction_files_are_byte_for_byte_those_of_the_course(
+    task, header, values, spelled, tmp_path
+):
+    RunFolder(tmp_path).write_predictions("cell", task, "dev", ["b", "a"], np.array(values))
+    content = (tmp_path / "predictions" / "cell" / f"{task}-dev-output.csv").read_bytes()
+    first, second = spelled
+    assert content == f"id \t {header} \nb , {first} \na , {second} \n".encode()
+
+
+def test_ids_without_predictions_are_refused_and_leave_no_file(tmp_path):
+    with pytest.raises(ValueError, match="argument"):
+        RunFolder(tmp_path).write_predictions("cell", "sst", "dev", ["a", "b"], np.array([1.0]))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_undefined_metrics_are_empty_fields_of_the_csv(tmp_path):
+    RunFolder(tmp_path).write_results([para_cell()], {})
+    with (tmp_path / "results.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["accuracy"], row["pearson"], row["spearman"]) == ("0.5", "", "")
+
+
+def test_nothing_temporary_is_left_after_writing(tmp_path):
+    folder = RunFolder(tmp_path / "r")
+    folder.write_json("config.json", {})
+    folder.write_results([cell()], {})
+    folder.add_curve("c", [{"step": 1}])
+    folder.link("backbones/none", tmp_path)
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_cell_of_two_splits_is_found_under_one_key(tmp_path):
+    RunFolder(tmp_path).write_results([cell(), cell(split="test")], {})
+    (group,) = RunFolder(tmp_path).finished_cells("b", "d").values()
+    assert [entry.split for entry in group] == ["dev", "test"]
+
+
+def test_results_of_another_backbone_or_data_are_not_mixed_in(tmp_path):
+    RunFolder(tmp_path).write_results([cell()], {})
+    for backbone, data in (("mini", "d"), ("b", "cs224n")):
+        with pytest.raises(DataError, match=r"--backbone b --data d; give another --run-dir"):
+            RunFolder(tmp_path).finished_cells(backbone, data)
+
+
+def test_a_folder_with_somebody_elses_config_is_not_a_run_folder(tmp_path):
+    for content in ('{"model_type": "bert"}', "{", "7"):
+        (tmp_path / "config.json").write_text(content)
+        with pytest.raises(DataError, match="give another --run-dir"):
+            RunFolder(tmp_path).finished_cells("b", "d")
+
+
+def test_a_state_goes_when_its_results_are_written(tmp_path):
+    folder = RunFolder(tmp_path)
+    own, other = folder.state_path("cell", "k"), folder.state_path("cell", "other")
+    own.parent.mkdir()
+    own.write_text("")
+    other.write_text("")
+    RunFolder(tmp_path, read_only=True).write_results([cell()], {})
+    assert own.is_file()
+    folder.write_results([cell()], {})
+    assert not own.exists() and other.is_file()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({"metrics": None}, {"overlap": None}, {"seconds": "fast"}, {"task": ["sts"]}),
+        {"metrics": {"accuracy": "high", "f1": None, "pearson": None, "spearman": None}},
+    ],
+)
+def test_cells_that_the_table_cannot_show_are_refused_when_read(damage, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps([cell().to_json() | damage]))
+    with pytest.raises(DataError, match=r"results\.json"):
+        RunFolder(tmp_path).finished_cells("b", "d")
+
+
+@pytest.mark.parametrize("line", ['{"half', "{}", "[1]"])
+def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
+    (tmp_path / "metrics.jsonl").write_text(f"{line}\n")
+    with pytest.raises(DataError, match=r"metrics\.jsonl"):
+        RunFolder(tmp_path).add_curve("a", [{"step": 1}])

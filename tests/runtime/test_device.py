@@ -1,0 +1,80 @@
+"""Device, precision and random numbers: what is asked for, or what the machine has."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from runtime.device import autocast, choose_device, choose_precision, release_memory
+from runtime.errors import MachineError
+from runtime.seeds import random_state, restore_random_state, set_seed
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("there", "expected"), [(True, "cuda"), (False, "cpu")])
+def test_auto_takes_a_gpu_where_there_is_one(there, expected, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    assert choose_device() == choose_device("auto") == torch.device(expected)
+    assert choose_device("cpu") == CPU
+
+
+def test_a_gpu_that_is_not_there_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for device in ("cuda", "cuda:1"):
+        with pytest.raises(MachineError, match=f"device {device}: .*--device cpu"):
+            choose_device(device)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"amx_bf16": True, "avx512_bf16": False}, torch.bfloat16),
+        ({"avx512_bf16": False, "avx2": True}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_auto_precision_is_what_the_processor_multiplies(flags, expected, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: flags, raising=False)
+    assert choose_precision("auto", CPU) == expected
+    assert choose_precision("float32", CPU) == torch.float32
+    assert choose_precision("bfloat16", CPU) == torch.bfloat16
+
+
+def test_a_torch_that_cannot_tell_gets_float32(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert choose_precision("auto", CPU) == torch.float32
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_products_run_in_the_precision_asked_for(dtype):
+    with autocast(CPU, dtype):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+def test_releasing_memory_frees_nothing_that_is_used():
+    held = torch.arange(100_000)
+    release_memory()
+    assert torch.equal(held, torch.arange(100_000))
+
+
+def drawn():
+    return random.random(), np.random.rand(), torch.rand(1).item()
+
+
+def test_a_seed_sets_every_generator():
+    set_seed(3)
+    first = drawn()
+    assert drawn() != first
+    set_seed(3)
+    assert drawn() == first
+
+
+def test_random_numbers_are_drawn_again_from_a_state():
+    state = random_state()
+    first = torch.rand(5)
+    torch.rand(7)
+    restore_random_state(state)
+    assert torch.equal(torch.rand(5), first)

@@ -1,0 +1,257 @@
+"""Two processes on this machine do what one does: same loss, gradients, vectors, files."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.multiprocessing as mp
+from conftest import toy_sentences
+
+from data.examples import Triplet
+from data.tasks import read_task
+from heads.cache import frozen_embeddings
+from heads.config import HeadConfig
+from heads.features import CrossFeatures
+from heads.fitting import fit_head
+from minbert.encoder import SentenceEncoder
+from runtime import processes
+from runtime.errors import MachineError
+from simcse import auxiliary
+from simcse.config import SimCSEConfig
+from simcse.train import SimCSETrainer
+from simcse.views import supervised
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return server.getsockname()[1]
+
+
+def test_half_of_torchruns_variables_is_one_line(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(MachineError, match=r"RANK is not.*torchrun"):
+        processes.join_processes("cpu")
+
+
+@pytest.mark.parametrize(("value", "count"), [("", 1), ("3", 3), ("three", None)])
+def test_world_size_is_a_number_or_one_line(value, count, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", value)
+    if count:
+        assert processes.num_started() == count
+    else:
+        with pytest.raises(MachineError, match="WORLD_SIZE is 'three'"):
+            processes.num_started()
+
+
+def _rank(rank, port, function, arguments, out):
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    processes.join_processes("cpu")
+    torch.save(function(*arguments), out / f"{rank}.pt")
+    processes.leave_processes()
+
+
+def on_two_ranks(function, out, *arguments):
+    """Return what the function returns in each of two processes, started as torchrun does."""
+    mp.spawn(_rank, (free_port(), function, arguments, out), nprocs=2)
+    return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
+
+
+def first_words_masked(batch, specials, mask_id, vocab_size, probability):
+    """Mask the first word of each sequence: no draw, so that one and two processes agree."""
+    labels = torch.full_like(batch.input_ids, -100)
+    first = batch.cu_seqlens[:-1] + 1
+    labels[first] = batch.input_ids[first]
+    return batch, labels
+
+
+def step_gradients(checkpoint, settings):
+    """Return the loss, the in-batch accuracy and all gradients of one batch, without dropout."""
+    auxiliary.mask_tokens = first_words_masked
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    sentences = toy_sentences(72)
+    triplets = [Triplet(*sentences[i : i + 3]) for i in range(0, 72, 3)]
+    data = supervised(triplets, encoder.tokenizer, 32)
+    trainer = SimCSETrainer(encoder, data, SimCSEConfig(**settings))
+    trainer.trained.eval()
+    loss, accuracy = trainer.add_gradients(np.arange(24))
+    named = {name: p.grad for name, p in trainer.trained.named_parameters()}
+    return loss.item(), accuracy.item(), named
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"pooling": "cls"}, {"pooling": "avg", "mlm_weight": 0.5, "chunk_tokens": 60}],
+    ids=["plain", "mlm-chunks"],
+)
+def test_two_ranks_have_the_loss_and_gradients_of_one(
+    settings, tiny_checkpoint, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(auxiliary, "mask_tokens", first_words_masked)  # undone afterwards
+    loss, accuracy, gradients = step_gradients(tiny_checkpoint, settings)
+    assert max(g.abs().max() for g in gradients.values() if g is not None) > 1e-3
+    for found in on_two_ranks(step_gradients, tmp_path, tiny_checkpoint, settings):
+        assert found[0] == pytest.approx(loss, rel=1e-5) and found[1] == accuracy
+        assert found[2].keys() == gradients.keys()
+        for name, gradient in gradients.items():
+            assert (found[2][name] is None) == (gradient is None), name
+            if gradient is not None:
+                torch.testing.assert_close(found[2][name], gradient, rtol=1e-5, atol=1e-5)
+
+
+def primitives(folder):
+    rank = processes.rank()
+    own = torch.arange(5.0)[rank::2, None].requires_grad_()  # of 5 rows: 3 and 2
+    joint = processes.join_shares(own, 5)
+    (joint.square().sum() * (rank + 1)).backward()
+    parameters = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
+    parameters[0].grad = torch.full((2,), 1.0 + rank)
+    if rank:
+        parameters[1].grad = torch.ones(2)
+    processes.sum_gradients(parameters)
+    with processes.main_first():
+        found = (folder / "made").exists()
+        (folder / "made").touch()
+    print("only rank 0 may say this")
+    return {
+        "joint": joint.detach().ravel().tolist(),
+        "own gradient": own.grad.ravel().tolist(),
+        "sums": [None if p.grad is None else p.grad.tolist() for p in parameters],
+        "objects": processes.gather_objects({"rank": rank}),
+        "found": found,
+    }
+
+
+def encoded(checkpoint, folder):
+    """Return what `encode` and the cache return."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    texts = toy_sentences(60)
+    pairs = list(zip(texts[:30], texts[30:], strict=True))
+    features = CrossFeatures("interaction")
+    triple = frozen_embeddings(encoder, encoder.fingerprint(), features, pairs, folder, False)
+    return encoder.encode(texts, 50), np.array(triple)
+
+
+def test_the_parts_work_across_ranks(tmp_path, capfd):
+    first, second = on_two_ranks(primitives, tmp_path, tmp_path)
+    for found in (first, second):
+        assert found["joint"] == [0, 1, 2, 3, 4]
+        assert found["sums"] == [[3, 3], [1, 1], None]
+        assert found["objects"] == [{"rank": 0}, {"rank": 1}]
+    assert first["own gradient"] == [0, 4, 8]  # 2x of its own rows alone
+    assert second["own gradient"] == [4, 12]
+    assert (first["found"], second["found"]) == (False, True)
+    assert capfd.readouterr().out.count("only rank 0 may say this") == 1
+
+
+def test_without_torchrun_nothing_happens(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    processes.join_processes()
+    assert (processes.rank(), processes.world_size(), processes.is_main()) == (0, 1, True)
+    rows = np.arange(3)
+    assert processes.share(rows).tolist() == [0, 1, 2]
+    assert processes.gather_objects("a") == ["a"]
+
+
+def test_encoding_and_its_cache_are_shared_out(tiny_checkpoint, tmp_path):
+    (tmp_path / "one").mkdir()
+    one = encoded(tiny_checkpoint, tmp_path / "one")
+    for found in on_two_ranks(encoded, tmp_path, tiny_checkpoint, tmp_path / "two"):
+        for wanted, array in zip(one, found, strict=True):
+            np.testing.assert_allclose(array, wanted, atol=1e-6)
+    assert [p.name for p in (tmp_path / "two").iterdir()] == [
+        p.name for p in (tmp_path / "one").iterdir()
+    ]
+
+
+def tuned_head(checkpoint, data, folder):
+    """Return dev predictions and losses of a cross-encoder tuned with its head, without dropout."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    for module in encoder.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    config = HeadConfig(
+        tune="full", batch_size=15, num_epochs=2, dropout=0.0, backbone_learning_rate=1e-3
+    )  # 48 rows: shares of 8 and 7, in the last batch of 2 and 1
+    splits = read_task(data, "sts")
+    result = fit_head(encoder, splits, "sts", "cross", config, lambda p: float(p[0]), folder)
+    return result.predictions["dev"], [record["loss"] for record in result.history]
+
+
+def test_two_ranks_tune_a_head_and_its_encoder_as_one_does(tiny_checkpoint, toy_data, tmp_path):
+    wanted, losses = tuned_head(tiny_checkpoint, toy_data, tmp_path)
+    assert losses[1] < losses[0]
+    for found, joint_losses in on_two_ranks(
+        tuned_head, tmp_path, tiny_checkpoint, toy_data, tmp_path
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
+        np.testing.assert_allclose(joint_losses, losses, atol=1e-4)
+
+
+def torchrun(*argv: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    command += ["--master_port", str(free_port()), "run_multitask.py", *argv]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def test_torchrun_makes_one_run_folder(tiny_checkpoint, toy_data, tmp_path):
+    folder = tmp_path / "run"
+    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--run-dir", str(folder)]
+    argv += "--pretrain none unsup sup --task sst sts --encoder bi cross --device cpu".split()
+    argv += "--precision float32 --simcse-steps 4 --eval-steps 2 --head-epochs 2".split()
+    done = torchrun(*argv)
+    assert done.returncode == 0, done.stderr
+    assert "2 processes" in done.stdout
+    assert done.stdout.count("machine   cpu") == 1
+    results = json.loads((folder / "results.json").read_text())
+    assert {(r["pretrain"], r["task"], r["encoder"]) for r in results} == {
+        (pretrain, *cell)
+        for pretrain in ("none", "unsup", "sup")
+        for cell in (("sst", "bi"), ("sts", "bi"), ("sts", "cross"))
+    }
+    assert json.loads((folder / "config.json").read_text())["processes"] == 2
+    again = torchrun(*argv)
+    assert again.returncode == 0, again.stderr
+    assert json.loads((folder / "results.json").read_text()) == results
+    for mistake in (["--unsup-data", "absent.txt"], ["--backbone", "./absent"]):
+        wrong = torchrun(*argv, *mistake)
+        assert wrong.stderr.count("error: ") == 1
+        assert "Traceback" not in wrong.stderr.split("torch/distributed")[0]
+
+
+def trained_twice(checkpoint, folder):
+    """Return the weights of an undisturbed run, and of one stopped in the middle and resumed."""
+    from test_resume import Killed, simcse_trainer
+
+    config = SimCSEConfig(batch_size=16, learning_rate=1e-3, num_epochs=2, eval_steps=2)
+    state = folder / f"state{os.environ['WORLD_SIZE']}.pt"
+    whole = simcse_trainer(checkpoint, config, "unsup", None)
+    whole.run()
+    killed = simcse_trainer(checkpoint, config, "unsup", state, kill_at=3)
+    try:
+        killed.run()
+    except Killed:
+        pass
+    resumed = simcse_trainer(checkpoint, config, "unsup", state)
+    resumed.run(resume=True)
+    return whole.trained.state_dict(), resumed.trained.state_dict(), whole.step
+
+
+def test_two_ranks_resume_exactly_and_stay_equal(tiny_checkpoint, tmp_path):
+    (whole, resumed, steps), (other, _, _) = on_two_ranks(
+        trained_twice, tmp_path, tiny_checkpoint, tmp_path
+    )
+    assert steps == 8
+    for name, weights in whole.items():
+        assert torch.equal(weights, resumed[name]), name
+        assert torch.equal(weights, other[name]), name

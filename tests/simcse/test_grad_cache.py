@@ -1,0 +1,107 @@
+"""Gradient caching: a batch in chunks has the loss, gradients and dropout of a whole one."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+
+from data.examples import Triplet
+from minbert.encoder import SentenceEncoder
+from simcse import auxiliary
+from simcse.config import SimCSEConfig
+from simcse.grad_cache import backward
+from simcse.train import SimCSETrainer
+from simcse.views import supervised, unsupervised
+
+BATCH = np.arange(24)
+
+
+def first_words_masked(batch, specials, mask_id, vocab_size, probability):
+    """Mask the first word of each sequence: no draw, so that chunks and whole batch agree."""
+    labels = torch.full_like(batch.input_ids, -100)
+    first = batch.cu_seqlens[:-1] + 1
+    labels[first] = batch.input_ids[first]
+    return batch, labels
+
+
+def gradients(checkpoint, config, *, dropout=False):
+    """Return the loss, the in-batch accuracy and all gradients of one batch."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    sentences = toy_sentences(72)
+    triplets = [Triplet(*sentences[i : i + 3]) for i in range(0, 72, 3)]
+    data = supervised(triplets, encoder.tokenizer, 32)
+    torch.manual_seed(0)
+    trainer = SimCSETrainer(encoder, data, config)
+    trainer.trained.train(dropout)
+    loss, accuracy = trainer.add_gradients(BATCH)
+    named = {name: p.grad for name, p in trainer.trained.named_parameters()}
+    return loss.item(), accuracy.item(), named
+
+
+def assert_same(found, wanted, tolerance):
+    assert found[0] == pytest.approx(wanted[0], rel=tolerance)
+    assert found[1] == wanted[1]
+    assert found[2].keys() == wanted[2].keys()
+    for name, gradient in wanted[2].items():
+        if gradient is None:
+            assert found[2][name] is None, name
+        else:
+            torch.testing.assert_close(found[2][name], gradient, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("chunk_tokens", [1, 40, 200, 10_000])
+@pytest.mark.parametrize("settings", [{"pooling": "cls"}, {"pooling": "avg", "symmetric": True}])
+def test_chunks_have_the_gradients_of_the_whole_batch(settings, chunk_tokens, tiny_checkpoint):
+    whole = gradients(tiny_checkpoint, SimCSEConfig(**settings))
+    cut = gradients(tiny_checkpoint, SimCSEConfig(**settings, chunk_tokens=chunk_tokens))
+    assert_same(cut, whole, 1e-5)
+    assert max(g.abs().max() for g in whole[2].values() if g is not None) > 1e-3
+
+
+def test_masked_language_modelling_is_chunked_too(tiny_checkpoint, monkeypatch):
+    monkeypatch.setattr(auxiliary, "mask_tokens", first_words_masked)
+    config = SimCSEConfig(mlm_weight=0.5)
+    whole = gradients(tiny_checkpoint, config)
+    assert_same(
+        gradients(tiny_checkpoint, SimCSEConfig(mlm_weight=0.5, chunk_tokens=60)), whole, 1e-5
+    )
+    assert whole[0] > gradients(tiny_checkpoint, SimCSEConfig())[0] + 0.5
+
+
+def test_both_encodings_of_a_chunk_drop_the_same(tiny_encoder):
+    """With dropout, gradients by autograd through all chunks at once, with the same draws."""
+    tiny_encoder.model.train()
+    data = unsupervised(toy_sentences(20), tiny_encoder.tokenizer, 32)
+    chunks = [data.sequences.pack(np.arange(start, start + 5)) for start in range(0, 20, 5)]
+
+    def objective(embeddings):
+        return (embeddings.softmax(dim=0) @ embeddings.T).square().sum(), embeddings.detach()[0, 0]
+
+    def collected():
+        found = [p.grad.clone() for p in tiny_encoder.model.parameters() if p.grad is not None]
+        tiny_encoder.model.zero_grad()
+        return found
+
+    torch.manual_seed(5)
+    loss, _ = backward(tiny_encoder.embed, chunks, objective)
+    cached = collected()
+    torch.manual_seed(5)
+    direct = objective(torch.cat([tiny_encoder.embed(chunk) for chunk in chunks]))[0]
+    direct.backward()
+    assert loss.item() == pytest.approx(direct.item(), rel=1e-5)
+    for found, wanted in zip(cached, collected(), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5 * wanted.abs().max().item())
+    torch.manual_seed(6)
+    assert backward(tiny_encoder.embed, chunks, objective)[0].item() != loss.item()
+
+
+def test_random_numbers_go_on_after_the_last_chunk(tiny_encoder):
+    """The next step must not drop what this one dropped."""
+    tiny_encoder.model.train()
+    data = unsupervised(toy_sentences(8), tiny_encoder.tokenizer, 32)
+    chunks = [data.sequences.pack(np.arange(4)), data.sequences.pack(np.arange(4, 8))]
+    draws = []
+    torch.manual_seed(0)
+    for _ in range(2):
+        backward(tiny_encoder.embed, chunks, lambda v: (v.sum(), draws.append(v.detach()) or v[0]))
+    assert not torch.equal(*draws)

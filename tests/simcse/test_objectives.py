@@ -1,0 +1,52 @@
+"""The table of objectives, and the published recipes."""
+
+import math
+
+import pytest
+import torch
+from conftest import toy_sentences
+
+from data.fetch.sources import SOURCES
+from data.overlap import Seen
+from simcse.config import PRESETS, SUP_PAPER, UNSUP, SimCSEConfig
+from simcse.loss import info_nce, nt_xent
+from simcse.objectives import OBJECTIVES, contrastive_loss
+
+
+def test_presets_are_the_published_recipes():
+    assert PRESETS["paper"]["unsup"] == UNSUP
+    paper = PRESETS["paper"]["sup"]
+    assert paper == SUP_PAPER
+    assert (paper.batch_size, paper.learning_rate, paper.num_epochs) == (512, 5e-5, 3)
+    assert (UNSUP.batch_size, UNSUP.learning_rate, UNSUP.num_epochs) == (64, 3e-5, 1)
+    assert PRESETS["report"]["sup"].batch_size == 128
+    assert {paper.temperature, UNSUP.temperature} == {0.05}
+
+
+def test_every_objective_has_a_recipe_in_every_preset_and_data_to_fetch():
+    assert all(recipes.keys() == OBJECTIVES.keys() for recipes in PRESETS.values())
+    assert all(name == objective.name for name, objective in OBJECTIVES.items())
+    assert {objective.source for objective in OBJECTIVES.values()} <= SOURCES.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "examples", "views"),
+    [("unsup", "wiki1m_for_simcse.txt", 120, 2), ("sup", "nli_for_simcse.csv", 60, 3)],
+)
+def test_a_training_file_becomes_rows_of_views(name, file, examples, views, toy_data, tiny_encoder):
+    seen = Seen()
+    data = OBJECTIVES[name].data(toy_data / file, tiny_encoder.tokenizer, 32, seen)
+    assert data.rows.shape == (examples, views)
+    assert seen.has_text(toy_sentences(120, 77)[0])
+
+
+def test_the_loss_follows_the_settings():
+    torch.manual_seed(0)
+    a, p, n = torch.randn(3, 5, 7)
+    plain = SimCSEConfig(temperature=0.1)
+    assert torch.equal(contrastive_loss([a, p], plain), info_nce(a, p, None, 0.1))
+    symmetric = SimCSEConfig(symmetric=True)
+    assert torch.equal(contrastive_loss([a, p, n], symmetric), nt_xent(a, p, n, 0.05))
+    heavy = SimCSEConfig(hard_negative_weight=4.0)
+    expected = info_nce(a, p, n, 0.05, math.log(4.0))
+    assert torch.equal(contrastive_loss([a, p, n], heavy), expected)

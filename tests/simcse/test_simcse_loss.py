@@ -1,0 +1,102 @@
+"""The objectives against slow double loops of the paper's formulas, in float64."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from simcse.loss import info_nce, nt_xent
+
+B, H, TAU = 5, 7, 0.05
+
+
+def embeddings(count: int = 3) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    return [torch.randn(B, H, dtype=torch.float64, requires_grad=True) for _ in range(count)]
+
+
+def sim(u, v):
+    return (u @ v) / (u.norm() * v.norm())
+
+
+def slow_info_nce(anchors, positives, negatives=None, temperature=TAU, weight=1.0):
+    total = 0.0
+    for i in range(len(anchors)):
+        below = 0.0
+        for j in range(len(anchors)):
+            below = below + torch.exp(sim(anchors[i], positives[j]) / temperature)
+            if negatives is not None:
+                term = torch.exp(sim(anchors[i], negatives[j]) / temperature)
+                below = below + (weight if i == j else 1.0) * term
+        above = torch.exp(sim(anchors[i], positives[i]) / temperature)
+        total = total - torch.log(above / below)
+    return total / len(anchors)
+
+
+def slow_nt_xent(anchors, positives, negatives=None, temperature=TAU, weight=1.0):
+    views, n = torch.cat([anchors, positives]), len(anchors)
+    total = 0.0
+    for i in range(2 * n):
+        others = [j for j in range(2 * n) if j != i]
+        below = sum(torch.exp(sim(views[i], views[j]) / temperature) for j in others)
+        if negatives is not None:
+            for j in range(n):
+                own = weight if j == i % n else 1.0
+                below = below + own * torch.exp(sim(views[i], negatives[j]) / temperature)
+        partner = (i + n) % (2 * n)
+        total = total - torch.log(torch.exp(sim(views[i], views[partner]) / temperature) / below)
+    return total / (2 * n)
+
+
+@pytest.mark.parametrize(("fast", "slow"), [(info_nce, slow_info_nce), (nt_xent, slow_nt_xent)])
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(("temperature", "weight"), [(0.05, 1.0), (0.5, 1.0), (0.05, 3.0)])
+def test_loss_and_gradients_equal_the_formula(fast, slow, count, temperature, weight):
+    inputs = embeddings(count)
+    negatives = inputs[2] if count == 3 else None
+    found = fast(inputs[0], inputs[1], negatives, temperature, math.log(weight))
+    expected = slow(inputs[0], inputs[1], negatives, temperature, weight)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    for mine, theirs in zip(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("loss", "count", "candidates"),
+    [(info_nce, 2, B), (info_nce, 3, 2 * B), (nt_xent, 2, 2 * B - 1), (nt_xent, 3, 3 * B - 1)],
+)
+def test_equal_similarities_give_the_logarithm_of_the_number_of_candidates(loss, count, candidates):
+    same = [torch.ones(B, H)] * count
+    assert loss(*same).item() == pytest.approx(math.log(candidates), abs=1e-5)
+
+
+def test_length_of_the_embeddings_is_no_matter():
+    a, p, n = embeddings()
+    torch.testing.assert_close(info_nce(a, p, n), info_nce(a * 100, p * 0.01, n * 7))
+
+
+def test_temperature_is_the_inverse_of_sentence_transformers_scale():
+    losses = pytest.importorskip("sentence_transformers.sentence_transformer.losses")
+    util = pytest.importorskip("sentence_transformers.util")
+    a, p, n = (x.detach() for x in embeddings())
+    theirs = losses.MultipleNegativesRankingLoss(
+        model=None, scale=20.0, similarity_fct=util.cos_sim
+    ).compute_loss_from_embeddings([a, p, n], None)
+    torch.testing.assert_close(info_nce(a, p, n, temperature=1 / 20.0), theirs)
+
+
+def test_weight_acts_on_the_own_hard_negative_only():
+    a, p, n = (x.detach() for x in embeddings())
+    heavier = info_nce(a, p, n, hard_negative_logit=math.log(4.0))
+    assert heavier > info_nce(a, p, n)
+    logits = torch.cat([F.normalize(a) @ F.normalize(p).T, F.normalize(a) @ F.normalize(n).T], 1)
+    own = torch.cat([torch.zeros(B, B), torch.eye(B) * math.log(4.0)], dim=1)
+    torch.testing.assert_close(heavier, F.cross_entropy(logits / 0.05 + own, torch.arange(B)))
+
+
+def test_a_single_example_has_no_negatives_and_no_loss():
+    one = torch.randn(1, H)
+    assert info_nce(one, torch.randn(1, H)).item() == 0.0

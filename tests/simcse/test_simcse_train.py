@@ -1,0 +1,99 @@
+"""The contrastive loop: what is refused, what a step does, which state is kept."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+from tuning import QUICK, trainer, triplets
+
+from runtime.errors import TrainingError
+from simcse.config import SimCSEConfig
+from simcse.loss import cosine_matrix
+from simcse.train import SimCSETrainer
+from simcse.views import supervised, unsupervised
+
+
+@pytest.mark.parametrize(
+    ("settings", "device", "said"),
+    [
+        ({"compile": True}, "cpu", "a CPU loses time"),
+        ({"compile": True, "chunk_tokens": 64}, "cuda", "exclude each other"),
+        ({"max_length": 65}, "cuda", "64 positions"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings, device, said, tiny_encoder, monkeypatch):
+    monkeypatch.setattr(tiny_encoder, "device", torch.device(device))
+    with pytest.raises(TrainingError, match=said):
+        trainer(tiny_encoder, replace(QUICK, **settings))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("kind", ["unsup", "sup"])
+def test_training_raises_in_batch_accuracy(kind, symmetric, tiny_encoder):
+    if kind == "unsup":
+        data = unsupervised(toy_sentences(200), tiny_encoder.tokenizer, 32)
+    else:
+        data = supervised(triplets(200), tiny_encoder.tokenizer, 32)
+    config = SimCSEConfig(
+        pooling="cls", symmetric=symmetric, batch_size=16, learning_rate=1e-3,
+        num_epochs=6, eval_steps=13,
+    )  # fmt: skip
+    history = SimCSETrainer(tiny_encoder, data, config).run()
+    assert history[-1]["loss"] < history[0]["loss"]
+    assert history[-1]["accuracy"] > history[0]["accuracy"]
+    assert history[-1]["step"] == 6 * 13
+
+
+def test_dev_score_before_training_is_logged_but_not_a_candidate(tiny_encoder):
+    scores = iter([0.9, 0.2, 0.5, 0.3])
+    run = trainer(
+        tiny_encoder, SimCSEConfig(batch_size=16, eval_steps=1), dev_score=lambda: next(scores)
+    )
+    history = run.run()
+    assert [record["dev_score"] for record in history] == [0.9, 0.2, 0.5, 0.3]
+    assert run.best_score == 0.5
+
+
+def test_a_batch_without_negatives_is_refused(tiny_encoder):
+    with pytest.raises(TrainingError, match="no negatives"):
+        data = unsupervised(toy_sentences(5), tiny_encoder.tokenizer, 32)
+        trainer(tiny_encoder, SimCSEConfig(batch_size=1), data)
+
+
+def test_an_objectives_own_loss_is_what_is_trained(tiny_encoder):
+    """Nearness alone, without any negatives: no objective of the table."""
+
+    def nearness(views, config):
+        return -cosine_matrix(views[0], views[1]).diagonal().mean()
+
+    history = trainer(tiny_encoder, replace(QUICK, eval_steps=1), loss=nearness).run()
+    losses = [record["loss"] for record in history]
+    assert -1 <= losses[-1] < losses[0] <= 1
+
+
+def test_mlm_adds_its_weighted_loss(tiny_encoder):
+    torch.manual_seed(0)
+    with_mlm = trainer(tiny_encoder, SimCSEConfig(mlm_weight=1.0, batch_size=16))
+    rows = np.arange(16)
+    tiny_encoder.model.eval()  # no dropout: the two differ by the MLM term alone
+    total, _ = with_mlm.add_gradients(rows)
+    contrastive, _ = trainer(tiny_encoder, SimCSEConfig(batch_size=16)).add_gradients(rows)
+    assert total.item() > contrastive.item() + 1.0
+    assert with_mlm.trained["encoder"].head.bias.grad is not None
+
+
+def test_every_epoch_sees_every_example_once_in_its_own_order(tiny_encoder):
+    run = trainer(tiny_encoder, SimCSEConfig(batch_size=16, num_epochs=2))
+    epochs = [np.concatenate([run._batch_of(e * 3 + i) for i in range(3)]) for e in range(2)]
+    for order in epochs:
+        assert sorted(order) == list(range(40))
+    assert not np.array_equal(*epochs)
+
+
+def test_max_steps_ends_the_schedule_too(tiny_encoder):
+    run = trainer(tiny_encoder, SimCSEConfig(batch_size=16, num_epochs=9, max_steps=4))
+    run.run()
+    assert run.step == 4
+    assert run.schedule.get_last_lr()[0] == 0.0

@@ -1,0 +1,133 @@
+"""The contrastive stage: what names its folder, what lies in it, and what it leaves alone."""
+
+import json
+import math
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+from tuning import QUICK, triplets
+
+from minbert.checkpoint import write_tensors
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM
+from minbert.model import BertModel
+from simcse.config import SimCSEConfig
+from simcse.loss import info_nce, nt_xent
+from simcse.objectives import OBJECTIVES
+from simcse.stage import (
+    Backbone,
+    TrainingTexts,
+    num_negatives,
+    read_notes,
+    stage_key,
+    tune,
+    tuned_backbone,
+)
+from simcse.views import supervised
+
+SUP = OBJECTIVES["sup"]
+DIGESTS = {"sup": "a", "selection": "b"}
+
+
+def texts(encoder: SentenceEncoder) -> TrainingTexts:
+    data = supervised(triplets(60), encoder.tokenizer, 32)
+    return TrainingTexts("triplets.csv", data, DIGESTS)
+
+
+def test_stage_key_changes_with_anything_that_decides_the_weights(tiny_encoder, tiny_checkpoint):
+    def key(config=QUICK, digests=DIGESTS, objective=SUP):
+        return stage_key(Backbone(tiny_checkpoint, tiny_encoder), objective, config, digests)
+
+    first = key()
+    assert first == key()
+    keys = {
+        first,
+        key(digests={**DIGESTS, "sup": "c"}),
+        key(SimCSEConfig()),
+        key(objective=OBJECTIVES["unsup"]),
+    }
+    with torch.no_grad():
+        tiny_encoder.model.pooler.dense.bias[0] += 1e-3
+    keys.add(key())
+    tiny_encoder.model.config = replace(tiny_encoder.model.config, hidden_dropout_prob=0.4)
+    keys.add(key())
+    tiny_encoder.stated_pooling = "avg"
+    keys.add(key())
+    assert len(keys) == 7
+
+
+def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(tiny_checkpoint, tmp_path):
+    config, folders = replace(QUICK, max_steps=1), set()
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        source = tmp_path / f"bert-{seed}"
+        shutil.copytree(tiny_checkpoint, source)
+        model = BertForMaskedLM(BertModel.from_pretrained(str(source)))
+        head = {f"cls.predictions.{key}": tensor for key, tensor in model.head.state_dict().items()}
+        write_tensors(model.bert.state_dict() | head, source / "model.safetensors")
+        encoder = SentenceEncoder.from_pretrained(str(source), device="cpu")
+        backbone = Backbone(source, encoder)
+        for weight in (0.1, 0.0):
+            settings = replace(config, mlm_weight=weight)
+            folders.add(tuned_backbone(SUP, backbone, texts(encoder), settings, tmp_path))
+    assert len(folders) == 3  # without the objective, the head does not matter
+    assert all((folder / "model.safetensors").is_file() for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("num_views", "symmetric", "negatives"), [(2, False, 3), (3, False, 7), (2, True, 6)]
+)
+def test_negatives_are_counted(num_views, symmetric, negatives):
+    config = replace(QUICK, batch_size=4, symmetric=symmetric)
+    assert num_negatives(num_views, 10, config) == negatives
+    loss = nt_xent if symmetric else info_nce
+    views = [torch.eye(8)[:4]] * 2 + [torch.eye(8)[4:]] * (num_views - 2)
+    equal = loss(*views, temperature=1e9)  # all candidates alike: the logarithm of their number
+    assert round(math.exp(equal)) == negatives + 1
+
+
+def test_the_tuned_folder_says_what_made_it(tiny_encoder, tiny_checkpoint, tmp_path):
+    folder = tmp_path / "tuned"
+    tune(SUP, Backbone(tiny_checkpoint, tiny_encoder), texts(tiny_encoder), QUICK, folder)
+    notes = json.loads((folder / "training.json").read_text())
+    assert (notes["pretrain"], notes["data"], notes["examples"]) == ("sup", "triplets.csv", 60)
+    assert notes["negatives_per_anchor"] == 2 * 16 - 1
+    assert notes["pooling"] == "cls" and notes["best_score"] is None
+    assert notes["config"]["learning_rate"] == 1e-3
+    assert [record["step"] for record in notes["history"]] == [5, 10, 12]
+    assert read_notes(folder)["history"] == notes["history"]
+    (folder / "training.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"training\.json"):
+        read_notes(folder)
+    assert not list(tmp_path.glob("*.state.pt"))
+
+
+def test_tuning_leaves_the_backbone_as_it_was_frozen_or_not(
+    tiny_encoder, tiny_checkpoint, tmp_path
+):
+    """One backbone, loaded once, stands behind every stage of a run, and under frozen heads."""
+    backbone = Backbone(tiny_checkpoint, tiny_encoder.freeze())
+    before = {name: tensor.clone() for name, tensor in tiny_encoder.model.state_dict().items()}
+    config, tuned = replace(QUICK, max_steps=2), []
+    for name in ("first", "second"):
+        tune(SUP, backbone, texts(tiny_encoder), config, tmp_path / name)
+        tuned.append(SentenceEncoder.from_pretrained(str(tmp_path / name)).model.state_dict())
+    after = tiny_encoder.model.state_dict()
+    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+    assert not tiny_encoder.model.training and tiny_encoder.pooling == "cls_before_pooler"
+    assert all(torch.equal(tuned[0][name], tensor) for name, tensor in tuned[1].items())
+    assert not torch.equal(tuned[0]["encoder.layer.0.output.dense.weight"],
+                           before["encoder.layer.0.output.dense.weight"])  # fmt: skip
+
+
+def test_a_stage_that_an_earlier_run_finished_is_not_run_again(
+    tiny_encoder, tiny_checkpoint, tmp_path, monkeypatch
+):
+    backbone = Backbone(tiny_checkpoint, tiny_encoder)
+    arguments = (SUP, backbone, texts(tiny_encoder), replace(QUICK, max_steps=1), tmp_path)
+    folder = tuned_backbone(*arguments)
+    monkeypatch.setattr("simcse.stage.tune", None)  # calling it would fail
+    assert tuned_backbone(*arguments) == folder
