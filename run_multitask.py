@@ -20,7 +20,7 @@ if SETTINGS:
 import logging
 from functools import partial
 
-from experiment.run import run
+from experiment.comparison import run
 from experiment.settings import Settings
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank

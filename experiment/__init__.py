@@ -1,7 +1,7 @@
 """The comparison as functions: `run(Settings(...))` returns the cells of a grid.
 
-settings -> grid, inputs -> backbones -> cells -> run. run_multitask.py, ablations and benchmarks
-call what stands here. The names are loaded on first use, so that `--help` needs no torch.
+settings -> grid, inputs -> backbones -> cells -> comparison. run_multitask.py, ablations and
+benchmarks call these. The names are loaded on first use, so that `--help` needs no torch.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["Cell", "Settings", "run"]
 
 if TYPE_CHECKING:
-    from experiment.run import run
+    from experiment.comparison import run
     from experiment.settings import Settings
     from report.cell import Cell
 
-_HOME = {"Cell": "report.cell", "Settings": "experiment.settings", "run": "experiment.run"}
+_HOME = {"Cell": "report.cell", "Settings": "experiment.settings", "run": "experiment.comparison"}
 
 
 def __getattr__(name: str) -> Any:

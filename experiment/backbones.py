@@ -1,6 +1,6 @@
 """The encoder under the heads: as loaded, or tuned now or by an earlier run.
 
-Reads: inputs, simcse. Feeds: cells, run.
+Reads: inputs, simcse. Feeds: cells, comparison.
 """
 
 import copy

@@ -1,6 +1,6 @@
 """One training of the grid: its heads trained, or found in an earlier run, and scored.
 
-Reads: grid, backbones, heads, evaluation. Feeds: run.
+Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 """
 
 from dataclasses import asdict, dataclass

@@ -1,6 +1,6 @@
 """The grid: which trainings a run consists of, and which heads each of them yields.
 
-Reads: settings. Feeds: cells, run.
+Reads: settings. Feeds: cells, comparison.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """What the settings name, found, checked and read once, before anything is computed.
 
-Reads: data, minbert, simcse's readers. Feeds: backbones, cells, run.
+Reads: data, minbert, simcse's readers. Feeds: backbones, cells, comparison.
 """
 
 import copy

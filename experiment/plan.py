@@ -1,4 +1,4 @@
-"""The plan of a run in words, and all that is needed to repeat it. Feeds: run."""
+"""The plan of a run in words, and all that is needed to repeat it. Feeds: comparison."""
 
 import sys
 from dataclasses import asdict

@@ -11,8 +11,7 @@ from data.tasks import TASKS
 from heads.config import HeadConfig, head_config
 from minbert.config import POOLINGS
 from runtime.digests import digest
-from runtime.errors import UserError
-from runtime.options import check, option, options_of, shown_value
+from runtime.options import check, option, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
 OBJECTIVES = tuple(PRESETS["quick"])
@@ -169,14 +168,6 @@ class Settings:
             words = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
             object.__setattr__(self, name, words)
         check(self)
-        for name, given, config in (
-            ("simcse", self.simcse, SimCSEConfig),
-            ("head", self.head, HeadConfig),
-        ):
-            known = [found.name for found, _ in options_of(config)]
-            for field in given.keys() - set(known):
-                raise UserError(f"{name}: unknown setting {field!r}; one of {', '.join(known)}")
-            check(replace(config(), **given))
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -209,7 +200,7 @@ class Settings:
     def folder(self) -> Path:
         """Return the run folder: the one given, or one whose name differs with any setting."""
         if self.run_dir is not None:
-            return self.run_dir
+            return Path(self.run_dir)
         values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
         return Path("runs") / "_".join((*words, digest(values)[:8]))

@@ -32,7 +32,7 @@ from runtime.progress import progress
 # Tokens per forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU
 # so many that its work outlasts the launching of it (estimated, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
-# Tokens from which on making the copies of `kept_weights` costs less than they save (same page).
+# Tokens from which on the checks of `kept_weights` cost less than it saves (same page).
 WORTH_KEEPING = 1024
 
 
@@ -152,8 +152,8 @@ class SentenceEncoder:
     def reading(self, sequences: TokenSequences) -> Iterator[None]:
         """Put the model into evaluation mode and, for the block, switch gradients off.
 
-        Where `sequences`, which the block is about to read, are worth it, products use weights that
-        are kept for the block alone (`minbert.fast.linear`).
+        Where `sequences`, which the block is about to read, are worth it, products use kept weights
+        (`minbert.fast.linear`): nothing may write to the model's own inside the block.
         """
         self.model.eval()
         keep = len(sequences.ids) >= WORTH_KEEPING

@@ -13,6 +13,7 @@ without a default, and the values that were given arrive together as a dictionar
 import argparse
 import dataclasses
 import math
+import numbers
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -107,18 +108,30 @@ def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
 
 
 def check(settings: Any) -> None:
-    """Hold the values of a dataclass to the choices and bounds of its options.
+    """Hold the values of a dataclass, nested ones too, to the types and bounds of its options.
 
     Raises:
         UserError: naming the flag, the value and what was expected.
     """
     for found, settled in options_of(type(settings)):
         value = getattr(settings, found.name)
-        values = value if isinstance(value, tuple) else (value,)
-        for one in values:
-            wrong = _wrong(one, settled)
-            if wrong:
+        if settled.nested is not None:
+            _check_nested(found.name, value, settled.nested)
+            continue
+        kind = _type_of(type(settings), found.name)
+        if value is None and kind != typing.get_type_hints(type(settings))[found.name]:
+            continue  # the field may be None
+        several = typing.get_origin(kind) is tuple
+        for one in value if several else (value,):
+            if wrong := _wrong(one, settled, typing.get_args(kind)[0] if several else kind):
                 raise UserError(f"{flag_of(found.name, settled)} {one}: {wrong}")
+
+
+def _check_nested(name: str, given: dict[str, Any], nested: type) -> None:
+    known = [found.name for found, _ in options_of(nested)]
+    for field_name in given.keys() - set(known):
+        raise UserError(f"{name}: unknown setting {field_name!r}; one of {', '.join(known)}")
+    check(nested(**given))
 
 
 def flag_of(name: str, settled: Option) -> str:
@@ -168,27 +181,41 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
             value = kind(text)
         except ValueError:
             value = math.nan
-        if wrong := _wrong(value, settled, whole=kind is int):
+        if wrong := _wrong(value, settled, kind):
             raise argparse.ArgumentTypeError(f"{text!r}: {wrong}")
         return float(value) if kind is float else int(value)
 
     return read
 
 
-def _wrong(value: Any, settled: Option, whole: bool = False) -> str:
+def _wrong(value: Any, settled: Option, kind: type) -> str:
     """Return what was expected of a value instead, "" if it is as expected."""
-    choices = settled.allowed()
-    if choices and value is not None and value not in choices:
-        return f"expected one of {', '.join(choices)}"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return ""
-    least = -math.inf if settled.least is None else settled.least
-    most = math.inf if settled.most is None else settled.most
-    if least <= value <= most:
-        return ""
-    noun = "a whole number" if whole or isinstance(value, int) else "a number"
-    bounds = "" if math.isinf(most) else f" from {least:g} to {most:g}"
-    return f"expected {noun}{bounds}"
+    if choices := settled.allowed():
+        return "" if value in choices else f"expected one of {', '.join(choices)}"
+    if kind in (int, float):
+        # In Python True and False are integers, too; NaN lies between no bounds.
+        wanted = numbers.Integral if kind is int else numbers.Real
+        least = -math.inf if settled.least is None else settled.least
+        most = math.inf if settled.most is None else settled.most
+        number = isinstance(value, wanted) and not isinstance(value, bool)
+        if number and least <= value <= most:
+            return ""
+        return f"expected {'a whole number' if kind is int else 'a number'}{_range(settled)}"
+    kinds: dict[type, tuple[Any, str]] = {
+        bool: (bool, "True or False"),
+        Path: ((str, Path), "a path"),
+    }
+    accepted, words = kinds.get(kind, (str, "text"))
+    return "" if isinstance(value, accepted) else f"expected {words}"
+
+
+def _range(settled: Option) -> str:
+    """Return the bounds of a number in words."""
+    if settled.least is None:
+        return "" if settled.most is None else f" of at most {settled.most:g}"
+    if settled.most is None:
+        return f" of at least {settled.least:g}"
+    return f" from {settled.least:g} to {settled.most:g}"
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The house rules that a program can check: sizes, docstrings, and comments where the code teaches."""
+"""The house rules that a program can check: sizes, docstrings, comments where code teaches."""
 
 import ast
 import io
@@ -40,7 +40,9 @@ def comment_share(source: str) -> float:
     comments, code = set(), set()
     documented = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
             text = node.body[0]
             documented |= set(range(text.lineno, text.end_lineno + 1))
     layout = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

@@ -8,6 +8,7 @@ the result is still in the processor's cache. Feeds: switch, encoder.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -19,13 +20,24 @@ ROWS_HINT = 4096  # tokens that the layout is chosen for: those of a usual batch
 
 
 class Linear(nn.Linear):
-    """nn.Linear that multiplies by kept weights while there are any."""
+    """nn.Linear that multiplies by kept weights inside a block of `kept_weights`."""
 
-    kept: "KeptWeights | None" = None
+    kept: "KeptWeights | None" = None  # in use: inside a block
+    spare: "KeptWeights | None" = None  # of an earlier block, to be checked before they are used
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_features) from (..., in_features)."""
         return super().forward(x) if self.kept is None else self.kept(x)
+
+    def train(self, mode: bool = True) -> "Linear":
+        """Set the mode; training will change the weights, and the copies go."""
+        if mode:
+            self.spare = None
+        super().train(mode)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "kept": None, "spare": None}  # a deep copy makes its own
 
 
 class Intermediate(BertIntermediate):
@@ -48,6 +60,15 @@ class KeptWeights:
         reorder = torch.ops.mkldnn._reorder_linear_weight
         self.weight = reorder(layer.weight.detach().bfloat16(), ROWS_HINT)
         self.bias = None if layer.bias is None else layer.bias.detach().bfloat16()
+        self.row_hashes = _row_hashes(layer.weight)
+
+    def are_of(self, layer: nn.Linear) -> bool:
+        """Return whether the layer still holds the numbers that these are copies of."""
+        if layer.bias is not None and self.bias is not None:
+            same_bias = torch.equal(layer.bias.detach().bfloat16(), self.bias)
+        else:
+            same_bias = layer.bias is self.bias
+        return same_bias and torch.equal(_row_hashes(layer.weight), self.row_hashes)
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
         """Return (..., out_features) bfloat16, through the exact (erf) GELU if asked for."""
@@ -63,19 +84,41 @@ class KeptWeights:
 def kept_weights(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Iterator[None]:
     """Keep the weights of all `Linear` layers for the block, where that makes products faster.
 
-    The copies are made when the block begins and gone when it ends. So they cannot outlive a write
-    to the weights, which nothing would announce: an optimizer's step, a write through `.data`.
+    Copies of an earlier block are used again if the weights are the same, which is not told by
+    version counters (a write through `.data` or by a fused optimizer moves none) but by their
+    bits: no write, whoever made it, leaves the copies behind.
     """
     layers = []
     if _helps(device, dtype):
         layers = [module for module in model.modules() if isinstance(module, Linear)]
     try:
         for layer in layers:
-            layer.kept = KeptWeights(layer)
+            if layer.spare is None or not layer.spare.are_of(layer):
+                layer.spare = KeptWeights(layer)
+            layer.kept = layer.spare
         yield
     finally:
         for layer in layers:
             layer.kept = None
+
+
+def _row_hashes(weight: Tensor) -> Tensor:
+    """Return a 64-bit hash of each row of a matrix, (rows,), that every bit and its place decide.
+
+    sum_j r_j x_j mod 2^64 over eight bytes x_j at a time, with random odd r_j: two different rows
+    have the same hash with a probability of about 2^-63.
+    """
+    weight = weight.detach().contiguous()
+    if weight.dtype != torch.float32 or weight.shape[1] % 2:
+        weight = weight.double()  # eight bytes each, whatever they were
+    bits = weight.view(torch.int64)
+    return bits @ _multipliers(bits.shape[1])
+
+
+@lru_cache
+def _multipliers(count: int) -> Tensor:
+    generator = torch.Generator().manual_seed(count)
+    return torch.randint(-(2**62), 2**62, (count,), generator=generator) * 2 + 1
 
 
 def _helps(device: torch.device, dtype: torch.dtype) -> bool:

@@ -53,9 +53,6 @@ def test_the_names_of_the_package_are_loaded_on_first_use():
         experiment.nonsense  # noqa: B018
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the submodule experiment.run hides the function of its name"
-)
 def test_the_documented_import_gives_the_function():
     code = "from experiment import Settings, run\nassert callable(run)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import run_multitask
+from experiment.comparison import run as compare
 from experiment.options import parse_options
-from experiment.run import run as compare
 from experiment.settings import Settings
 from report.cell import Cell
 from runtime.digests import file_digest

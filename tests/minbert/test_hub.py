@@ -44,6 +44,30 @@ def load_by_name(cache: Path, endpoint: str | None = None) -> str:
     return done.stdout.strip()
 
 
+Answer = tuple[bytes, dict[str, str], int]  # body, headers, status
+
+
+def hubs_answer(path: str, names: dict[str, Path]) -> Answer:
+    """Return what the hub answers for the repository team/tiny that holds `names`."""
+    if names and path.startswith("/api/models/team/tiny"):
+        siblings = [{"rfilename": name} for name in names]
+        info = {"id": "team/tiny", "modelId": "team/tiny", "sha": COMMIT}
+        info |= {"siblings": siblings, "private": False, "tags": [], "downloads": 0}
+        tree = [
+            {"type": "file", "path": n, "size": p.stat().st_size, "oid": "0" * 40}
+            for n, p in names.items()
+        ]
+        content = tree if "/tree/" in path else info
+        return json.dumps(content).encode(), {"Content-Type": "application/json"}, 200
+    name = path.removeprefix(f"/team/tiny/resolve/{COMMIT}/")
+    name = name.removeprefix("/team/tiny/resolve/main/")
+    if name not in names:
+        missing = {"X-Error-Code": "EntryNotFound" if names else "RepoNotFound"}
+        return b"", missing | {"X-Repo-Commit": COMMIT}, 404
+    body = names[name].read_bytes()
+    return body, {"ETag": f'"{sha256(body).hexdigest()}"', "X-Repo-Commit": COMMIT}, 200
+
+
 @contextmanager
 def hub(folder: Path):
     """Serve a folder as the hub serves the repository team/tiny; yield address and requests.
@@ -55,36 +79,16 @@ def hub(folder: Path):
     names = {str(path.relative_to(folder)): path for path in files}
 
     class Hub(BaseHTTPRequestHandler):
-        def answer(self, body: bytes, headers: dict[str, str], status: int = 200) -> None:
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            asked.append(f"{self.command} {path}")
+            body, headers, status = hubs_answer(path, names)
             self.send_response(status)
             for key, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(key, value)
             self.end_headers()
             if self.command == "GET":
                 self.wfile.write(body)
-
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            asked.append(f"{self.command} {path}")
-            if names and path.startswith("/api/models/team/tiny"):
-                siblings = [{"rfilename": name} for name in names]
-                info = {"id": "team/tiny", "modelId": "team/tiny", "sha": COMMIT}
-                info |= {"siblings": siblings, "private": False, "tags": [], "downloads": 0}
-                tree = [
-                    {"type": "file", "path": n, "size": p.stat().st_size, "oid": "0" * 40}
-                    for n, p in names.items()
-                ]
-                content = tree if "/tree/" in path else info
-                kind = {"Content-Type": "application/json"}
-                return self.answer(json.dumps(content).encode(), kind)
-            name = path.removeprefix(f"/team/tiny/resolve/{COMMIT}/")
-            name = name.removeprefix("/team/tiny/resolve/main/")
-            if name not in names:
-                missing = {"X-Error-Code": "EntryNotFound" if names else "RepoNotFound"}
-                return self.answer(b"", missing | {"X-Repo-Commit": COMMIT}, 404)
-            body = names[name].read_bytes()
-            headers = {"ETag": f'"{sha256(body).hexdigest()}"', "X-Repo-Commit": COMMIT}
-            return self.answer(body, headers)
 
         do_HEAD = do_GET
 

@@ -37,6 +37,11 @@ def test_batches_hold_every_row_once_and_no_more_tokens_than_asked():
     assert list(batches_by_tokens(np.array([], np.int64), 100)) == []
 
 
+def test_a_batch_may_hold_exactly_as_many_tokens_as_asked():
+    batches = batches_by_tokens(np.array([50, 50, 1]), 100)
+    assert [rows.tolist() for rows in batches] == [[0, 1], [2]]
+
+
 def test_equal_lengths_are_neighbours_longest_first():
     lengths = np.array([3, 9, 3, 5, 9, 3])
     (rows,) = batches_by_tokens(lengths, 100)

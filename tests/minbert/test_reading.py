@@ -1,4 +1,4 @@
-"""While an encoder is read it keeps copies of its weights; they cannot outlive the reading."""
+"""A reading encoder multiplies by copies of its weights; they are never of other weights."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from conftest import toy_sentences
 
 from minbert.config import BertConfig
 from minbert.encoder import WORTH_KEEPING, SentenceEncoder
-from minbert.fast.linear import Linear
+from minbert.fast.linear import KeptWeights, Linear
 from minbert.model import BertModel
 from minbert.packing import TokenSequences
 
@@ -214,3 +214,47 @@ def test_what_was_read_can_be_copied_and_saved(encoder, tmp_path):
     encoder.save(tmp_path / "saved")
     again = SentenceEncoder.from_pretrained(str(tmp_path / "saved"), precision="bfloat16")
     assert np.array_equal(again.encode(MANY), expected)
+
+
+def copies(encoder) -> list:
+    """The copies of all layers, in use or spare."""
+    layers = [module for module in encoder.model.modules() if isinstance(module, Linear)]
+    return [layer.spare for layer in layers]
+
+
+@needs_bfloat16
+def test_copies_are_made_once_while_the_weights_stay(encoder):
+    encoder.encode(MANY)
+    first = copies(encoder)
+    encoder.encode(MANY)
+    assert None not in first
+    assert all(mine is theirs for mine, theirs in zip(first, copies(encoder), strict=True))
+
+
+@needs_bfloat16
+def test_training_and_clones_start_without_copies(encoder):
+    encoder.encode(MANY)
+    assert set(copies(encoder.clone())) == {None}
+    encoder.model.train()
+    assert set(copies(encoder)) == {None}
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("write", ["two rows", "two columns", "two words", "one bit", "bias"])
+def test_copies_know_weights_by_every_bit_and_its_place(write, odd):
+    layer = Linear(15 if odd else 16, 8)
+    kept = KeptWeights(layer)
+    assert kept.are_of(layer)
+    weight = layer.weight.data
+    if write == "two rows":
+        weight[[1, 2]] = weight[[2, 1]]
+    elif write == "two columns":
+        weight[:, [3, 9]] = weight[:, [9, 3]]
+    elif write == "two words":  # eight bytes each, within one row
+        weight[4, [0, 1, 6, 7]] = weight[4, [6, 7, 0, 1]]
+    elif write == "one bit":
+        weight.view(torch.int32)[5, 5] ^= 1
+    else:
+        layer.bias.data[0] += 1
+    assert not kept.are_of(layer)

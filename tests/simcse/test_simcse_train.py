@@ -97,3 +97,17 @@ def test_max_steps_ends_the_schedule_too(tiny_encoder):
     run.run()
     assert run.step == 4
     assert run.schedule.get_last_lr()[0] == 0.0
+
+
+def test_weight_decay_reaches_matrices_and_words_only(tiny_encoder):
+    run = trainer(tiny_encoder, replace(QUICK, weight_decay=0.1))
+    named = {id(p): name for name, p in tiny_encoder.model.named_parameters()}
+    decays = {
+        named[id(p)]: group["weight_decay"]
+        for group in run.optimizer.param_groups
+        for p in group["params"]
+    }
+    assert decays.keys() == set(named.values())
+    for name, decay in decays.items():
+        spared = ("bias", "LayerNorm", "position", "token_type")
+        assert decay == (0.0 if any(part in name for part in spared) else 0.1), name

@@ -1,0 +1,145 @@
+"""Stopped and resumed heads end with the numbers of undisturbed training."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from data.tasks import read_task
+from experiment.options import parse_options
+from heads.config import HeadConfig
+from heads.fitting import fit_head
+from heads.training import HeadTrainer
+from minbert.encoder import SentenceEncoder
+from run_multitask import main
+
+
+def encoder_of(checkpoint) -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+
+
+def head_result(checkpoint, data, folder, resume=False):
+    config = HeadConfig(tune="full", backbone_learning_rate=1e-3, num_epochs=4)
+    encoder = encoder_of(checkpoint)
+    splits = read_task(data, "sts")
+    result = fit_head(
+        encoder, splits, "sts", "cross", config, lambda p: float(p[0]), folder / "cache",
+        folder / "state.pt", resume,
+    )  # fmt: skip
+    return result, encoder
+
+
+def test_full_tuning_resumes_to_the_same_predictions(
+    tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    whole, encoder = head_result(tiny_checkpoint, toy_data, tmp_path / "a")
+    train_epoch = HeadTrainer._train_epoch
+
+    def killed(trainer, tick):
+        if trainer.epoch == 2:
+            raise Killed
+        return train_epoch(trainer, tick)
+
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", killed)
+    with pytest.raises(Killed):
+        head_result(tiny_checkpoint, toy_data, tmp_path / "b")
+    assert (tmp_path / "b" / "state.pt").is_file()
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", train_epoch)
+    resumed, other = head_result(tiny_checkpoint, toy_data, tmp_path / "b", resume=True)
+    assert resumed.history == whole.history
+    assert np.array_equal(resumed.predictions["dev"], whole.predictions["dev"])
+    own, reference = other.model.state_dict(), encoder.model.state_dict()
+    assert all(torch.equal(own[name], tensor) for name, tensor in reference.items())
+    assert (tmp_path / "b" / "state.pt").is_file()  # until the results are safe
+
+
+def test_a_head_keeps_the_best_epoch_not_the_last(tiny_checkpoint, toy_data, tmp_path):
+    seen = []
+
+    def dev_score(found) -> float:
+        seen.append(found.copy())
+        return float(len(seen) == 2)
+
+    config = HeadConfig(num_epochs=4, learning_rate=1e-2)
+    splits = read_task(toy_data, "sts")
+    encoder = encoder_of(tiny_checkpoint)
+    result = fit_head(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
+    assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
+    assert not np.allclose(seen[1], seen[3], atol=1e-4)
+
+
+def test_an_undefined_dev_score_never_wins(tiny_checkpoint, toy_data, tmp_path):
+    scores = iter([None, -0.5, None])
+    config = HeadConfig(num_epochs=3, learning_rate=1e-2)
+    seen = []
+
+    def dev_score(found):
+        seen.append(found.copy())
+        return next(scores)
+
+    splits = read_task(toy_data, "sts")
+    encoder = encoder_of(tiny_checkpoint)
+    result = fit_head(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
+    assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["--head-lr", "1e-3"], ["--head-lr", "3e-2"]),
+        (["--head-epochs", "6"], ["--head-epochs", "3"]),
+        (["--pretrain", "sup"], ["--pretrain", "sup", "--simcse-lr", "1e-2"]),
+    ],
+)
+def test_resume_never_goes_on_from_other_settings(
+    first, second, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    base = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
+    base += ["--head-epochs", "5", "--simcse-steps", "4", "--eval-steps", "2"]
+    base += ["--device", "cpu", "--precision", "float32"]
+    train_epoch = HeadTrainer._train_epoch
+
+    def interrupted(trainer, tick):
+        if trainer.epoch == 4:
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    def run(folder, *argv) -> int:
+        return main(parse_options([*base, "--run-dir", str(folder), *argv]))
+
+    mixed, clean = tmp_path / "mixed" / "r", tmp_path / "clean" / "r"
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", interrupted)
+    assert run(mixed, *first) == 130
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", train_epoch)
+    assert run(clean, *second) == 0
+    if run(mixed, *second, "--resume") == 0:  # refusing would do as well
+        found, expected = (
+            json.loads((folder / "results.json").read_text())[0]["metrics"]
+            for folder in (mixed, clean)
+        )
+        assert found == expected
+
+
+@pytest.mark.parametrize("flags", [["--resume"], []])
+@pytest.mark.parametrize("tune", ["frozen", "full"])
+def test_resume_reaches_the_head_and_only_when_asked(
+    tune, flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
+    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--tune", tune]
+    argv += ["--device", "cpu", "--precision", "float32"]
+    train_epoch = HeadTrainer._train_epoch
+    epochs = []
+
+    def counted(trainer, tick):
+        epochs.append(trainer.epoch)
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    assert main(parse_options(argv)) == 130
+    assert main(parse_options([*argv, *flags])) == 0
+    assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
+    assert not list(tmp_path.rglob("*.pt"))
