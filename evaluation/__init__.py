@@ -1,1 +1,1 @@
-"""Numbers out of predictions: functions of arrays or of an `encode` callable, nothing else."""
+"""Metrics of predictions: functions of arrays or of an `encode` callable, nothing else."""

@@ -20,12 +20,12 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
     """Return the metrics of a task's predictions.
 
     Args:
-        task: a name of data.tasks.TASKS, whose record says what its metrics are.
+        task: a name of data.tasks.TASKS, whose record names its metrics.
         predictions, labels: (N,) each.
 
     Returns:
         All of METRICS, None where the task has no such metric or it is undefined. `f1` is binary
-        where labels are 0 or 1 and macro over classes, which have `f1_weighted` besides.
+        for labels 0 and 1 and macro over classes, which also have `f1_weighted`.
 
     Raises:
         ValueError: no rows, or arrays of unequal length.
@@ -49,7 +49,7 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
 def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return each row's error, (N,): 0 or 1 for a class, the distance for a similarity.
 
-    Unlike a correlation it can be averaged over any few rows, those of one phenomenon for instance.
+    Unlike a correlation, it can be averaged over any few rows, such as those of one phenomenon.
     """
     distance = np.abs(predictions - labels)
     return distance if TASKS[task].kind == "score" else (distance > 0).astype(np.float64)
@@ -70,7 +70,7 @@ def _f1(predictions: np.ndarray, labels: np.ndarray, average: str) -> float:
 
 
 def _unrankable(*arrays: np.ndarray) -> bool:
-    """Constant, up to float32's rounding (noise on a constant is no ranking), or not finite."""
+    """Return whether an array is constant, up to float32's rounding, or not finite."""
     return any(
         not np.isfinite(a).all() or np.ptp(a) <= 1e-6 * max(1.0, float(np.abs(a).max()))
         for a in arrays

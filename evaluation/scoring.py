@@ -1,6 +1,6 @@
 """One split of one cell: its metrics, and how much of it the run had seen before.
 
-Reads: predictions, examples, what was seen. Feeds: run_multitask.py.
+Reads: predictions, examples, what was seen. Feeds: experiment.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ def score_split(
 ) -> dict[str, Any]:
     """Return `n`, `metrics`, `overlap` and `phenomena` of a labelled split.
 
-    `overlap` holds the shares of rows of which a sentence, or the whole pair, was seen in training
-    or selection, and `metrics_on_rest`, the metrics on rows of which nothing was seen. `phenomena`
-    holds `n` and the mean `error` (see row_errors) of the rows of each tag, {} without tags.
+    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
+    selection, and `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n`
+    and the mean `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
     labels = np.array([example.label for example in examples], np.float64)
     found = overlap(examples, seen)

@@ -1,7 +1,7 @@
 """A cell of the comparison: which head it is, and what it scored on one split.
 
-Its fields are all there is: keys of results.json, columns of results.csv, rows of the table and
-names of files derive from them. Feeds: the rest of report, experiment.
+Keys of results.json, columns of results.csv, rows of the table and file names all derive from its
+fields. Feeds: the rest of report, experiment.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Which head of the grid."""
+    """Which head of the grid it is."""
 
     pretrain: str
     task: str
@@ -29,7 +29,7 @@ class Coordinates:
 
     @property
     def name(self) -> str:
-        """The name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
+        """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
         own = (found.name for found in fields(Coordinates))
         return "-".join(str(getattr(self, name)) for name in own if name not in NOT_IN_NAME)
 
@@ -43,7 +43,7 @@ class Cell(Coordinates):
     metrics: Metrics
     seconds: float
     sentences_per_second: float
-    key: str  # a hash of all that decides the numbers
+    key: str  # a hash of everything that decides the numbers
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
 
@@ -52,8 +52,8 @@ class Cell(Coordinates):
         """Return a cell of results.json.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: it lacks something that the table or
-                the key needs, or holds something of another kind there.
+            KeyError, TypeError, ValueError, AttributeError: something that the table or the
+                key needs is missing or has the wrong type.
         """
         known = {found.name for found in fields(cls)}
         cell = cls(**{name: value for name, value in raw.items() if name in known})
@@ -70,7 +70,7 @@ class Cell(Coordinates):
         return own | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
 
     def place(self) -> tuple[str, str]:
-        """Return what no other cell of a run folder has: the head's name and the split."""
+        """Return what identifies a cell in a run folder: the head's name and the split."""
         return self.name, self.split
 
     def _check(self) -> None:
@@ -100,5 +100,5 @@ def csv_columns() -> list[str]:
 
 
 def best_known(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of test, which speak where they have labels, else all of them."""
+    """Return the cells of the test split if it has labels, else all cells."""
     return [cell for cell in cells if cell.split == "test"] or list(cells)

@@ -13,7 +13,7 @@ from report.cell import Cell, best_known
 SETTING = ("task", "split", "pretrain", "tune", "features")
 HEADER = (*SETTING, "phenomenon", "n")
 ENCODERS = ("bi", "cross")
-FEWEST = 20  # rows: fewer say nothing
+FEWEST = 20  # rows; the mean of fewer says nothing
 
 
 def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -36,9 +36,9 @@ def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def contrasts(cells: Sequence[Cell], most: int = 3) -> list[str]:
-    """Return a line per setting in which both encoders ran: where either is ahead by most.
+    """Return one line per setting in which both encoders ran: where each is furthest ahead.
 
-    Rows of the test split speak, where it has labels; else those of the dev split.
+    The rows are those of the test split if it has labels, else those of the dev split.
     """
     settings: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
     for row in phenomena_rows(best_known(cells)):

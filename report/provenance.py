@@ -1,4 +1,4 @@
-"""What is needed to repeat a run beside its settings: versions, machine, the code's commit."""
+"""What is needed besides the settings to repeat a run: versions, machine, the code's commit."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensor
 
 
 def provenance() -> dict[str, Any]:
-    """Return versions of everything that computes, the machine, and the code's commit."""
+    """Return the versions of Python and the main packages, the machine, and the code's commit."""
     return {
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},

@@ -20,17 +20,17 @@ from runtime.files import link, write_text
 
 
 class RunFolder:
-    """One folder under `runs/`; `read_only` for processes that leave the writing to another."""
+    """One folder under `runs/`; `read_only` in processes that leave writing to another."""
 
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
 
     def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
-        """Return the cells of an earlier run of this folder, by their key (one per split).
+        """Return the cells of an earlier run in this folder, by key (one cell per split).
 
         Raises:
-            DataError: results.json was damaged, or is of another backbone or other data: files
-                here are named by what a grid varies, and these are not part of it.
+            DataError: results.json is damaged, or comes from another backbone or other data:
+                file names hold only what a grid varies, and these two are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
         self._check_is_ours()
@@ -40,15 +40,15 @@ class RunFolder:
                 cell = Cell.from_json(raw)
                 finished.setdefault(cell.key, []).append(cell)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: not a run's results ({error!r}); delete or mend it") from None
+            raise DataError(f"{path}: not a run's results ({error!r}); repair or delete it") from None
         for cell in (cell for group in finished.values() for cell in group):
             if (cell.backbone, cell.data) != (backbone, data):
                 made_by = f"--backbone {cell.backbone} --data {cell.data}"
-                raise DataError(f"{path}: of a run with {made_by}; give another --run-dir")
+                raise DataError(f"{path}: from a run with {made_by}; give another --run-dir")
         return finished
 
     def _check_is_ours(self) -> None:
-        """A folder whose config.json is not a run's (a checkpoint's, say) is not written to."""
+        """Raise DataError if the folder's config.json is not a run's but, say, a checkpoint's."""
         path = self.path / "config.json"
         try:
             ours = not path.is_file() or "options" in json.loads(path.read_text(encoding="utf-8"))
@@ -62,10 +62,10 @@ class RunFolder:
         self._write(name, json.dumps(content, indent=2) + "\n")
 
     def write_results(self, cells: Sequence[Cell], earlier: dict[str, list[Cell]]) -> None:
-        """Write these cells, and earlier ones they do not replace, as JSON and CSV.
+        """Write these cells, and the earlier ones that they do not replace, as JSON and CSV.
 
-        Data that say what each row tests give phenomena.csv as well. A cell whose results are safe
-        needs no resumable state any more.
+        Data that states what each row tests also yields phenomena.csv. Once a cell's results are
+        written, its resumable state is deleted.
         """
         new = {cell.place() for cell in cells}
         kept = [cell for group in earlier.values() for cell in group]
@@ -80,17 +80,17 @@ class RunFolder:
                     state.unlink(missing_ok=True)
 
     def state_path(self, name: str, key: str) -> Path:
-        """Return where the resumable state of a cell lies until its results are written."""
+        """Return where a cell's resumable state is kept until its results are written."""
         return self.path / "state" / f"{name}-{key}.pt"
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
-        """Put a curve into metrics.jsonl, a dev check or epoch per line, for an older one."""
+        """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one."""
         path = self.path / "metrics.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         try:
             kept = [line for line in lines if json.loads(line)["curve"] != name]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: not a run's curves ({error!r}); delete or mend it") from None
+            raise DataError(f"{path}: not a run's curves ({error!r}); repair or delete it") from None
         new = [json.dumps({"curve": name, **record}) for record in history]
         self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))
 
@@ -99,7 +99,7 @@ class RunFolder:
     ) -> None:
         """Write predictions as CS224N's starter code does, odd separators included.
 
-        Paraphrase predictions are floats there (0.0 and 1.0), sentiment integers.
+        Paraphrase predictions are floats there (0.0 and 1.0), sentiment predictions integers.
         """
         record = TASKS[task]
         spelled = int if record.whole_predictions else float
@@ -108,7 +108,7 @@ class RunFolder:
         self._write(f"predictions/{cell_name}/{task}-{split}-output.csv", "".join(rows))
 
     def link(self, name: str, target: Path) -> None:
-        """Point `name` at a folder outside, relatively, so that runs/ can be moved."""
+        """Make `name` a relative link to a folder outside, so that runs/ can be moved."""
         if not self.read_only:
             link(self.path / name, target)
 

@@ -16,8 +16,8 @@ def results_table(cells: Sequence[Cell]) -> str:
     """Return a Markdown table, one row per cell; several seeds become mean ± standard deviation.
 
     `cosine` is Spearman's correlation of the bare cosine, without any head (STS, bi-encoder).
-    `seen` is the share of rows that hold a sentence the run trained on or selected by; `on unseen`
-    is the task's main metric (accuracy or Pearson) on the other rows.
+    `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
+    `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
     """
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:

@@ -13,10 +13,10 @@ RELEASE_STEPS = 8  # training steps between two calls of release_memory
 
 
 def choose_device(device: str = "auto") -> torch.device:
-    """Return the named device; `auto` takes a GPU where there is one.
+    """Return the named device; `auto` is a GPU if there is one.
 
     Raises:
-        MachineError: `cuda` asked for where there is none.
+        MachineError: `cuda` is asked for and there is none.
     """
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -26,16 +26,16 @@ def choose_device(device: str = "auto") -> torch.device:
 
 
 def choose_precision(precision: str, device: torch.device) -> torch.dtype:
-    """Return the dtype of matrix products; `auto` is bfloat16 where the hardware multiplies it.
+    """Return the dtype of matrix products; `auto` is bfloat16 where the hardware supports it.
 
-    Decided by what the processor says it has, not by a timing, so that runs repeat.
+    The processor's reported features decide, not a timing, so that runs are reproducible.
     """
     if precision != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
     if device.type == "cuda":
         fast = torch.cuda.is_bf16_supported()
     else:
-        # Older releases of torch cannot tell; float32 is always right.
+        # Older releases of torch do not report this; float32 always works.
         flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
         fast = bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
     return torch.bfloat16 if fast else torch.float32
@@ -49,10 +49,10 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
 def release_memory() -> None:
     """Give freed memory back to the system, where the C library can (glibc).
 
-    Packed batches differ in size from step to step; the freed pieces of one rarely fit the next,
-    and what the library keeps for later grows to a gigabyte within some thirty steps. The call is
-    quick, but the next step must fetch its pages anew, a tenth of a small encoder's step: every
-    RELEASE_STEPS is often enough.
+    Packed batches differ in size from step to step. The freed pieces of one rarely fit the next,
+    and what the library keeps grows to a gigabyte within about thirty steps. The call is fast, but
+    the next step must map its pages again, which costs a tenth of a small encoder's step: once
+    every RELEASE_STEPS is enough.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:

@@ -19,7 +19,7 @@ def digest(content: Any) -> str:
 
 
 def texts_digest(about: str, texts: Iterable[str]) -> str:
-    """Return the SHA-256 of texts in their order, each with its length, and of `about`."""
+    """Return the SHA-256 of `about` and of the texts in order, each with its length."""
     found = hashlib.sha256(about.encode())
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")

@@ -10,12 +10,12 @@ from runtime.processes import world_size
 
 
 def steps_per_epoch(count: int, batch_size: int) -> int:
-    """Return the number of batches of `count` examples, in each of which every process has a share.
+    """Return the batches in an epoch of `count` examples; every process has a share of each batch.
 
-    A last batch with fewer examples than processes is left out; the next epoch's order is another.
+    A last batch with fewer examples than processes is left out; the next epoch has another order.
 
     Raises:
-        TrainingError: no batch has that many examples.
+        TrainingError: a batch has fewer examples than there are processes.
     """
     if min(count, batch_size) < world_size():
         raise TrainingError(
@@ -25,7 +25,7 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
 
 
 def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
-    """Return the rows of a step: every epoch reads the `count` of them in its own seeded order."""
+    """Return the rows of a step: every epoch reads all `count` rows in its own seeded order."""
     epoch, position = divmod(step, steps_per_epoch(count, batch_size))
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 

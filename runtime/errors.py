@@ -1,4 +1,4 @@
-"""One base for what the user can mend: command lines print it as one line and exit with 2."""
+"""One base class for what the user can fix: command lines print one line and exit with 2."""
 
 
 class UserError(ValueError):
@@ -9,11 +9,11 @@ class UserError(ValueError):
 
 
 class MachineError(UserError):
-    """The machine lacks what was asked of it."""
+    """The machine lacks something that was asked for."""
 
 
 class TrainingError(UserError):
-    """Training cannot start or go on; the message says what to change."""
+    """Training cannot start or continue; the message says what to change."""
 
 
 class StateError(UserError):

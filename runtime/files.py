@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a temporary file to fill; it becomes `path` only when filled without an error.
+    """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
-    Two processes that write the same file never write into one another's.
+    Two processes that write the same file never write into each other's.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -31,8 +31,8 @@ def write_text(path: Path, content: str) -> None:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it replaces `target` only when filled without an error."""
-    target = target.resolve()  # what a link points at is replaced, not the link
+    """Yield a temporary folder to fill; it replaces `target` only when filled without an error."""
+    target = target.resolve()  # replaces what a link points to, not the link
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     temporary.chmod(0o755)  # mkdtemp's folders are private
@@ -44,7 +44,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def _replace(target: Path, filled: Path) -> None:
-    """Put a filled folder in the place of an older one, which comes back if that fails."""
+    """Put a filled folder in place of an older one, which is restored if that fails."""
     old = filled.with_name(filled.name + ".old")
     try:
         if target.exists():
@@ -58,7 +58,7 @@ def _replace(target: Path, filled: Path) -> None:
 
 
 def link(path: Path, target: Path) -> None:
-    """Point the link `path` at `target`, relatively, so that both can be moved together."""
+    """Make `path` a relative link to `target`, so that both can be moved together."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
         temporary.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line that says how to go on, even while the libraries are still being loaded."""
+"""Ctrl-C: one line that says how to continue, even while the libraries are still loading."""
 
 import os
 import signal
@@ -9,17 +9,17 @@ INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 
 
 def leave_on_interrupt() -> None:
-    """Until `raise_on_interrupt`, let Ctrl-C end the program at once: nothing is written yet."""
+    """Let Ctrl-C end the program at once until `raise_on_interrupt`: nothing is written yet."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
 def raise_on_interrupt() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, so that work in progress can be put away."""
+    """Let Ctrl-C raise KeyboardInterrupt again, so that work in progress can be cleaned up."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     print(INTERRUPTED, file=sys.stderr, flush=True)
-    os._exit(130)  # an exception here would surface in the middle of somebody's import
+    os._exit(130)  # an exception here would surface in the middle of an import

@@ -1,4 +1,4 @@
-"""AdamW, the learning rate's schedule, and the check that a training has not diverged."""
+"""AdamW, the learning rate's schedule, and a check for diverged training."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ def adamw(
 ) -> torch.optim.AdamW:
     """Return AdamW over (module, learning rate) pairs.
 
-    Matrices are decayed; biases and layer norms, the parameters of one dimension, are not (BERT's
-    own rule), nor are those whose name holds one of `undecayed`.
+    Matrices are decayed. Biases and layer norms, the parameters of one dimension, are not (BERT's
+    rule), nor are those whose name contains one of `undecayed`.
     """
     groups = []
     for module, learning_rate in modules:
@@ -39,8 +39,8 @@ def linear_schedule(
 ) -> LambdaLR:
     """Return a schedule: a linear rise to the learning rate, a plateau, a linear fall to 0.
 
-    The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; 1 lets it
-    begin where the rise ends.
+    The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; with 1
+    the fall begins where the rise ends.
     """
     warmup = round(num_steps * warmup_ratio)
     decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
@@ -54,7 +54,7 @@ def linear_schedule(
 
 
 def check_finite(value: float, step: int) -> None:
-    """Stop a training that has diverged, before it costs hours.
+    """Stop a training run that has diverged, before it wastes hours.
 
     Raises:
         TrainingError: a loss or a logit is infinite or not a number.

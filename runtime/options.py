@@ -1,4 +1,4 @@
-"""Command lines made of dataclasses: a field is a flag, its metadata are its help and bounds.
+"""Command lines made from dataclasses: a field is a flag, its metadata are its help and bounds.
 
     @dataclass(frozen=True)
     class Settings:
@@ -31,7 +31,7 @@ class Option:
     """What a flag's help says and what its value must be."""
 
     help: str
-    flag: str = ""  # made of the field's name if empty; without dashes: a positional argument
+    flag: str = ""  # made from the field's name if empty; without dashes: a positional argument
     choices: Sequence[str] | Callable[[], Sequence[str]] = ()  # called when they are needed
     least: float | None = None
     most: float | None = None
@@ -41,15 +41,15 @@ class Option:
     group: str = ""  # the heading in --help under which this and the next fields stand
     required: bool = False
     nested: type | None = None
-    told: Callable[[str], str] | None = None  # field of `nested` -> the defaults to tell
+    told: Callable[[str], str] | None = None  # field of `nested` -> the defaults to show
 
     def allowed(self) -> list[str]:
-        """Return the values to choose from, [] where any is allowed."""
+        """Return the values to choose from, [] if any value is allowed."""
         return list(self.choices() if callable(self.choices) else self.choices)
 
 
 def option(default: Any = MISSING, help: str = "", **more: Any) -> Any:
-    """Return a dataclass field that is a flag as well; the other arguments are those of Option."""
+    """Return a dataclass field that is also a flag; the other arguments are those of Option."""
     metadata = {"option": Option(help, **more)}
     if isinstance(default, (dict, list)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
@@ -108,10 +108,10 @@ def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
 
 
 def check(settings: Any) -> None:
-    """Hold the values of a dataclass, nested ones too, to the types and bounds of its options.
+    """Check the values of a dataclass, nested ones too, against the types and bounds of its options.
 
     Raises:
-        UserError: naming the flag, the value and what was expected.
+        UserError: a wrong value; the message names the flag, the value and what was expected.
     """
     for found, settled in options_of(type(settings)):
         value = getattr(settings, found.name)
@@ -140,7 +140,7 @@ def flag_of(name: str, settled: Option) -> str:
 
 
 def _add(target: Any, name: str, kind: type, settled: Option, default: Any, told: str = "") -> None:
-    """Add one flag to a parser or a group of it."""
+    """Add one flag to a parser or to one of its groups."""
     flag = flag_of(name, settled)
     several = typing.get_origin(kind) in (tuple, list)
     text = settled.help + (f", in {settled.unit}" if settled.unit else "")
@@ -164,7 +164,7 @@ def _add(target: Any, name: str, kind: type, settled: Option, default: Any, told
 
 
 def _type_of(settings: type, name: str) -> Any:
-    """Return a field's type without the None it may be instead."""
+    """Return a field's type, without None if it is optional."""
     kind = typing.get_type_hints(settings)[name]
     if isinstance(kind, types.UnionType):
         (kind,) = (one for one in typing.get_args(kind) if one is not type(None))
@@ -172,7 +172,7 @@ def _type_of(settings: type, name: str) -> Any:
 
 
 def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
-    """Return what reads a flag's text: a number within its bounds, a path, a word."""
+    """Return the function that parses a flag's text: a number within bounds, a path, a word."""
     if kind not in (int, float):
         return Path if kind is Path else str
 
@@ -189,11 +189,11 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
 
 
 def _wrong(value: Any, settled: Option, kind: type) -> str:
-    """Return what was expected of a value instead, "" if it is as expected."""
+    """Return what was expected instead of a value, "" if the value is fine."""
     if choices := settled.allowed():
         return "" if value in choices else f"expected one of {', '.join(choices)}"
     if kind in (int, float):
-        # In Python True and False are integers, too; NaN lies between no bounds.
+        # In Python, True and False are integers too; NaN is within no bounds.
         wanted = numbers.Integral if kind is int else numbers.Real
         least = -math.inf if settled.least is None else settled.least
         most = math.inf if settled.most is None else settled.most
@@ -219,7 +219,7 @@ def _range(settled: Option) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a default for people; nothing for None, MISSING, an empty one, and a switch."""
+    """Return a default as the help shows it, "" for None, MISSING, an empty value or a switch."""
     if value is MISSING or value is None or isinstance(value, bool) or value in ("", (), {}):
         return ""
     if isinstance(value, tuple):

@@ -1,8 +1,8 @@
 """Several processes, one run: who does what, and how embeddings, gradients and files are joined.
 
 `torchrun --nproc_per_node N run_multitask.py ...` starts N processes (*ranks*) of one command.
-All ranks take the same steps in the same order, but each reads its share of every batch only, and
-rank 0 alone writes and prints. Without torchrun there is one rank, and nothing here does anything.
+All ranks take the same steps in the same order. Each reads only its share of every batch, and only
+rank 0 writes and prints. Without torchrun there is one rank, and these functions do nothing.
 Feeds: the rest of runtime, the encoder, and the training loops.
 """
 
@@ -24,31 +24,31 @@ Rows = TypeVar("Rows", np.ndarray, list[Any])
 
 TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
-# Whether these functions joined: a process group that other code made is not ours to use.
+# Whether these functions joined a group: one that other code made is not ours to use.
 _joined = False
 
 
 def join_processes(device: str = "auto") -> None:
     """Join the processes that torchrun started; do nothing without it.
 
-    They talk through gloo, GPUs through NCCL; each process takes the GPU of its number. All but
-    rank 0 fall silent.
+    They communicate through gloo, GPUs through NCCL; each process takes the GPU of its local rank.
+    All but rank 0 are silenced.
 
     Raises:
-        MachineError: more processes on this machine than GPUs, or half of torchrun's variables.
+        MachineError: more processes on this machine than GPUs, or only some of torchrun's variables.
     """
     global _joined
     if num_started() == 1:
         return
     missing = [name for name in TORCHRUN if name not in os.environ]
     if missing:
-        raise MachineError(f"WORLD_SIZE is set, {missing[0]} is not; start it by torchrun")
+        raise MachineError(f"WORLD_SIZE is set, {missing[0]} is not; start with torchrun")
     backend = "gloo"
     if device != "cpu" and torch.cuda.is_available():
         backend = "cpu:gloo,cuda:nccl"
         local_rank, count = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
         if local_rank >= count:
-            raise MachineError(f"process {local_rank + 1}, but {count} GPUs; use fewer processes")
+            raise MachineError(f"process {local_rank + 1} of {count} GPUs; start fewer processes")
         torch.cuda.set_device(local_rank)
     dist.init_process_group(backend)
     _joined = True
@@ -65,7 +65,7 @@ def num_started() -> int:
     """
     count = os.environ.get("WORLD_SIZE") or "1"
     if not count.isdecimal():
-        raise MachineError(f"WORLD_SIZE is {count!r}; torchrun sets it to a number, unset it")
+        raise MachineError(f"WORLD_SIZE is {count!r}, expected a number; unset it")
     return int(count)
 
 
@@ -88,26 +88,26 @@ def world_size() -> int:
 
 
 def draw_apart(seed: int) -> None:
-    """Give each rank random numbers of its own from here on; a single process just goes on."""
+    """Give each rank its own random numbers from here on; a single process is left as it is."""
     if world_size() > 1:
-        torch.manual_seed(seed + 100_003 * rank())  # far from the next seeds of a series
+        torch.manual_seed(seed + 100_003 * rank())  # far from the other seeds of a series
 
 
 def is_main() -> bool:
-    """Whether this process writes files and prints."""
+    """Return whether this process writes files and prints."""
     return rank() == 0
 
 
 def share(rows: Rows) -> Rows:
-    """Return this rank's part of `rows`: every world_size-th one."""
+    """Return this rank's part of `rows`: every world_size-th row."""
     return rows[rank() :: world_size()]
 
 
 def join_shares(own: Tensor, count: int) -> Tensor:
-    """Return the rows of all ranks in their common order; only one's own carry gradient.
+    """Return the rows of all ranks in their common order; only this rank's carry gradient.
 
-    When every rank computes the whole loss from the joint rows and differentiates it by its own,
-    the gradients of all ranks add up to those of one process with all rows.
+    When every rank computes the whole loss from the joint rows and differentiates it with respect
+    to its own, the gradients of all ranks add up to those of one process with all rows.
 
     Args:
         own: (n, ...), computed from `share` of `count` rows.
@@ -119,7 +119,7 @@ def join_shares(own: Tensor, count: int) -> Tensor:
         return own
     joint = own.new_zeros(count, *own.shape[1:])
     joint[rank() :: world_size()] = own.detach()
-    dist.all_reduce(joint)  # zeros everywhere but in one rank's rows: a sum that gathers
+    dist.all_reduce(joint)  # each row is zero in all ranks but one: the sum gathers
     joint[rank() :: world_size()] = own
     return joint
 
@@ -132,7 +132,7 @@ def sum_over_ranks(values: Tensor) -> Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace each gradient by its sum over ranks; a rank that has none counts as zero."""
+    """Replace each gradient by its sum over ranks; a rank without one counts as zero."""
     if not _joined:
         return
     trained = [parameter for parameter in parameters if parameter.requires_grad]
@@ -149,7 +149,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def gather_objects(own: Any) -> list[Any]:
-    """Return every rank's object, in the order of ranks."""
+    """Return every rank's object, in rank order."""
     if not _joined:
         return [own]
     gathered: list[Any] = [None] * world_size()
@@ -158,23 +158,23 @@ def gather_objects(own: Any) -> list[Any]:
 
 
 def main_decides(value: Any) -> Any:
-    """Return rank 0's value: what all must agree on before they part (is a file there?)."""
+    """Return rank 0's value, so that all ranks take the same branch (does a file exist?)."""
     return gather_objects(value)[0]
 
 
 def barrier() -> None:
-    """Wait until all ranks are here."""
+    """Wait until all ranks have arrived here."""
     if _joined:
         dist.barrier()
 
 
 @contextmanager
 def main_first() -> Iterator[None]:
-    """Let rank 0 do the block before the others: it finds or makes files that they then find."""
+    """Let rank 0 run the block before the others, which then find the files that it made."""
     if not is_main():
         barrier()
     try:
         yield
-    finally:  # also after an error, which the others will meet themselves
+    finally:  # also after an error, which the others will then get as well
         if is_main():
             barrier()

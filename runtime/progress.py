@@ -1,4 +1,4 @@
-"""The progress bar of everything that takes longer than a few seconds."""
+"""The progress bar for everything that takes longer than a few seconds."""
 
 import sys
 from typing import Any
@@ -13,7 +13,7 @@ def progress(
 ) -> "tqdm[Any]":
     """Return a progress bar on stderr; by default only where stderr is a terminal.
 
-    With a `delay` in seconds, work that is done sooner shows none.
+    Work that is done within `delay` seconds shows none.
     """
     quiet = not (sys.stderr.isatty() if show is None else show) or not is_main()
     return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)

@@ -1,4 +1,4 @@
-"""The state of an interrupted training run on disk, so that it goes on to the same final numbers.
+"""The state of an interrupted training run on disk, so that it continues to the same final numbers.
 
 Weights, optimizer, schedule, random generators, and the loop's own progress (step, history, best).
 Feeds: the training loops.
@@ -25,10 +25,10 @@ class Stateful(Protocol):
 
 
 def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:
-    """Write the run's state: whole, or not at all and the older one stays.
+    """Write the run's state whole; if that fails, the older state stays.
 
     Args:
-        path: where.
+        path: where to write it.
         parts: what the optimizer step changes.
         progress: tensors, numbers, strings, lists and dicts of these.
     """
@@ -39,7 +39,7 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     try:
         with whole_file(path) as temporary:
             torch.save(state, temporary)
-    except RuntimeError as error:  # what torch makes of a full disk
+    except RuntimeError as error:  # torch's error for a full disk
         raise OSError(f"{path}: cannot be written ({error})") from None
 
 
@@ -50,7 +50,7 @@ def saved_state(path: Path | None) -> Path | None:
 
 
 def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
-    """Put `parts` and the random generators back as they were saved; return the progress.
+    """Restore `parts` and the random generators as they were saved; return the progress.
 
     Raises:
         StateError: a truncated or foreign file, or the state of another run.
@@ -59,8 +59,8 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
-        states = state["random"]
-        restore_random_state(states[rank()] if isinstance(states, list) else states)  # of 0.2.0
+        states = state["random"]  # one per process; version 0.2.0 saved a single one
+        restore_random_state(states[rank()] if isinstance(states, list) else states)
         return dict(state["progress"])
     except (
         pickle.UnpicklingError,

@@ -21,7 +21,7 @@ def random_state() -> dict[str, Any]:
 
 
 def restore_random_state(state: dict[str, Any]) -> None:
-    """Undo everything drawn since `random_state` was taken."""
+    """Set the generators back to a state that `random_state` returned."""
     torch.set_rng_state(state["cpu"])
     if state["cuda"]:
         torch.cuda.set_rng_state_all(state["cuda"])

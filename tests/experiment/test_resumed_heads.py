@@ -15,6 +15,10 @@ from minbert.encoder import SentenceEncoder
 from run_multitask import main
 
 
+class Killed(Exception):
+    """Stands for a crash in the middle of training."""
+
+
 def encoder_of(checkpoint) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
 

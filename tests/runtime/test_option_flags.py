@@ -73,9 +73,6 @@ def help_of(capsys, settings: type = Settings) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-# What flags take
-
-
 def test_what_is_not_given_is_as_in_the_dataclass():
     assert settings_of() == Settings(out=Path("here"))
 
@@ -146,9 +143,6 @@ def test_a_flag_without_dashes_is_a_positional_argument(capsys):
     assert "prog [-h] [--force] [NAME ...] What" in help_of(capsys, Positional)
 
 
-# What flags refuse
-
-
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
@@ -215,9 +209,6 @@ def test_choices_may_be_known_only_when_they_are_needed(capsys, monkeypatch):
     assert "{red,blue}" in help_of(capsys)
 
 
-# What the help tells
-
-
 @pytest.mark.parametrize(
     "told",
     [
@@ -275,9 +266,6 @@ def test_a_parser_is_made_without_parsing_anything():
     assert parser.format_help().endswith("Examples:\n  prog --out x\n")  # lines as written
 
 
-# What Python callers are held to
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -288,6 +276,14 @@ def test_a_parser_is_made_without_parsing_anything():
         ({"device": "tpu"}, "--device tpu: expected one of auto, cpu"),
         ({"mode": ""}, "--mode : expected one of slow, quick"),
         ({"colours": ("red", "blue")}, "--colours blue: expected one of red, green"),
+        ({"seeds": 2.5}, "--seeds 2.5: expected a whole number from 1 to 1000"),
+        ({"seeds": True}, "--seeds True: expected a whole number from 1 to 1000"),
+        ({"share": "0.5"}, "--share 0.5: expected a number from 0 to 1"),
+        ({"share": None}, "--share None: expected a number from 0 to 1"),
+        ({"resume": 1}, "--resume 1: expected True or False"),
+        ({"note": 3}, "--note 3: expected text"),
+        ({"recipe": {"stops": 3}}, "recipe: unknown setting 'stops'; one of steps, rate, fast"),
+        ({"recipe": {"rate": 2}}, "--rate 2: expected a number from 0 to 1"),
     ],
 )
 def test_python_callers_are_held_to_the_same_choices_and_bounds(given, told):

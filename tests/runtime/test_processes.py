@@ -231,7 +231,7 @@ def test_torchrun_makes_one_run_folder(tiny_checkpoint, toy_data, tmp_path):
 
 def trained_twice(checkpoint, folder):
     """Return the weights of an undisturbed run, and of one stopped in the middle and resumed."""
-    from test_resume import Killed, simcse_trainer
+    from killable import Killed, simcse_trainer
 
     config = SimCSEConfig(batch_size=16, learning_rate=1e-3, num_epochs=2, eval_steps=2)
     state = folder / f"state{os.environ['WORLD_SIZE']}.pt"
