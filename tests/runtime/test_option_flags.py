@@ -264,39 +264,3 @@ def test_a_value_is_shown_as_a_user_would_type_it(value, shown):
 def test_a_parser_is_made_without_parsing_anything():
     parser = build_parser(Settings, prog="prog", epilog="Examples:\n  prog --out x")
     assert parser.format_help().endswith("Examples:\n  prog --out x\n")  # lines as written
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"seeds": 0}, "--seeds 0: expected a whole number from 1 to 1000"),
-        ({"share": 1.5}, "--share 1.5: expected a number from 0 to 1"),
-        ({"share": float("nan")}, "--share nan: expected a number from 0 to 1"),
-        ({"limit": 11}, "--limit 11: expected a whole number from 1 to 10"),
-        ({"device": "tpu"}, "--device tpu: expected one of auto, cpu"),
-        ({"mode": ""}, "--mode : expected one of slow, quick"),
-        ({"colours": ("red", "blue")}, "--colours blue: expected one of red, green"),
-        ({"seeds": 2.5}, "--seeds 2.5: expected a whole number from 1 to 1000"),
-        ({"seeds": True}, "--seeds True: expected a whole number from 1 to 1000"),
-        ({"share": "0.5"}, "--share 0.5: expected a number from 0 to 1"),
-        ({"share": None}, "--share None: expected a number from 0 to 1"),
-        ({"resume": 1}, "--resume 1: expected True or False"),
-        ({"note": 3}, "--note 3: expected text"),
-        ({"recipe": {"stops": 3}}, "recipe: unknown setting 'stops'; one of steps, rate, fast"),
-        ({"recipe": {"rate": 2}}, "--rate 2: expected a number from 0 to 1"),
-    ],
-)
-def test_python_callers_are_held_to_the_same_choices_and_bounds(given, told):
-    with pytest.raises(UserError) as error:
-        Settings(out=Path("here"), **given)
-    assert str(error.value) == told
-
-
-def test_flags_of_their_own_name_are_told_to_python_callers():
-    with pytest.raises(UserError, match=r"^--recipe-steps 0: expected a whole number from"):
-        check(Recipe(steps=0))
-
-
-def test_what_is_in_bounds_or_absent_passes():
-    check(Settings(out=Path("here"), limit=None, inputs=(Path("a"),), colours=(), share=1))
-    check(Recipe(untold=-5))
