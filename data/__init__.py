@@ -1,4 +1,4 @@
-"""Text in, examples out: tasks and their readers, the leak audit and (`data.fetch`) the fetcher.
+"""Text in, examples out: tasks and their readers, the leak audit and (`data.fetch`) downloads.
 
 Everything here is plain text and the standard library (plus numpy in `data.overlap`): no tensors,
 no tokenizer. Feeds every later stage: minbert, simcse, heads, evaluation.
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of `data.overlap`; numpy is loaded only for one who asks, not for a --help."""
+    """Return a name of `data.overlap`; numpy is loaded only when needed, not for --help."""
     if name in ("Overlap", "Seen", "normalise"):
         return getattr(import_module("data.overlap"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Fetches the public data sets: `python -m data.download cs224n`.
+"""Downloads the public data sets: `python -m data.download cs224n`.
 
 Reads: data.fetch. Feeds: the readers, through the folders it leaves.
 """
@@ -16,14 +16,14 @@ from runtime.options import option, parse
 
 PROGRAM = "python -m data.download"
 DESCRIPTION = """\
-Fetch public data sets. An interrupted download resumes when run again; a file
-that is already there and as published is not fetched twice."""
+Download public data sets. An interrupted download resumes when run again; a
+file that is already there as published is not downloaded again."""
 EPILOG = f"example: {PROGRAM} cs224n nli --out my-folder"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     names: tuple[str, ...] = option(
         (),
@@ -34,7 +34,7 @@ class Options:
     out: Path | None = option(
         None, f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'})", metavar="DIR"
     )
-    listing: bool = option(False, "print every file with its address, fetch nothing", flag="--list")
+    listing: bool = option(False, "print every file with its URL, download nothing", flag="--list")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fetch_all(name: str, out: Path | None) -> Path:
-    """Fetch a data set file by file; return its folder, absolute."""
+    """Download a data set file by file; return its absolute folder."""
     if name not in SOURCES:
         found = f"unknown data set {name!r}" if name else "no data set named"
         raise DataError(f"{found}, expected one of {', '.join(SOURCES)}; see --list")

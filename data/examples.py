@@ -1,4 +1,4 @@
-"""The examples every stage exchanges, and the error that says a user's file is at fault."""
+"""The examples that all stages exchange, and the error for faults in a user's file."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Sentence:
     """One sentence to classify.
 
     `label` is the class index, None where the file has no labels. `phenomenon` says what the row
-    tests, where the file has such a column (the bundled data set has).
+    tests, where the file has such a column (the bundled data has one).
     """
 
     id: str
@@ -27,7 +27,7 @@ class Sentence:
 
     @property
     def texts(self) -> tuple[str]:
-        """Return the sentence as a tuple of one, to be read as a pair is."""
+        """Return the sentence as a tuple of one, to be read like a pair."""
         return (self.text,)
 
 

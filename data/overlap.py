@@ -30,7 +30,7 @@ def normalise(text: str) -> str:
 def text_hash(text: str) -> int:
     """Return 64 bits that are equal for texts of equal normalised form, in every process.
 
-    A text without letters or digits counts as itself, or "?" and "!" would be the same text.
+    A text without letters or digits counts as itself; else "?" and "!" would be the same text.
     """
     key = (normalise(text) or text.strip()).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little")
@@ -52,7 +52,7 @@ def _hash_examples(examples: Sequence[Example]) -> np.ndarray:
 
 
 def _combine(hash_pairs: np.ndarray) -> np.ndarray:
-    """Return (n,) one hash a pair, from (n, 2), whatever the order in a pair."""
+    """Return one hash per pair, (n,) from (n, 2), whatever the order in the pair."""
     ordered = np.sort(hash_pairs, axis=1)
     return ordered[:, 0] + PAIR_MULTIPLIER * ordered[:, 1]  # modulo 2**64
 
@@ -104,10 +104,10 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """What of a list of n examples was seen before.
+    """Which of n examples were seen before.
 
     Attributes:
-        shared: (n,) bool, rows of which at least one sentence was seen.
+        shared: (n,) bool, rows with at least one sentence that was seen.
         pairs: (n,) bool, rows whose whole pair was seen; all False for single sentences.
     """
 
@@ -116,12 +116,12 @@ class Overlap:
 
     @property
     def share_sentences(self) -> float:
-        """Return the share of rows, 0 to 1, of which a sentence was seen; 0 of no rows."""
+        """Return the share of rows, 0 to 1, with a sentence that was seen; 0 if there are none."""
         return float(self.shared.mean()) if len(self.shared) else 0.0
 
     @property
     def share_pairs(self) -> float:
-        """Return the share of rows, 0 to 1, whose pair was seen; 0 of no rows."""
+        """Return the share of rows, 0 to 1, whose pair was seen; 0 if there are none."""
         return float(self.pairs.mean()) if len(self.pairs) else 0.0
 
 
@@ -135,12 +135,12 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
 
 
 def noted(texts: Iterable[str], seen: Seen) -> Iterator[str]:
-    """Yield the texts unchanged, so that reading a training file once trains and notes as well.
+    """Yield the texts unchanged, so that one pass over a training file both trains and notes.
 
     They are in `seen` once the stream has ended, and not before: a stream that breaks off, or is
     not read to its end, notes nothing.
     """
-    hashes = array("Q")  # 8 bytes a text
+    hashes = array("Q")  # 8 bytes per text
     for text in texts:
         hashes.append(text_hash(text))
         yield text

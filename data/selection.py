@@ -1,4 +1,4 @@
-"""Which pairs choose among SimCSE checkpoints: never pairs that are scored later.
+"""The pairs that SimCSE checkpoints are selected by: never pairs that are scored later.
 
 Reads: data.tasks, data.readers.sts. Feeds: the contrastive stage.
 """
@@ -9,15 +9,15 @@ from data.examples import SentencePair
 from data.readers.sts import official_dev, read_sts
 from data.tasks import TASKS
 
-MOST = 1000  # pairs: about as many as the official dev set, encoded in seconds
+MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
 
 
 def selection_pairs(folder: Path) -> list[SentencePair]:
     """Return the STS pairs to select checkpoints by, [] where the folder has no STS training file.
 
-    CS224N reshuffled all of STS-Benchmark, so the official dev set would give away labels of its
-    dev and test files. What is safe are the official-dev rows that lie in its *train* file (1,031);
-    in a file without official rows, the first thousand training pairs.
+    CS224N reshuffled all of STS-Benchmark, so the official dev set would leak labels of its dev and
+    test files. The official-dev rows inside its *train* file (1,031) are safe. In a file without
+    official rows, the first thousand training pairs are used.
 
     Raises:
         DataError: a broken file.

@@ -1,4 +1,4 @@
-"""The three tasks: each is one record, and all that the project knows of a task stands in it.
+"""The three tasks: each is one record, which holds all that the project knows about the task.
 
 Reads: data.readers. Feeds: data.bundled, heads, evaluation, report, and the command lines.
 """
@@ -21,14 +21,14 @@ class Task:
 
     Attributes:
         name: as on the command line.
-        about: the same for people.
+        about: a short description.
         files: the names of the train, dev and test file.
         texts: the columns with the texts, one or two.
         label: the column with the label.
         kind: "classes", "binary" (0 or 1) or "score" (a real number).
         largest: labels go from 0 to this.
-        metrics: those that mean something here, of "accuracy", "f1", "pearson" and "spearman".
-        main_metric: what a checkpoint is chosen by, and what comparisons are made in.
+        metrics: those that apply, of "accuracy", "f1", "pearson" and "spearman".
+        main_metric: what checkpoints are selected by and comparisons are made in.
         prediction_header: of CS224N's prediction files, their spelling included.
         whole_predictions: whether those files hold integers; floats otherwise.
         read: the reader, (path, labelled=True) -> list of examples.
@@ -59,7 +59,7 @@ class Task:
 
     @property
     def num_classes(self) -> int:
-        """Return the number of classes; for scores, of whole ones."""
+        """Return the number of classes; for scores, the number of whole scores."""
         return self.largest + 1
 
 
@@ -122,7 +122,7 @@ class Splits:
 def read_task(folder: PathLike, name: str) -> Splits:
     """Return train, dev and test of a task of TASKS from a folder of its files.
 
-    The test part is [] when its file is absent; its labels are read when it has their column.
+    The test part is [] if its file is absent; its labels are read if it has their column.
     A file named `-test.csv` stands in for an absent `-test-student.csv`.
 
     Raises:
@@ -150,5 +150,5 @@ def _check_present(folder: Path, files: list[Path]) -> None:
         problem = "not found" if folder.is_dir() else "there is no such folder"
         raise DataError(
             f"looked for {missing} in {folder}: {problem}; "
-            f"fetch with: python -m data.download cs224n --out {folder}"
+            f"download with: python -m data.download cs224n --out {folder}"
         )

@@ -15,7 +15,7 @@ from report.run_folder import RunFolder
 from simcse.objectives import OBJECTIVES
 from simcse.stage import Backbone, read_notes, tuned_backbone
 
-Say = Callable[[str], None]  # gets the lines meant for people
+Say = Callable[[str], None]  # called with every line of output
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Cells:
         for split, predictions in fitted.predictions.items():
             ids = [example.id for example in getattr(splits, split)]
             self.folder.write_predictions(head.name, head.task, split, ids, predictions)
-        # Last: it vouches for the others.
+        # Last: its presence shows that the others are complete.
         save_head(fitted.head, path, head.task, head.encoder, config, key)
         return self._scored(head, fitted, key)
 

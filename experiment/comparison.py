@@ -1,4 +1,4 @@
-"""The story of a run: each contrastive tuning, then each head on it; results come as they are made.
+"""A whole run: each contrastive tuning, then each head on it; results are written as they come.
 
     from experiment import Settings, run
     cells = run(Settings(pretrain=("none", "sup"), task="sts", encoder=("bi", "cross")))
@@ -23,7 +23,7 @@ from runtime.processes import is_main, join_processes
 
 
 def say_nothing(line: str) -> None:
-    """Print no progress: for scripts."""
+    """Print nothing, for scripts."""
 
 
 def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
@@ -31,10 +31,10 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
 
     Args:
         settings: what to compare, with what, how.
-        say: gets every line meant for people; `print` shows them.
+        say: called with every line of output; `print` shows them.
 
     Returns:
-        The cells, one per head and labelled split, as they stand in the folder's results.json.
+        The cells, one per head and labelled split, as in the folder's results.json.
 
     Raises:
         UserError: something that the settings name cannot be used; the message is one line.

@@ -24,7 +24,7 @@ def seeds(settings: Settings) -> range:
 
 
 def pairings(settings: Settings) -> list[tuple[str, str]]:
-    """Return every task with each encoder that can read it: there is no crossing one text."""
+    """Return every task with each encoder that can read it; a single text is read by bi only."""
     return [
         (task, encoder)
         for task in settings.tasks

@@ -1,4 +1,4 @@
-"""What the settings name, found, checked and read once, before anything is computed.
+"""All that the settings name: found, checked and read once, before anything is computed.
 
 Reads: data, minbert, simcse's readers. Feeds: backbones, cells, comparison.
 """
@@ -34,7 +34,7 @@ class Inputs:
             DataError, CheckpointError: something is missing or broken.
         """
         self.settings = settings
-        with main_first():  # what is not there yet is made or fetched once
+        with main_first():  # missing files are generated or downloaded once
             self.data_folder = data_folder(settings.data)
             self.backbone_folder = find_checkpoint(settings.backbone)
         self.splits = {task: read_task(self.data_folder, task) for task in settings.tasks}
@@ -44,14 +44,14 @@ class Inputs:
         self.texts: dict[str, TrainingTexts] = {}
 
     def load(self) -> Backbone:
-        """Load the backbone and read the training texts, so that a fault in them shows now.
+        """Load the backbone and read the training texts, so that errors in them show now.
 
         Raises:
             DataError, CheckpointError, MachineError, TrainingError: as the stages would.
         """
         settings = self.settings
-        # A pooling that is asked for replaces the checkpoint's own, whether that one is ours or
-        # not, and SimCSE's [CLS] brings a pooler: what loads here need not have one.
+        # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
+        # [CLS] adds a pooler: the checkpoint need not have one.
         loading = "cls_before_pooler" if settings.pooling else None
         encoder = SentenceEncoder.from_pretrained(
             str(self.backbone_folder), loading, settings.device, settings.precision
@@ -66,7 +66,7 @@ class Inputs:
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of everything that is trained on, chosen by or scored."""
+        """Return the SHA-256 of everything that is trained on, selected by or scored."""
         digests = {name: file_digest(path) for name, path in self.files.items()}
         digests["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
@@ -75,7 +75,7 @@ class Inputs:
         return digests
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
-        """Return every text and pair that a head's training and its backbone's have read."""
+        """Return every text and pair read in training a head and its backbone."""
         seen = copy.deepcopy(self.seen[pretrain])
         seen.add_examples(trained_on)
         return seen
@@ -85,7 +85,7 @@ class Inputs:
         return training_file(name, OBJECTIVES[name].source, named, self.data_folder)
 
     def _read(self, name: str, encoder: SentenceEncoder) -> TrainingTexts:
-        """Read a training file once: its token ids for the training, its texts for the audit."""
+        """Read a training file once: its token ids for training, its texts for the audit."""
         config = self.settings.simcse_config(name, seeds(self.settings)[0])
         check_settings(encoder, config)
         path, seen = self.files[name], self.seen[name]

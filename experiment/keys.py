@@ -1,4 +1,4 @@
-"""Hashes that stand for all that decides a cell's numbers. Feeds: cells."""
+"""Hashes of everything that decides a cell's numbers. Feeds: cells."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,14 +19,14 @@ def cell_key(
     config: HeadConfig,
     inputs: Inputs,
 ) -> str:
-    """Return the key under which the results of a head are known.
+    """Return the key under which the results of a head are stored.
 
     Args:
         head: which one.
-        encoder: under it, untrained by the head.
+        encoder: the one under it, before the head is trained.
         fingerprint: of the encoder.
         config: the head's settings.
-        inputs: the data, of which what was seen in tuning decides the scores on unseen rows.
+        inputs: the data; what was seen in tuning decides the scores on unseen rows.
     """
     model = asdict(encoder.model.config)  # dropout too, for --tune full
     made_of: list[Any] = [fingerprint, model, asdict(config), head.task, head.encoder]

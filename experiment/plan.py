@@ -1,4 +1,4 @@
-"""The plan of a run in words, and all that is needed to repeat it. Feeds: comparison."""
+"""The plan of a run in words, and everything needed to repeat it. Feeds: comparison."""
 
 import sys
 from dataclasses import asdict
@@ -17,18 +17,18 @@ from runtime.processes import world_size
 NOTES = {
     "mini": "the small BERT that ships with this project; the original: "
     "--backbone bert-base-uncased",
-    "bundled": "synthetic data that ship with this project; the course's: --data cs224n",
+    "bundled": "synthetic data that ships with this project; the course's: --data cs224n",
 }
 
 
 def notes_on_defaults(settings: Settings) -> list[str]:
-    """Return what to know of the model and data that ship with the project."""
+    """Return notes on the model and data that ship with the project, where they are used."""
     named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
     return [f"{name:10}{NOTES[name]}" for name in named if name in NOTES]
 
 
 def describe(inputs: Inputs, folder: Path) -> str:
-    """Return the plan, for people."""
+    """Return the plan in words."""
     settings = inputs.settings
     device = choose_device(settings.device)
     precision = str(choose_precision(settings.precision, device)).removeprefix("torch.")
@@ -54,7 +54,7 @@ def describe(inputs: Inputs, folder: Path) -> str:
 
 
 def run_config(inputs: Inputs) -> dict[str, Any]:
-    """Return all that is needed to repeat the run, as config.json holds it."""
+    """Return everything needed to repeat the run: the content of config.json."""
     settings = inputs.settings
     device = choose_device(settings.device)
     seed = seeds(settings)[0]

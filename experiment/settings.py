@@ -1,4 +1,4 @@
-"""All that a run can be told: one frozen dataclass, which is the command line as well.
+"""All settings of a run: one frozen dataclass, which is also the command line.
 
 Reads: the settings and presets of simcse and heads. Feeds: everything here. Loads no torch.
 """
@@ -16,7 +16,7 @@ from simcse.config import PRESETS, SimCSEConfig
 
 OBJECTIVES = tuple(PRESETS["quick"])
 
-# What changes where or how a run is done, but not its numbers.
+# Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads")
 
 
@@ -24,7 +24,7 @@ def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
     """Return the values of all presets in a few words: `quick: 200 unsup, 160 sup`.
 
     Args:
-        values: preset -> variant (an objective, a task) -> value; None tells nothing.
+        values: preset -> variant (an objective, a task) -> value; None is left out.
     """
     by_words: dict[str, list[str]] = {}
     for preset, variants in values.items():
@@ -41,7 +41,7 @@ def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
 
 
 def told_of_simcse(name: str) -> str:
-    """Return what the presets say of a field of SimCSEConfig."""
+    """Return what the presets say about a field of SimCSEConfig."""
     values = {
         preset: {kind: getattr(config, name) for kind, config in recipes.items()}
         for preset, recipes in PRESETS.items()
@@ -50,7 +50,7 @@ def told_of_simcse(name: str) -> str:
 
 
 def told_of_heads(name: str) -> str:
-    """Return what the presets say of a field of HeadConfig, frozen and fully tuned."""
+    """Return what the presets say about a field of HeadConfig, frozen and fully tuned."""
 
     def told(tune: str) -> str:
         values = {
@@ -71,7 +71,7 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "contrastive stage: none, SimCSE on sentences, SimCSE on triplets",
+        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup)",
         choices=("none", *OBJECTIVES),
         group="what to compare (several values make a grid)",
     )
@@ -82,7 +82,7 @@ class Settings:
     )
     encoder: tuple[str, ...] = option(
         ("bi",),
-        "two texts encoded separately, or as one joined pair; a single text is always bi",
+        "encode two texts separately (bi) or as one joined pair (cross); one text is always bi",
         choices=("bi", "cross"),
     )
     tune: tuple[str, ...] = option(
@@ -97,20 +97,20 @@ class Settings:
         choices=("interaction", "concat"),
     )
     seeds: int = option(
-        1, "repeat with N seeds; the table gives mean and deviation", least=1, most=1000
+        1, "repeat with N seeds; the table gives mean and standard deviation", least=1, most=1000
     )
     seed: int = option(42, "the first seed", least=0, most=2**31)
 
     backbone: str = option(
         "mini",
-        "mini, the small BERT that ships with this project; a checkpoint folder; or a hub id such "
+        "mini: the small BERT that ships with this project; or a checkpoint folder or hub id, such "
         "as bert-base-uncased",
         metavar="NAME",
         group="where things come from",
     )
     data: str = option(
         "bundled",
-        "bundled, synthetic data; cs224n, the course's, downloaded if absent; or a folder of files "
+        "bundled: synthetic data; cs224n: the course's, downloaded if absent; or a folder of files "
         "in CS224N's formats",
         metavar="NAME",
     )
@@ -125,13 +125,13 @@ class Settings:
 
     preset: str = option(
         "quick",
-        "quick: minutes on a laptop, at rates for a small encoder; report, paper: as published",
+        "quick: minutes on a laptop, rates for a small encoder; report, paper: as published",
         choices=tuple(PRESETS),
-        group="how (a preset first, then single values over it)",
+        group="how (a preset, and single values that override it)",
     )
     pooling: str | None = option(
         None,
-        "from token states to an embedding: what the checkpoint says, else SimCSE's [CLS]",
+        "from token states to an embedding: what the checkpoint states, else SimCSE's [CLS]",
         choices=POOLINGS,
     )
     simcse: dict[str, Any] = option({}, nested=SimCSEConfig, told=told_of_simcse)
@@ -152,7 +152,7 @@ class Settings:
         None, "CPU threads (all; under torchrun 1 per process)", least=1, most=1000
     )
     run_dir: Path | None = option(
-        None, "where results go (runs/<name made of the settings>)", metavar="DIR"
+        None, "where results go (runs/<name made from the settings>)", metavar="DIR"
     )
     resume: bool = option(False, "continue an interrupted run of this command")
     dry_run: bool = option(False, "print the plan and stop")
@@ -171,34 +171,34 @@ class Settings:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The names of the tasks, `all` spelled out."""
+        """Return the names of the tasks, `all` spelled out."""
         return tuple(TASKS) if "all" in self.task else self.task
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """The contrastive objectives to tune by."""
+        """Return the contrastive objectives to tune with."""
         return tuple(name for name in self.pretrain if name != "none")
 
     def training_file(self, objective: str) -> str | None:
-        """Return the training file named for an objective, None for the usual one."""
+        """Return the training file named for an objective, None for the default one."""
         named: str | None = getattr(self, f"{objective}_data", None)
         return named
 
     def simcse_config(self, objective: str, seed: int) -> SimCSEConfig:
-        """Return the contrastive stage's settings: the preset's, with single values over them."""
+        """Return the contrastive stage's settings: the preset's, overridden by single values."""
         given = dict(self.simcse)
         if "num_epochs" in given:
-            given.setdefault("max_steps", None)  # else the preset's few steps would end the epochs
+            given.setdefault("max_steps", None)  # else the preset's few steps would cut the epochs
         config = PRESETS[self.preset][objective]
         return replace(config, seed=seed, pooling=self.pooling, **given)
 
     def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
-        """Return a head's settings: the preset's, with single values over them."""
+        """Return a head's settings: the preset's, overridden by single values."""
         config = head_config(self.preset, tune, task)
         return replace(config, seed=seed, features=self.features, **self.head)
 
     def folder(self) -> Path:
-        """Return the run folder: the one given, or one whose name differs with any setting."""
+        """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
             return Path(self.run_dir)
         values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
@@ -206,6 +206,6 @@ class Settings:
         return Path("runs") / "_".join((*words, digest(values)[:8]))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as they stand in config.json."""
+        """Return the settings as config.json holds them."""
         named = {found.name: getattr(self, found.name) for found in fields(self)}
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}

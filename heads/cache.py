@@ -1,6 +1,6 @@
-"""Frozen embeddings on disk: the encoder reads each distinct text (or pair) once, ever.
+"""Frozen embeddings on disk: the encoder reads each distinct text (or pair) only once.
 
-A file is named by the SHA-256 of all that decides its content: weights, tokenizer, pooling,
+A file is named by the SHA-256 of what decides its content: weights, tokenizer, pooling,
 precision, texts. It is written whole and read through a memory map. Feeds: inputs.
 """
 
@@ -39,11 +39,11 @@ def frozen_embeddings(
     """Return the frozen embeddings of distinct items, from the cache if they are there.
 
     Args:
-        encoder: in evaluation mode, all its gradients off.
+        encoder: in evaluation mode, with all gradients off.
         fingerprint: `encoder.fingerprint()`, which takes a moment and is therefore passed in.
         features: how the encoder reads an item.
         items: n texts `(a,)` or n pairs `(a, b)`.
-        folder: where the cache lies.
+        folder: where the cache is.
 
     Returns:
         Memory-mapped float32: (n, H) for texts, (n, 3, H) for pairs.

@@ -6,7 +6,7 @@ from runtime.options import option
 
 MOST = 1e12
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
-USUAL_EPOCHS = 10  # of other tasks
+USUAL_EPOCHS = 10  # for other tasks
 
 
 @dataclass(frozen=True)
@@ -15,14 +15,14 @@ class HeadConfig:
 
     tune: str = "frozen"
     features: str = "interaction"
-    num_epochs: int = option(10, "epochs of a head", flag="--head-epochs", least=1, most=MOST)
-    batch_size: int = option(64, "its batch size", flag="--head-batch-size", least=1, most=MOST)
+    num_epochs: int = option(10, "head epochs", flag="--head-epochs", least=1, most=MOST)
+    batch_size: int = option(64, "head batch size", flag="--head-batch-size", least=1, most=MOST)
     learning_rate: float = option(
-        1e-3, "its learning rate", flag="--head-lr", least=1e-12, most=MOST
+        1e-3, "head learning rate", flag="--head-lr", least=1e-12, most=MOST
     )
     # 0 for a frozen encoder.
     backbone_learning_rate: float = option(
-        0.0, "the encoder's under --tune full", flag="--backbone-lr", least=0, most=MOST
+        0.0, "encoder learning rate with --tune full", flag="--backbone-lr", least=0, most=MOST
     )
     dropout: float = 0.1
     weight_decay: float = 0.0
@@ -32,11 +32,11 @@ class HeadConfig:
 
 
 def head_config(preset: str, tune: str, task: str) -> HeadConfig:
-    """Return a recipe.
+    """Return the recipe of a preset.
 
-    Frozen, all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Full tuning follows
-    the report (rate 1e-5 for encoder and head alike) except in `quick`, where three epochs at
-    rates that suit a small encoder (ten times bert-base's) and a fresh head go further.
+    With a frozen encoder all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Full
+    tuning follows it too (rate 1e-5 for encoder and head), except in `quick`: three epochs, at
+    rates for a small encoder (ten times bert-base's) and a fresh head.
     """
     config = HeadConfig(tune=tune, num_epochs=NUM_EPOCHS.get(task, USUAL_EPOCHS))
     if tune == "frozen":

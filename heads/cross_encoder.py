@@ -1,6 +1,6 @@
 """Heads on a jointly encoded pair `[CLS] a [SEP] b [SEP]`: one hidden layer each (the report's).
 
-Loss and reading are those of the bi-encoder heads; only the depth differs.
+Loss and prediction are those of the bi-encoder heads; only the depth differs.
 """
 
 from heads.paraphrase import ParaphraseHead

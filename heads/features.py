@@ -4,9 +4,9 @@ Legend: B examples, H hidden_size, n items of a batch, u and v the embeddings of
 An *item* is what the encoder reads at once: one text, or both texts of a pair.
 Reads: minbert's output. Feeds: cache, inputs, fitting.
 
-`concat` is the report's choice and `interaction` ours. A linear map of [u; v] is f(u) + g(v): it
+`concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
 cannot see how u and v interact, which is why the report's single linear layer got stuck at a
-Pearson of 0.36. |u-v| and u*v hand the head that interaction (InferSent, Conneau et al. 2017).
+Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Conneau et al. 2017).
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Features(Protocol):
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """The shape of an item's embedding, before H."""
+        """Return the shape of an item's embedding, before H."""
 
     def items(self, texts: Item) -> list[Item]:
         """Return what the encoder reads of an example."""
@@ -50,14 +50,14 @@ class Features(Protocol):
 
 @dataclass(frozen=True)
 class BiFeatures:
-    """The bi-encoder's: every text is encoded by itself, and the head sees u, or u and v."""
+    """The bi-encoder's features: every text is encoded by itself; the head sees u, or u and v."""
 
     form: str  # `interaction` or `concat`
     parts: ClassVar[tuple[int, ...]] = ()
 
     def items(self, texts: Item) -> list[Item]:
         """Return each text as an item."""
-        # A text that stands in many pairs is one item, and encoded once.
+        # A text that occurs in many pairs is one item and is encoded once.
         return [(text,) for text in texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
@@ -77,10 +77,10 @@ class BiFeatures:
         Returns:
             (B, H), (B, 2H) or (B, 4H).
         """
-        # (B, H), or (B, 2H) of two.
+        # (B, H) of one text, (B, 2H) of two.
         if self.form == "concat":
             return torch.cat(tuple(embeddings), dim=-1)
-        # Only then are the four blocks of one size, and the head need not learn their scales.
+        # This brings the four blocks to one size, so the head need not learn their scales.
         scaled = [unit_rms(part) for part in embeddings]
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
@@ -94,14 +94,14 @@ class BiFeatures:
 
 @dataclass(frozen=True)
 class CrossFeatures:
-    """The cross-encoder's: both texts are encoded as one sequence `[CLS] a [SEP] b [SEP]`."""
+    """The cross-encoder's features: both texts are read as one sequence `[CLS] a [SEP] b [SEP]`."""
 
     form: str  # `interaction` or `concat`
     parts: ClassVar[tuple[int, ...]] = (3,)  # [CLS], mean of a, mean of b
 
     def items(self, texts: Item) -> list[Item]:
         """Return the pair as the only item."""
-        # No part of it can be used again for another pair: that is what crossing costs.
+        # No part of it can be reused for another pair: that is the cost of a cross-encoder.
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
@@ -112,7 +112,7 @@ class CrossFeatures:
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (n, 3, H)."""
-        # The encoder's own pooling is for single sentences; a pair is read by its token states.
+        # The encoder's own pooling is for single sentences; a pair is read from its token states.
         batch = batch.to(encoder.device)
         with autocast(encoder.device, encoder.dtype):
             states = encoder.model.packed(batch).last_hidden_state  # (total_tokens, H)
@@ -124,7 +124,7 @@ class CrossFeatures:
         """Return [CLS] alone, (B, H), or [CLS; a; b; |a-b|; a*b] at unit size, (B, 5H).
 
         [CLS] is the report's. The other form reads all token states, as the encoder was never tuned
-        to gather a pair in its [CLS].
+        to represent a pair by its [CLS].
 
         Args:
             embeddings: one (B, 3, H).
@@ -132,7 +132,7 @@ class CrossFeatures:
         cls, first, second = embeddings[0].unbind(dim=1)  # (B, H) each
         if self.form == "concat":
             return cls
-        # The two halves interact in the encoder already, and once more here: (B, 4H).
+        # The two halves interact in the encoder already, and again here: (B, 4H).
         both = interaction(unit_rms(first), unit_rms(second))
         return torch.cat([unit_rms(cls), both], dim=-1)
 
@@ -153,7 +153,7 @@ def unit_rms(embeddings: Tensor) -> Tensor:
     Encoders differ in the length of their embeddings, and contrastive tuning fixes directions only.
     The mean of u*v is then the cosine itself.
     """
-    # Unit length divides by sqrt(H) too much: (1/H) sum x_i^2 = 1 needs length sqrt(H).
+    # Unit length is too short by sqrt(H): (1/H) sum x_i^2 = 1 needs length sqrt(H).
     return F.normalize(embeddings, dim=-1) * embeddings.shape[-1] ** 0.5
 
 

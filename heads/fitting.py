@@ -1,4 +1,4 @@
-"""One head of the comparison, trained and read out, for one encoder and one task.
+"""One head of the comparison, trained and applied, for one encoder and one task.
 
 Reads: inputs, the heads, training. Feeds: experiment, with predictions and a trained head.
 """
@@ -39,12 +39,12 @@ HEADS: dict[tuple[str, str], type[Any]] = {
     ("score", "cross"): CrossSTSHead,
 }
 
-SPEED_ROWS = 512  # enough to time a processor, few enough to cost no time
+SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
 
 
 @dataclass(frozen=True)
 class FittedHead:
-    """Predictions of every split but train, how the head got there, and what it cost."""
+    """Predictions of every split but train, how training went, and what it cost."""
 
     head: Head
     predictions: dict[str, np.ndarray]  # split -> (N,)
@@ -80,15 +80,15 @@ def fit_head(
 
     Args:
         encoder: frozen here, or trained in place.
-        splits: of the task.
+        splits: the task's.
         task: its name.
         kind: `bi` or `cross`.
-        config: how.
+        config: the settings.
         dev_score: dev predictions -> what to maximise.
         cache: the folder of frozen embeddings.
-        state_path: of the resumable state; the caller deletes it when the result is safe.
+        state_path: of the resumable state; the caller deletes it once the result is written.
         resume: continue from that state.
-        fingerprint: of the encoder, if it is known already.
+        fingerprint: of the encoder, if already known.
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
@@ -125,7 +125,7 @@ def reading_speed(
 def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, key: str) -> None:
     """Write a head as safetensors, with what is needed to rebuild it in its metadata.
 
-    The `key` of the cell's results tells later whether the head is theirs.
+    The `key` of the cell's results shows later whether the head belongs to them.
     """
     if not is_main():
         return

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class Head(nn.Module, ABC):
-    """Hidden layers with ReLU and dropout, then a linear layer; subclasses add loss and reading.
+    """Hidden layers with ReLU and dropout, then a linear layer; subclasses add loss and prediction.
 
     Args:
         in_features: feature size F.

@@ -1,6 +1,6 @@
 """Examples as a head's inputs: from frozen embeddings on disk, or from a live encoder.
 
-Both offer the same: `batch(rows)`, `batches()` over everything, `columns()`, and a length.
+Both have the same interface: `batch(rows)`, `batches()` over everything, `columns()`, and a length.
 Legend: B rows, N examples, F features, H hidden_size. Reads: cache, features. Feeds: training.
 """
 
@@ -21,7 +21,7 @@ from minbert.packing import batches_by_tokens
 
 
 class FrozenInputs:
-    """Features of examples whose encoder does not change; a head trains from them in seconds."""
+    """Features of examples whose encoder does not change; a head trains on them in seconds."""
 
     def __init__(
         self, embeddings: np.ndarray, index: np.ndarray, features: Features, device: torch.device

@@ -15,7 +15,7 @@ class ParaphraseHead(Head):
         super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Binary cross-entropy of logits (B,)."""
+        """Return the mean binary cross-entropy of logits (B,)."""
         return F.binary_cross_entropy_with_logits(logits, labels)
 
     def predict(self, logits: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ class SentimentHead(Head):
         super().__init__(in_features, hidden_size, 1, largest + 1, dropout)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy of logits (B, C)."""
+        """Return the mean cross-entropy of logits (B, C)."""
         return F.cross_entropy(logits, labels.long())
 
     def predict(self, logits: Tensor) -> Tensor:

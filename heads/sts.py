@@ -16,7 +16,7 @@ class STSHead(Head):
         self.largest = largest
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Cross-entropy between score / largest, read as a probability, and sigmoid(logit).
+        """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
 
         Why not the squared error: both are smallest at the mean score given the features, which is
         also the prediction of highest Pearson correlation; but the squared error of a sigmoid has

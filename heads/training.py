@@ -35,7 +35,7 @@ class HeadTrainer:
         labels: (N,) float labels of the training split.
         dev: inputs of the development split.
         dev_score: predictions (N_dev,) -> what to maximise; None counts as worst.
-        config: how.
+        config: the settings.
         state_path: where the resumable state is written after every epoch; None keeps none.
     """
 
@@ -66,7 +66,7 @@ class HeadTrainer:
         self.history: list[dict[str, Any]] = []
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
-        draw_apart(config.seed)  # dropout of its own
+        draw_apart(config.seed)  # each process has its own dropout
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
@@ -103,7 +103,7 @@ class HeadTrainer:
         return predictions
 
     def _train_epoch(self, tick: Callable[[], Any]) -> float:
-        """One pass over the shuffled examples; return the mean loss per example."""
+        """Train on all examples, shuffled; return the mean loss per example."""
         self.trained.train()
         first, config = self.epoch * self.steps_per_epoch, self.config
         total, count = 0.0, 0

@@ -3,8 +3,8 @@
     Attention(Q, K, V) = softmax(Q K^T / sqrt(D)) V
 
 Legend: T tokens of one sequence, N heads, D head size; total_tokens is the sum of all T.
-This is the form to read. `minbert.fast.attention` computes the same numbers sooner, and the tests
-hold it to this one, gradients included. Feeds: model.
+This is the form to read. `minbert.fast.attention` computes the same numbers faster, and the tests
+compare it with this one, gradients included. Feeds: model.
 """
 
 import math
@@ -32,13 +32,13 @@ def attention(
         (total_tokens, N, D).
     """
     contexts = []
-    # One sequence at a time: no token ever meets one of another sequence, and no mask is needed.
+    # One sequence at a time: no token attends to another sequence, so no mask is needed.
     for q, k, v in zip(query.split(lengths), key.split(lengths), value.split(lengths), strict=True):
-        # Heads come first, so that each of them is a matrix product of its own: (N, T, D).
+        # Heads come first, so that each head is a matrix product of its own: (N, T, D).
         q, k, v = q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1)
 
         # How well does each query match each key? The dot product of two random vectors of D
-        # numbers grows with sqrt(D); divided by it, softmax stays where it has a gradient.
+        # numbers grows with sqrt(D); dividing by it keeps softmax where it has a gradient.
         # (N, T, D) x (N, D, T) -> (N, T, T)
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 

@@ -1,4 +1,4 @@
-"""Checkpoints in the Hugging Face format, in and out; every key and shape is accounted for.
+"""Checkpoints in the Hugging Face format, in and out; every key and shape is checked.
 
 Weights load without executing code: safetensors, or `torch.load(weights_only=True)`.
 Reads: folders that `hub` finds. Feeds: model, mlm, encoder.
@@ -98,28 +98,28 @@ def _rename(tensors: Tensors) -> Tensors:
 
 
 def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
-    """Copy a checkpoint into a BertModel and say what was left aside.
+    """Copy a checkpoint into a BertModel and log what was not used.
 
     Raises:
         CheckpointError: a tensor of the model is missing or has another shape.
     """
     load_module(model, tensors, folder)
     if not any(key.startswith("pooler.") for key in model.state_dict()):
-        logger.info("%s: has no pooler; [CLS] is available before the pooler only", folder)
+        logger.info("%s: has no pooler; [CLS] is available only before the pooler", folder)
     surplus = tensors.keys() - model.state_dict().keys()
     # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
     heads = {".".join(key.split(".")[:2]) for key in surplus} - {"cls.predictions"}
     if heads:
         logger.warning(
-            "%s: ignored what is not the encoder's: %s", folder, ", ".join(sorted(heads))
+            "%s: ignored weights outside the encoder: %s", folder, ", ".join(sorted(heads))
         )
 
 
 def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
-    """Copy `tensors` into all of `module`'s state; surplus tensors are the caller's business.
+    """Copy `tensors` into all of `module`'s state; surplus tensors are left to the caller.
 
     Raises:
-        CheckpointError: naming the first tensor that is missing or misshapen, and `source`.
+        CheckpointError: a tensor is missing or has another shape; names the first, and `source`.
     """
     state = module.state_dict()
     missing = [key for key in state if key not in tensors]
@@ -148,15 +148,15 @@ def tensors_digest(tensors: Tensors) -> str:
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:
     """Write a safetensors file, with `about` in its metadata.
 
-    Tensors are copied, so that views and shared memory are no matter.
+    Tensors are copied first, so views and shared memory do no harm.
     """
     whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
-    # Not the library's save_file, which makes files that only their owner may read.
+    # Not the library's save_file, which makes files that only their owner can read.
     path.write_bytes(save(whole, metadata={"format": "pt", **(about or {})}))
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """Return the metadata of a safetensors file, {} where there is no whole one."""
+    """Return the metadata of a safetensors file, {} if it is missing or damaged."""
     try:
         with safe_open(path, "pt") as file:
             return dict(file.metadata() or {})
@@ -165,7 +165,7 @@ def read_about(path: Path) -> dict[str, str]:
 
 
 def check_target(target: Path) -> None:
-    """Refuse to replace by a checkpoint what is neither one itself nor an empty folder.
+    """Refuse a target that is neither a checkpoint nor an empty folder: saving would replace it.
 
     Raises:
         CheckpointError: a file, or a folder of other things.
@@ -178,7 +178,7 @@ def check_target(target: Path) -> None:
 
 @contextmanager
 def whole_checkpoint(target: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it replaces `target` only when filled without an error.
+    """Yield a temporary folder to fill; it replaces `target` only when filled without an error.
 
     Raises:
         CheckpointError: `target` holds something other than a checkpoint.

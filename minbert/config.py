@@ -9,7 +9,7 @@ from runtime.errors import UserError
 
 POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
-# What this encoder computes. Of other values it would load the weights and compute wrongly.
+# What this encoder computes. With other values it would load the weights and compute wrongly.
 SUPPORTED = {
     "model_type": "bert",
     "position_embedding_type": "absolute",
@@ -46,7 +46,7 @@ class BertConfig:
 
     @property
     def head_size(self) -> int:
-        """Size of one attention head; the heads together make up `hidden_size`."""
+        """Return the size of one attention head; the heads together make up `hidden_size`."""
         return self.hidden_size // self.num_attention_heads
 
     @classmethod
@@ -54,7 +54,7 @@ class BertConfig:
         """Read `config.json`; fields that do not describe the encoder are ignored.
 
         Raises:
-            CheckpointError: no such file, not JSON, or an architecture that is not this encoder.
+            CheckpointError: no such file, not JSON, or an architecture other than this encoder's.
         """
         raw = _read_object(path)
         _check_architecture(raw, path)
@@ -93,7 +93,7 @@ def _check_architecture(raw: dict[str, Any], path: Path) -> None:
     pieces = raw.get("vocab_size", BertConfig.vocab_size)
     padding = raw.get("pad_token_id", BertConfig.pad_token_id)
     if isinstance(pieces, int) and isinstance(padding, int) and padding >= pieces:
-        raise CheckpointError(f"{path}: pad_token_id {padding} is none of {pieces} pieces")
+        raise CheckpointError(f"{path}: pad_token_id {padding} is not one of {pieces} pieces")
     heads = raw.get("num_attention_heads", BertConfig.num_attention_heads)
     hidden = raw.get("hidden_size", BertConfig.hidden_size)
     if isinstance(heads, int) and isinstance(hidden, int) and heads > 0 and hidden % heads:
@@ -103,10 +103,10 @@ def _check_architecture(raw: dict[str, Any], path: Path) -> None:
 
 
 def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
-    """Refuse a size that is no positive integer and a rate that is no number of at least 0."""
+    """Refuse a size that is not a positive integer, or a rate that is not a number in bounds."""
     if isinstance(default, str):
         return  # hidden_act was checked by value
-    # In Python True and False are integers, too.
+    # In Python, True and False are integers too.
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     whole = isinstance(default, int)
     least = 1 if whole and name != "pad_token_id" else 0

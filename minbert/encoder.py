@@ -29,22 +29,22 @@ from runtime.device import autocast, choose_device, choose_precision
 from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
 
-# Tokens per forward pass when encoding: measured best on two cores (docs/performance.md); on a GPU
-# so many that its work outlasts the launching of it (estimated, not measured).
+# Tokens per forward pass when encoding: chosen by measurement on two cores (docs/performance.md);
+# on a GPU enough that computing takes longer than launching (an estimate, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
-# Tokens from which on the checks of `kept_weights` cost less than it saves (same page).
+# From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
 WORTH_KEEPING = 1024
 
 
 class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
-    The model computes in its fast forms (`minbert.fast`) from here on.
+    From here on the model computes in its fast forms (`minbert.fast`).
 
     Attributes:
         model, tokenizer: the two halves of the checkpoint.
         pooling: one of `minbert.config.POOLINGS`.
-        stated_pooling: what the checkpoint itself said of pooling, or None.
+        stated_pooling: the pooling that the checkpoint states, or None.
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
@@ -86,8 +86,8 @@ class SentenceEncoder:
 
         Args:
             path_or_name: e.g. `bert-base-uncased`.
-            pooling: None takes what the checkpoint says (a sentence-transformers folder does), and
-                the raw [CLS] state where it says nothing.
+            pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
+                folder does), else the raw [CLS] state.
             device: `auto`, `cpu` or `cuda`.
             precision: `auto`, `float32` or `bfloat16` (of the matrix products).
 
@@ -111,11 +111,11 @@ class SentenceEncoder:
         return encoder
 
     def pool_by(self, pooling: str) -> None:
-        """Pool in another way from now on.
+        """Change the pooling from now on.
 
         Raises:
             ValueError: an unknown pooling.
-            CheckpointError: `cls`, and the model has no pooler.
+            CheckpointError: `cls` for a model without a pooler.
         """
         if pooling not in POOLINGS:
             raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
@@ -132,16 +132,16 @@ class SentenceEncoder:
         """Tokenize texts or pairs, cut to `max_length` tokens (the encoder's own when None).
 
         Raises:
-            CheckpointError: pairs, and the model knows one segment only.
+            CheckpointError: pairs for a model with one segment only.
         """
         if text_pairs is not None and self.model.config.type_vocab_size < 2:
-            raise CheckpointError("this backbone knows one segment only, and so no pairs")
+            raise CheckpointError("this backbone has one segment only and cannot read pairs")
         return self.tokenizer(texts, text_pairs, max_length or self.max_length)
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return pooled float32 embeddings (B, H), in the model's current mode, with gradient.
 
-        Never normalised: training objectives and heads scale for themselves.
+        Never normalised: training objectives and heads do their own scaling.
         """
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
@@ -152,8 +152,8 @@ class SentenceEncoder:
     def reading(self, sequences: TokenSequences) -> Iterator[None]:
         """Put the model into evaluation mode and, for the block, switch gradients off.
 
-        Where `sequences`, which the block is about to read, are worth it, products use kept weights
-        (`minbert.fast.linear`): nothing may write to the model's own inside the block.
+        If `sequences`, which the block will read, are long enough, products use kept weights
+        (`minbert.fast.linear`): nothing may write to the model's weights inside the block.
         """
         self.model.eval()
         keep = len(sequences.ids) >= WORTH_KEEPING
@@ -167,18 +167,18 @@ class SentenceEncoder:
         batch_tokens: int | None = None,
         show_progress: bool | None = None,
     ) -> np.ndarray:
-        """Encode texts in evaluation mode, each distinct one once.
+        """Encode texts in evaluation mode, each distinct text once.
 
         Args:
             texts: N texts; a list of pairs is not accepted.
-            batch_tokens: real tokens in one forward pass; None takes the encoder's own number.
+            batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
             float32 array (N, H); rows of unit length if the checkpoint says so.
         """
         if isinstance(texts, str):
-            raise TypeError("encode takes a list of texts; put the one text into a list")
+            raise TypeError("encode takes a list of texts; put a single text into a list")
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
@@ -208,19 +208,19 @@ class SentenceEncoder:
         return self
 
     def clone(self) -> "SentenceEncoder":
-        """Return a copy with weights of its own that can be trained, whether this one is frozen."""
+        """Return a copy with its own trainable weights, even if this encoder is frozen."""
         twin = copy.deepcopy(self)
         twin.model.requires_grad_(True)
         return twin
 
     def save(self, path: str | Path, notes: dict[str, Any] | None = None) -> None:
-        """Write a checkpoint that transformers and sentence-transformers load as it is.
+        """Write a checkpoint that transformers and sentence-transformers load unchanged.
 
         The folder appears whole or not at all, and replaces an older one.
 
         Args:
             path: the folder.
-            notes: what made these weights; kept beside them as `training.json`.
+            notes: how the weights were made; saved beside them as `training.json`.
         """
         with whole_checkpoint(Path(path)) as folder:
             config: dict[str, Any] = self.model.config.to_dict()
@@ -237,7 +237,7 @@ class SentenceEncoder:
         """Return a SHA-256 of what decides the embeddings: weights, tokenizer, pooling, dtype.
 
         Args:
-            weights: the digest of the model's weights, if it is known: hashing them takes a moment.
+            weights: the digest of the model's weights, if known: hashing them takes a moment.
         """
         config = self.model.config
         made_of = (

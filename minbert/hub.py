@@ -21,13 +21,13 @@ SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
 def find_checkpoint(path_or_name: str | Path) -> Path:
     """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
 
-    The name `mini` is the small BERT that comes along.
+    The name `mini` is the small BERT that ships with this project.
 
     Raises:
-        CheckpointError: in none of the three; the message says where it was looked for.
+        CheckpointError: it is in none of the three; the message lists the places.
     """
     folder, name = Path(path_or_name), str(path_or_name)
-    with suppress(RuntimeError):  # ~somebody who is not on this machine: no such folder, below
+    with suppress(RuntimeError):  # ~name of an unknown user: no such folder, below
         folder = folder.expanduser()
     if folder.is_dir():
         return folder
@@ -45,14 +45,14 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     except CheckpointError:
         if cached is None:
             raise
-        logger.warning("%s: taken from the cache, which does not say how to pool it", name)
+        logger.warning("%s: loaded from the cache, which does not state its pooling", name)
         return cached
 
 
 def _knows_pooling(name: str) -> bool:
-    """Whether the cache holds modules.json, or that the hub has none.
+    """Return whether the cache holds modules.json, or knows that the hub has none.
 
-    Other programs fetch a checkpoint without that file.
+    Other programs download a checkpoint without that file.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -60,7 +60,7 @@ def _knows_pooling(name: str) -> bool:
 
 
 def _from_cache(name: str) -> Path | None:
-    """Return the hub snapshot of `name` if its configuration and weights are already here."""
+    """Return the hub snapshot of `name` if its configuration and weights are already there."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -88,7 +88,7 @@ def _from_hub(name: str) -> Path:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
-            f"the hub did not give it ({type(error).__name__}: {reason}); give a folder with "
-            f"config.json, {SAFETENSORS} and vocab.txt, or run once with a network"
+            f"not downloaded ({type(error).__name__}: {reason}); give a folder with "
+            f"config.json, {SAFETENSORS} and vocab.txt, or run once with network access"
         ) from None
     return folder

@@ -43,7 +43,7 @@ class BertMLMHead(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # No matrix (V, H) of its own: a piece is predicted by the vector that it is read by.
+        # No matrix (V, H) of its own: a piece is predicted with the embedding it is read with.
         self.transform = BertPredictionTransform(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
@@ -63,17 +63,17 @@ class BertForMaskedLM(nn.Module):
 
     def __init__(self, bert: BertModel):
         super().__init__()
-        # The head reads BERT's word embeddings, so that both are trained as one.
+        # The head uses BERT's word embeddings, so both are trained together.
         self.bert = bert
         self.head = BertMLMHead(bert.config)
         self.head.apply(bert.init_weights)
 
     @classmethod
     def from_pretrained(cls, path_or_name: str, **changes: Any) -> "BertForMaskedLM":
-        """Load encoder and prediction head from a checkpoint; arguments as of BertModel's.
+        """Load encoder and prediction head from a checkpoint; arguments as for BertModel.
 
         Raises:
-            CheckpointError: as BertModel.from_pretrained; also when there is no prediction head.
+            CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head.
         """
         folder = find_checkpoint(path_or_name)
         model = cls(BertModel.from_pretrained(str(folder), **changes))
@@ -83,7 +83,7 @@ class BertForMaskedLM(nn.Module):
     @classmethod
     def around(cls, bert: BertModel, source: Path | None) -> "BertForMaskedLM":
         """Put a prediction head on an encoder: the one in folder `source`, or a fresh one."""
-        # Sentence encoders are published without it; then it has to be learnt along the way.
+        # Sentence encoders are published without it; then it must be learnt during training.
         model = cls(bert)
         tensors = {} if source is None else _head_tensors(source)
         if tensors and source is not None:
@@ -100,15 +100,15 @@ class BertForMaskedLM(nn.Module):
 
     def loss(self, batch: PackedBatch, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy where the labels (total_tokens,) are not -100."""
-        # -100 marks what is not asked, PyTorch's convention for cross-entropy.
+        # -100 marks what is not predicted, PyTorch's convention for cross-entropy.
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         return masked_loss(self(batch, positions), labels[positions])
 
 
 def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
-    """Return the last states (M, H) at `positions` (M,) of a packed batch, and compute no others.
+    """Return the last states (M, H) at `positions` (M,) of a packed batch, computing no others.
 
-    Six of seven tokens are not masked, and nobody asks what the last layer makes of them.
+    Six of seven tokens are not masked, and their last states are not needed.
     """
     bert.check_length(batch)
     states = bert.embeddings(batch)  # (total_tokens, H)
@@ -116,22 +116,22 @@ def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
     for layer in layers[:-1]:
         states = layer(states, batch)  # (total_tokens, H)
     last = layers[-1]
-    # Attention needs the keys and values of all tokens; what follows works on each by itself.
+    # Attention needs the keys and values of all tokens; the rest works on each token alone.
     context = last.attention.self(states, batch)[positions]  # (M, H)
-    # The residuals are of the same positions.
+    # The residuals are taken at the same positions.
     attended = last.attention.output(context, states[positions])  # (M, H)
     states = last.output(last.intermediate(attended), attended)
     return states  # (M, H)
 
 
 def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean cross-entropy of logits (M, V) and labels (M,), in float32; 0 of none."""
+    """Return the mean cross-entropy of logits (M, V) and labels (M,) in float32, 0 if M is 0."""
     # Summed and divided by hand: the mean of no labels would be 0 / 0.
     return F.cross_entropy(logits.float(), labels, reduction="sum") / max(1, len(labels))
 
 
 def head_digest(folder: Path) -> str:
-    """Return a SHA-256 of the prediction head in a checkpoint, or of none."""
+    """Return a SHA-256 of the prediction head in a checkpoint, defined even if there is none."""
     return tensors_digest(_head_tensors(folder))
 
 
@@ -166,7 +166,7 @@ def mask_tokens(
     input_ids = batch.input_ids  # (total_tokens,)
     # Which tokens to predict; [CLS], [SEP] and [PAD] never.
     special = torch.isin(input_ids, torch.tensor(special_ids))
-    # Every token by a draw of its own: 15 % is the mean, not the number in each sentence.
+    # Every token is drawn independently: 15 % is the mean, not the share in each sentence.
     chosen = (torch.rand(input_ids.shape) < probability) & ~special
     labels = torch.where(chosen, input_ids, -100)
     # What the encoder sees there: below 0.8 [MASK], from 0.9 on a random piece, else the token

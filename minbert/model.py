@@ -2,7 +2,7 @@
 
 Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H);
 total_tokens is the number of real tokens of all sequences of a batch.
-Every parameter bears its name in the checkpoint (`encoder.layer.0.output.dense.weight`, ...):
+Every parameter is named as in the checkpoint (`encoder.layer.0.output.dense.weight`, ...):
 the attribute names below *are* the file format.
 Reads: config, packing, attention, checkpoint. Feeds: pooling, mlm, encoder.
 """
@@ -20,7 +20,7 @@ from minbert.config import BertConfig
 from minbert.hub import find_checkpoint
 from minbert.packing import PackedBatch, pack_padded
 
-# Embeddings of positions and token types that a corpus never uses would fade away by weight decay.
+# Weight decay would shrink embeddings of positions and token types that a corpus never uses.
 UNDECAYED = ("position_embeddings", "token_type_embeddings")
 
 
@@ -38,7 +38,7 @@ class BertEmbeddings(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         size = config.hidden_size
-        # The row of padding stays zero; packed batches hold none, but checkpoints have it.
+        # The padding row stays zero; packed batches hold no padding, but checkpoints have the row.
         self.word_embeddings = nn.Embedding(
             config.vocab_size, size, padding_idx=config.pad_token_id
         )
@@ -49,7 +49,7 @@ class BertEmbeddings(nn.Module):
 
     def forward(self, batch: PackedBatch) -> Tensor:
         # A token's state begins as the sum of three table look-ups: which piece it is, where it
-        # stands in its sequence, and whether in the first or the second sentence of a pair.
+        # stands in its sequence, and whether it is in the first or second sentence of a pair.
         # (total_tokens,) -> (total_tokens, H), three times.
         embeddings = self.word_embeddings(batch.input_ids)
         embeddings = embeddings + self.position_embeddings(batch.position_ids)
@@ -63,13 +63,13 @@ class BertSelfAttention(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # N heads of D numbers each: every head has its own idea of what belongs together.
+        # N heads of D numbers each: every head learns its own pattern of attention.
         self.head_shape = (config.num_attention_heads, config.head_size)
-        # One matrix (H, H) makes the queries of all heads, and so on.
+        # One matrix (H, H) computes the queries of all heads; keys and values likewise.
         self.query = nn.Linear(config.hidden_size, config.hidden_size)
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
-        # On the attention probabilities: now and then a token is not looked at.
+        # On the attention probabilities: some tokens are randomly not attended to.
         self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
@@ -79,7 +79,7 @@ class BertSelfAttention(nn.Module):
         key = self.key(hidden_states).unflatten(-1, self.head_shape)
         value = self.value(hidden_states).unflatten(-1, self.head_shape)
         context = self.attend(query, key, value, batch)  # (total_tokens, N, D)
-        # The heads side by side again; `BertResidual` mixes them by its dense layer.
+        # The heads are side by side again; `BertResidual` mixes them with its dense layer.
         return context.flatten(-2)  # (total_tokens, H)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
@@ -107,7 +107,7 @@ class BertAttention(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # `self.self` is unlucky in Python, but the checkpoint's name.
+        # `self.self` is an unfortunate name in Python, but it is the checkpoint's.
         self.self = BertSelfAttention(config)
         self.output = BertResidual(config.hidden_size, config)
 
@@ -125,7 +125,7 @@ class BertIntermediate(nn.Module):
 
     def forward(self, hidden_states: Tensor) -> Tensor:
         # GELU(x) = x * P(X <= x) for a standard normal X, here by the error function; the usual
-        # approximation by tanh would give other numbers than BERT was trained with.
+        # tanh approximation would give other numbers than those BERT was trained with.
         return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
 
 
@@ -153,7 +153,7 @@ class BertEncoder(nn.Module):
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
         """Return the states before the first layer and after each one, (total_tokens, H) each."""
-        # All are kept, as poolings and probes read more than the last.
+        # All are kept, since poolings and probes read more than the last one.
         states = [hidden_states]
         for layer in self.layer:
             states.append(layer(states[-1], batch))
@@ -168,7 +168,7 @@ class BertPooler(nn.Module):
         self.dense = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, cls_states: Tensor) -> Tensor:
-        # BERT trained it to tell whether two sentences follow one another; SimCSE starts anew.
+        # BERT trained it on next-sentence prediction; SimCSE starts from new weights.
         return torch.tanh(self.dense(cls_states))  # (B, H)
 
 
@@ -188,8 +188,8 @@ class BertModel(nn.Module):
         self.apply(self.init_weights)
 
     def init_weights(self, module: nn.Module) -> None:
-        """Normal(0, initializer_range) matrices, zero biases and padding (BERT, section A.2)."""
-        # Layer norms keep PyTorch's weights of 1 and biases of 0, BERT's too.
+        """Draw matrices from Normal(0, initializer_range), zero biases and padding (BERT, A.2)."""
+        # Layer norms keep PyTorch's weights of 1 and biases of 0, which are also BERT's.
         if isinstance(module, (nn.Linear, nn.Embedding)):
             nn.init.normal_(module.weight, std=self.config.initializer_range)
         if isinstance(module, nn.Linear):
@@ -205,13 +205,13 @@ class BertModel(nn.Module):
         A checkpoint without a pooler gives a model whose `pooler` is None.
 
         Args:
-            path_or_name: which.
-            changes: fields of its configuration to set otherwise, such as hidden_dropout_prob.
+            path_or_name: the checkpoint.
+            changes: fields of its configuration to override, such as hidden_dropout_prob.
 
         Raises:
             CheckpointError: not found, damaged, of another architecture, or incomplete.
         """
-        # Sizes come from config.json, and every tensor is then held to them.
+        # Sizes come from config.json, and every tensor is then checked against them.
         folder = find_checkpoint(path_or_name)
         config = replace(BertConfig.from_json(folder / "config.json"), **changes)
         tensors = read_tensors(folder)
@@ -256,11 +256,11 @@ class BertModel(nn.Module):
         Returns:
             States of shape (B, T, H), zero at padding; `pooler_output` (B, H).
         """
-        # Padding is taken out before the first product and put back after the last.
+        # Padding is removed before the first product and restored after the last.
         batch, mask = pack_padded(input_ids, attention_mask, token_type_ids)
         output = self.packed(batch)
         assert output.hidden_states is not None
-        # Only what is asked for is unpacked: every state is a copy of B * T * H numbers.
+        # Only requested states are unpacked: each is a copy of B * T * H numbers.
         states = output.hidden_states if output_hidden_states else output.hidden_states[-1:]
         padded = tuple(_pad(state, mask) for state in states)  # (B, T, H) each
         return BertOutput(
@@ -270,7 +270,7 @@ class BertModel(nn.Module):
 
 def _pad(states: Tensor, mask: Tensor) -> Tensor:
     """Put packed states (total_tokens, H) back where mask (B, T) is true: (B, T, H)."""
-    # Boolean indexing goes through the mask row by row, the order in which `pack_padded` took out.
+    # Boolean indexing walks the mask row by row, the order in which `pack_padded` read it.
     padded = states.new_zeros(*mask.shape, states.shape[-1])
     padded[mask] = states
     return padded

@@ -40,7 +40,7 @@ class PackedBatch:
 
 def _copy(tensor: Tensor, device: torch.device | str) -> Tensor:
     """Copy to a device; to a GPU from pinned memory, so that the host need not wait."""
-    # Pinned memory cannot be swapped out, so that the GPU copies it while the host goes on.
+    # Pinned memory cannot be swapped out, so the GPU can copy it while the host continues.
     if tensor.device.type == "cpu" and torch.device(device).type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
@@ -62,7 +62,7 @@ class TokenSequences:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Number of tokens of each sequence, (N,) int64."""
+        """Return the number of tokens of each sequence, (N,) int64."""
         return np.diff(self.offsets)
 
     def __getitem__(self, index: int) -> list[int]:
@@ -75,12 +75,12 @@ class TokenSequences:
         starts, lengths = self.offsets[rows], self.lengths[rows]
         # Lengths 3, 2 give the borders 0, 3, 5 ...
         cu_seqlens = np.concatenate([[0], np.cumsum(lengths)])
-        # ... and the positions 0 1 2 0 1: a token's number in the batch less that of its sequence's
-        # first token.
+        # ... and the positions 0 1 2 0 1: a token's number in the batch minus that of its
+        # sequence's first token.
         position_ids = np.arange(cu_seqlens[-1]) - np.repeat(cu_seqlens[:-1], lengths)
         # The same positions, counted from where each sequence starts in `ids`, gather the tokens.
         input_ids = self.ids[np.repeat(starts, lengths) + position_ids].astype(np.int64)
-        # What lies behind the first segment belongs to the second.
+        # What follows the first segment belongs to the second.
         token_type_ids = position_ids >= np.repeat(self.first_lengths[rows], lengths)
         return PackedBatch(
             torch.from_numpy(input_ids),
@@ -93,7 +93,7 @@ class TokenSequences:
     @classmethod
     def join(cls, parts: Iterable["TokenSequences"]) -> "TokenSequences":
         """Return the sequences of all parts, in order."""
-        # Offsets start anew in every part, lengths do not: the joint offsets are made of them.
+        # Offsets start at 0 in every part, so the joint offsets are computed from the lengths.
         parts = list(parts)
         lengths = np.concatenate([part.lengths for part in parts])
         return cls(
@@ -119,7 +119,7 @@ def pack_padded(
     """
     if input_ids.ndim != 2:
         raise ValueError(f"input_ids must be (batch, length), got shape {tuple(input_ids.shape)}")
-    # What is left out means: all tokens are real, all in the first sentence.
+    # By default all tokens are real, and all are in the first sentence.
     real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
     types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
     for name, tensor in (("attention_mask", real), ("token_type_ids", types)):
@@ -133,7 +133,7 @@ def pack_padded(
         raise ValueError("attention_mask: a row has no real token")
     # Every column has one position: a hole in the mask leaves a gap in the positions.
     positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
-    # (B + 1,): where sequences begin, and behind the last one its end.
+    # (B + 1,): where each sequence begins, and the end of the last one.
     cu_seqlens = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     # The one place where the host waits for the device: later shapes follow from these numbers.
     host_lengths = tuple(lengths.tolist())
@@ -146,14 +146,14 @@ def pack_padded(
 def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:
     """Yield row numbers, longest first, in batches of at most `batch_tokens` tokens.
 
-    Sorting puts equal lengths side by side, where attention handles them in one product; longest
-    first makes a shortage of memory show at once. A single longer sequence is a batch of its own.
+    Sorting puts equal lengths side by side, where attention handles them in one product. Longest
+    first makes a shortage of memory show at once. A longer sequence is a batch of its own.
     """
-    # Stable: equal lengths keep their order, so that a run repeats.
+    # Stable: equal lengths keep their order, so that runs are reproducible.
     order = np.argsort(-lengths, kind="stable")
     start, tokens = 0, 0
     for end, row in enumerate(order):
-        # `end > start`: a batch is never empty, however long its only sequence.
+        # `end > start`: a batch is never empty, however long its only sequence is.
         if end > start and tokens + lengths[row] > batch_tokens:
             yield order[start:end]
             start, tokens = end, 0

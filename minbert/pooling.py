@@ -1,6 +1,6 @@
 """From token states to one embedding per sentence: SimCSE's five poolers (Gao et al. 2021, 6.3).
 
-Which of them an encoder uses is decided here too, by `choose_pooling` alone.
+`choose_pooling` alone decides which of them an encoder uses.
 Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder, simcse.
 """
 
@@ -17,17 +17,17 @@ def choose_pooling(chosen: str | None, stated: str | None, tuning: bool = False)
 
     Args:
         chosen: what the user asks for; it wins.
-        stated: what the checkpoint says of itself.
+        stated: what the checkpoint states.
         tuning: whether the encoder is about to be tuned by SimCSE, whose own pooling is an MLP over
-            [CLS] (`cls`). An average that the checkpoint states is kept, as it was trained for it.
+            [CLS] (`cls`). An average that the checkpoint states is kept: it was trained with it.
     """
-    # The user's word first ...
+    # The user's choice comes first ...
     if chosen:
         return chosen
-    # ... then, about to be tuned, an average the encoder was made for, or SimCSE's own way ...
+    # ... then, before tuning, an average the encoder was trained with, or SimCSE's own way ...
     if tuning:
         return stated if stated and stated.startswith("avg") else "cls"
-    # ... else what the checkpoint says; BERT's own says nothing, and [CLS] is its sentence state.
+    # ... else what the checkpoint states; BERT's states nothing, and [CLS] is its sentence state.
     return stated or "cls_before_pooler"
 
 
@@ -40,21 +40,21 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
         pooling: `cls` ([CLS] through the pooler's dense and tanh), `cls_before_pooler` (the raw
             [CLS] state), or the mean over all real tokens of the last layer (`avg`), of the last
             two (`avg_top2`), or of the *first layer* and the last (`avg_first_last`; not the
-            embeddings, as an early release of SimCSE had it).
+            word embeddings, which an early release of SimCSE used).
 
     Raises:
         ValueError: an unknown pooling, or `cls` for a checkpoint without a pooler.
     """
     states = output.hidden_states
     assert states is not None, "pooling reads packed output, which carries all hidden states"
-    # Sums over many tokens lose digits in bfloat16, so that every pooling ends in float32.
+    # Sums over many tokens lose digits in bfloat16, so every pooling ends in float32.
     if pooling == "cls":
         if output.pooler_output is None:
             raise ValueError("pooling 'cls' needs a pooler, which this checkpoint does not have")
         return output.pooler_output.float()
     if pooling == "cls_before_pooler":
         return states[-1][batch.cu_seqlens[:-1]].float()
-    # states[0] are the embeddings, so that states[1] is what the first layer made of them.
+    # states[0] are the word embeddings, so states[1] is the output of the first layer.
     if pooling == "avg":
         return mean_of_tokens(states[-1], batch)
     if pooling == "avg_top2":
@@ -66,7 +66,7 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
 
 def mean_of_tokens(states: Tensor, batch: PackedBatch) -> Tensor:
     """Average packed states (total_tokens, H) over each sequence's tokens: (B, H) float32."""
-    # (total_tokens, H) -> (B, H): one product per batch, however many lengths there are in it.
+    # (total_tokens, H) -> (B, H): one reduction per batch, whatever the lengths in it.
     lengths = batch.cu_seqlens.diff()
     return torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)
 
@@ -85,5 +85,5 @@ def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor
     borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2)
     lengths = torch.cat([borders.flatten(), ends[-1:]]).diff()  # (2B,): a, b, a, b, ...
     means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
-    # First segments stand at even rows, second ones at odd rows.
+    # First segments are in even rows, second ones in odd rows.
     return means[0::2], means[1::2]

@@ -5,7 +5,7 @@
 
 The result is an ordinary checkpoint: `python run_multitask.py --backbone my-bert ...`. The recipe
 follows what "Cramming" (Geiping and Goldstein 2023) found to matter at small compute: short packed
-sequences, no dropout, a high peak rate that falls to zero, one pass over as much text as there is.
+sequences, no dropout, a high peak rate that decays to zero, one pass over as much text as there is.
 """
 
 import json
@@ -47,11 +47,11 @@ from runtime.processes import num_started
 from runtime.seeds import set_seed
 
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-INIT_ROWS = 200_000  # rows whose co-occurrences are counted: enough, and quick
+INIT_ROWS = 200_000  # rows whose co-occurrences are counted
 
 
 def parse_options(argv: Sequence[str] | None = None) -> PretrainOptions:
-    """Return the options; `--help` and wrong flags end the program here, with 0 and 2."""
+    """Return the options; `--help` and wrong flags end the program here, with codes 0 and 2."""
     return parse(PretrainOptions, argv, prog="python -m minbert.pretrain", description=__doc__)
 
 
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(options: PretrainOptions) -> int:
-    """The story: corpus, vocabulary, model, training, checkpoint."""
+    """Run the steps: corpus, vocabulary, model, training, checkpoint; return the exit code."""
     if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
     check_target(options.out)
@@ -94,7 +94,7 @@ def run(options: PretrainOptions) -> int:
     if config.warmup_steps >= trainer.num_steps:
         print(f"the rate still rises at the end: --warmup-steps {config.warmup_steps}", flush=True)
     history = trainer.run(options.resume)
-    if one_segment:  # the second one never occurs here; a copy of the first is better than noise
+    if one_segment:  # the second type never occurs here; a copy of the first beats noise
         with torch.no_grad():
             types[1:] = types[0]
     named = {name: _by_name(value) for name, value in asdict(options).items()}
@@ -104,12 +104,12 @@ def run(options: PretrainOptions) -> int:
     published = BertConfig.from_json(source / "config.json") if source else BertConfig()
     dropout = {name: getattr(published, name) for name in NO_DROPOUT}
     save_pretrained(model, tokenizer, options.out, notes, dropout)
-    print(f"checkpoint, vocabulary and curve: {options.out} (to train on: {work})")
+    print(f"checkpoint, vocabulary and curve: {options.out} (to continue: {work})")
     return 0
 
 
 def _by_name(value: Any) -> Any:
-    """Return an option as it can be published: files by their names, not by somebody's folders."""
+    """Return an option as it can be published: files by name, without the user's folders."""
     if isinstance(value, (list, tuple)):
         return [_by_name(item) for item in value]
     if isinstance(value, str) and Path(value).is_dir():
@@ -118,7 +118,7 @@ def _by_name(value: Any) -> Any:
 
 
 def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
-    """Return a checkpoint's model, without dropout, and how it was pre-trained if it says so."""
+    """Return a checkpoint's model, without dropout, and how it was pre-trained, if recorded."""
     model = BertForMaskedLM.from_pretrained(str(source), **NO_DROPOUT)
     config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
     if length > config.max_position_embeddings or pieces > config.vocab_size:
@@ -130,7 +130,7 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
     try:
         return model, json.loads(notes.read_text("utf-8")) if notes.is_file() else None
     except ValueError as error:
-        raise CheckpointError(f"{notes}: not JSON ({error}); delete it to go on without") from None
+        raise CheckpointError(f"{notes}: not JSON ({error}); fix or delete it") from None
 
 
 def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
@@ -154,7 +154,7 @@ def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
 def _fresh(
     options: PretrainOptions, config: PretrainConfig, tokenizer: BertTokenizer, rows: np.ndarray
 ) -> BertForMaskedLM:
-    """Return a new model of the sizes asked for."""
+    """Return a new model of the requested sizes."""
     shape = Sizes(**options.sizes)
     sizes = BertConfig(
         vocab_size=tokenizer.vocab_size,
@@ -175,7 +175,7 @@ def _fresh(
 
 
 def _start_from_counts(model: BertForMaskedLM, rows: np.ndarray, seed: int) -> None:
-    """Give the word embeddings the corpus's co-occurrence statistics."""
+    """Initialise the word embeddings from the corpus's co-occurrence counts."""
     config = model.bert.config
     weight = model.bert.embeddings.word_embeddings.weight
     start = cooccurrence_embeddings(
@@ -192,10 +192,10 @@ def save_pretrained(
     notes: dict[str, Any],
     dropout: dict[str, float],
 ) -> None:
-    """Write the model with its prediction head as float16, tokenizer, config and curve.
+    """Write the model and its prediction head as float16, the tokenizer, config and curve.
 
-    [CLS] was trained to predict nothing, so the checkpoint says that sentences are averages.
-    Trained without dropout, it states the rates to be tuned with: SimCSE's views need them.
+    [CLS] was not trained to predict anything, so the checkpoint states an average as its pooling.
+    It was trained without dropout but states the rates for tuning: SimCSE's views need them.
     """
     tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
     for key, tensor in model.head.state_dict().items():

@@ -1,4 +1,4 @@
-"""The files beside a checkpoint by which sentence-transformers knows how to pool it, in and out.
+"""The files that tell sentence-transformers how to pool a checkpoint, in and out.
 
 `modules.json` lists the steps (Transformer, Pooling, Dense, Normalize), each with a folder.
 SimCSE's `cls` is Pooling([CLS]) and Dense(tanh); the averages over two layers are
@@ -25,11 +25,11 @@ class StatedPooling(NamedTuple):
 
 
 def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
-    """Read how a checkpoint is to be pooled; None where it cannot be, and one is `chosen` anyway.
+    """Read how a checkpoint is to be pooled; None if that is unsupported and one is `chosen`.
 
-    The published SimCSE checkpoints say it by their name only: the supervised ones keep the MLP
-    over [CLS], which is stored as the pooler; the unsupervised ones drop it after training. In the
-    cache of the hub, folders are called models--ORGANISATION--NAME/snapshots/COMMIT.
+    The published SimCSE checkpoints state it only in their names: the supervised ones keep the MLP
+    over [CLS], which is stored as the pooler; the unsupervised ones drop it after training. The
+    hub's cache names folders models--ORGANISATION--NAME/snapshots/COMMIT.
 
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
@@ -92,7 +92,7 @@ def _pooling_of(config: dict[str, Any], steps: list[str], folder: Path) -> str:
 def load_dense(folder: Path, model: BertModel) -> None:
     """Give the pooler the weights of sentence-transformers' Dense step, if the folder has one.
 
-    In folders of this project the two are the same numbers; in others only the Dense was trained.
+    In this project's folders both hold the same numbers; elsewhere only the Dense was trained.
 
     Raises:
         CheckpointError: a Dense that is not (H, H) with tanh.
@@ -151,7 +151,7 @@ def write_modules(
 
 
 def _write_dense(folder: Path, model: BertModel) -> None:
-    """Write the pooler once more, as sentence-transformers' Dense: same weights, same tanh."""
+    """Write the pooler again, as sentence-transformers' Dense: same weights, same tanh."""
     assert model.pooler is not None
     size = model.config.hidden_size
     config = {
@@ -169,7 +169,7 @@ def _write_dense(folder: Path, model: BertModel) -> None:
 
 
 def _write_layer_pooling(folder: Path, model: BertModel, pooling: str) -> None:
-    """Write weights that take two of the layers `layer_start`..last, and none of the others."""
+    """Write weights that select two of the layers `layer_start`..last and ignore the others."""
     last = model.config.num_hidden_layers
     start = 1 if pooling == "avg_first_last" else last - 1
     weights = torch.zeros(last + 1 - start)

@@ -67,7 +67,7 @@ class BertTokenizer:
         Args:
             vocab: the file.
             casing: `do_lower_case`, `strip_accents`, `tokenize_chinese_chars`, named as in
-                tokenizer_config.json; lower-casing, as for bert-base-uncased, when absent.
+                tokenizer_config.json; if absent, lower-casing, as for bert-base-uncased.
         """
         casing = casing or {}
         try:
@@ -102,12 +102,12 @@ class BertTokenizer:
         text_pairs: Iterable[str] | None = None,
         max_length: int = 512,
     ) -> TokenSequences:
-        """Tokenize texts, or pairs as `[CLS] a [SEP] b [SEP]`, in constant memory but the result.
+        """Tokenize texts, or pairs as `[CLS] a [SEP] b [SEP]`, in constant memory plus the result.
 
         Args:
             texts: N texts, or any iterable of them, which is read as a stream.
             text_pairs: the N second sentences.
-            max_length: tokens kept, special ones included; of a pair the longer one is cut first.
+            max_length: tokens kept, special ones included; of a pair, the longer text is cut first.
         """
         inputs = texts if text_pairs is None else zip(texts, text_pairs, strict=True)
         self.backend.enable_truncation(max_length, strategy="longest_first")
@@ -133,8 +133,8 @@ class BertTokenizer:
         """Write tokenizer.json, vocab.txt and tokenizer_config.json into `folder`.
 
         Args:
-            folder: of the checkpoint.
-            max_length: tokens that its model can take.
+            folder: the checkpoint's.
+            max_length: the most tokens that its model takes.
         """
         self.backend.no_truncation()
         self.backend.save(str(folder / "tokenizer.json"))
@@ -151,7 +151,7 @@ class BertTokenizer:
         (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2), "utf-8")
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of everything that decides which ids a text gets."""
+        """Return the SHA-256 of everything that determines the ids of a text."""
         self.backend.no_truncation()
         return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
 

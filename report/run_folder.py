@@ -40,7 +40,7 @@ class RunFolder:
                 cell = Cell.from_json(raw)
                 finished.setdefault(cell.key, []).append(cell)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: not a run's results ({error!r}); repair or delete it") from None
+            raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
         for cell in (cell for group in finished.values() for cell in group):
             if (cell.backbone, cell.data) != (backbone, data):
                 made_by = f"--backbone {cell.backbone} --data {cell.data}"
@@ -90,7 +90,7 @@ class RunFolder:
         try:
             kept = [line for line in lines if json.loads(line)["curve"] != name]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: not a run's curves ({error!r}); repair or delete it") from None
+            raise DataError(f"{path}: not a run's curves ({error!r}); fix or delete it") from None
         new = [json.dumps({"curve": name, **record}) for record in history]
         self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))
 

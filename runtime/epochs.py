@@ -10,7 +10,7 @@ from runtime.processes import world_size
 
 
 def steps_per_epoch(count: int, batch_size: int) -> int:
-    """Return the batches in an epoch of `count` examples; every process has a share of each batch.
+    """Return the number of batches per epoch of `count` examples; all processes share each batch.
 
     A last batch with fewer examples than processes is left out; the next epoch has another order.
 

@@ -108,7 +108,7 @@ def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
 
 
 def check(settings: Any) -> None:
-    """Check the values of a dataclass, nested ones too, against the types and bounds of its options.
+    """Check the values of a dataclass, nested ones too, against its options' types and bounds.
 
     Raises:
         UserError: a wrong value; the message names the flag, the value and what was expected.

@@ -35,7 +35,7 @@ def join_processes(device: str = "auto") -> None:
     All but rank 0 are silenced.
 
     Raises:
-        MachineError: more processes on this machine than GPUs, or only some of torchrun's variables.
+        MachineError: more processes than GPUs here, or only some of torchrun's variables.
     """
     global _joined
     if num_started() == 1:
@@ -48,7 +48,9 @@ def join_processes(device: str = "auto") -> None:
         backend = "cpu:gloo,cuda:nccl"
         local_rank, count = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
         if local_rank >= count:
-            raise MachineError(f"process {local_rank + 1} of {count} GPUs; start fewer processes")
+            raise MachineError(
+                f"process {local_rank + 1} has no GPU, there are {count}; start fewer processes"
+            )
         torch.cuda.set_device(local_rank)
     dist.init_process_group(backend)
     _joined = True

@@ -1,1 +1,1 @@
-"""SimCSE: contrastive tuning of a sentence encoder (Gao et al., EMNLP 2021), by hand."""
+"""SimCSE: contrastive tuning of a sentence encoder (Gao et al., EMNLP 2021), hand-written."""

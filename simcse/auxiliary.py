@@ -30,12 +30,12 @@ def mlm_backward(
     # The same sentences as in the contrastive loss, now with holes (paper, section 5.1).
     tokenizer = encoder.tokenizer
     special_ids, mask_id = tokenizer.special_ids, tokenizer.mask_id
-    # Drawn anew in every step, as in RoBERTa, not once for the whole training.
+    # Drawn again at every step, as in RoBERTa, not once for the whole training.
     masked = [
         mask_tokens(chunk, special_ids, mask_id, tokenizer.vocab_size, config.mlm_probability)
         for chunk in chunks
     ]
-    # The mean over all M masked positions, wherever they are: each chunk counts by its share.
+    # The mean over all M masked positions, wherever they are: each chunk is weighted by its share.
     counts = torch.stack([(labels != -100).sum() for _, labels in masked])
     shares = counts / sum_over_ranks(counts.sum()).clamp(min=1)  # of M, by chunk
     total = torch.zeros((), device=encoder.device)

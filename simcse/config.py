@@ -1,6 +1,6 @@
 """Settings of the contrastive stage, and the published recipes. Feeds: all of simcse, experiment.
 
-*The paper* is Gao et al. 2021; *the report* had memory for smaller batches (README).
+*The paper* is Gao et al. 2021; *the report* had less memory and smaller batches (README).
 """
 
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ MOST = 1e12
 class SimCSEConfig:
     """One contrastive run; the defaults are those that all recipes share."""
 
-    symmetric: bool = option(False, "NT-Xent over both views, each of which looks for its partner")
+    symmetric: bool = option(False, "symmetric loss, NT-Xent: each view must find its partner")
     # Stops early; the schedule ends there too.
     max_steps: int | None = option(
         None,
-        "contrastive steps at most, unless epochs are given",
+        "maximum number of contrastive steps, unless epochs are given",
         flag="--simcse-steps",
         least=1,
         most=MOST,
@@ -26,7 +26,7 @@ class SimCSEConfig:
     num_epochs: int = option(1, "contrastive epochs", flag="--simcse-epochs", least=1, most=MOST)
     batch_size: int = option(
         64,
-        "examples per contrastive batch, not sentences; the others are in-batch negatives",
+        "examples (not sentences) per contrastive batch; the others are in-batch negatives",
         flag="--simcse-batch-size",
         least=1,
         most=MOST,
@@ -37,7 +37,7 @@ class SimCSEConfig:
     # At least one piece between [CLS] and [SEP].
     max_length: int = option(
         32,
-        "longest sentence there",
+        "longest sentence in the contrastive stage",
         flag="--simcse-max-length",
         unit="tokens",
         source="SimCSE, section A",
@@ -47,24 +47,28 @@ class SimCSEConfig:
     chunk_tokens: int | None = option(
         None,
         "gradient caching: encode at most this many tokens at a time, so that a batch of any size "
-        "fits; 4096 needs 4 GB with bert-base; without it, the whole batch at once",
+        "fits; 4096 needs 4 GB with bert-base; without this flag, the whole batch at once",
         least=1,
         most=MOST,
     )
     compile: bool = option(
         False,
-        "contrastive stage on a GPU: fuse elementwise work by torch.compile (not measured; not "
+        "contrastive stage on a GPU: fuse elementwise work with torch.compile (not measured; not "
         "together with --chunk-tokens)",
     )
     eval_steps: int = option(
         125,
         "steps between dev checks; the best checkpoint is kept",
-        source="SimCSE's scripts, its text says 250",
+        source="SimCSE's scripts; the paper says 250",
         least=1,
         most=MOST,
     )
     temperature: float = option(
-        0.05, "of the contrastive loss", source="SimCSE, table D.1", least=1e-12, most=MOST
+        0.05,
+        "temperature of the contrastive loss",
+        source="SimCSE, table D.1",
+        least=1e-12,
+        most=MOST,
     )
     hard_negative_weight: float = option(
         1.0,
@@ -94,7 +98,7 @@ UNSUP = SimCSEConfig(mlp_only_train=True)
 SUP_PAPER = SimCSEConfig(batch_size=512, learning_rate=5e-5, num_epochs=3)
 # The report had memory for 128 triplets. It skipped the dev check; its authors regret that.
 SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)
-# Minutes on two cores, and so for small encoders: the rate is ten times what suits bert-base.
+# Minutes on two cores, hence small encoders: the rate is ten times that suited to bert-base.
 UNSUP_QUICK = replace(UNSUP, learning_rate=3e-4, warmup_ratio=0.1, max_steps=200, eval_steps=50)
 SUP_QUICK = replace(
     SimCSEConfig(), learning_rate=3e-4, warmup_ratio=0.1, max_steps=160, eval_steps=40

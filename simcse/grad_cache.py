@@ -21,9 +21,10 @@ def backward(
 ) -> tuple[Tensor, Tensor]:
     """Add the gradients of an objective on the embeddings of all chunks to `embed`'s parameters.
 
-    One chunk is the usual forward and backward pass. More are encoded twice: without activations
-    for the embeddings and the loss's gradient with respect to them; then again chunk by chunk, with
-    the same random numbers, to carry that gradient on. A third more computing, a chunk's memory.
+    One chunk is the usual forward and backward pass. More are encoded twice: first without
+    activations, to get the embeddings and the loss's gradient with respect to them; then again,
+    chunk by chunk with the same random numbers, to backpropagate that gradient. This is a third
+    more computation, in the memory of one chunk.
 
     Args:
         embed: packed batch -> (n, H).

@@ -33,12 +33,12 @@ def info_nce(
     Returns:
         Scalar.
     """
-    # Row i: anchor i against all positives. Its own stands on the diagonal, the others are its
+    # Row i: anchor i against all positives. Its own is on the diagonal, the others are its
     # in-batch negatives.
     logits = cosine_matrix(anchors, positives) / temperature  # (B, B)
     if hard_negatives is not None:
         # The hard negatives of all examples are B more columns; alpha exp(s) = exp(s + log alpha)
-        # weighs those on the diagonal, the anchors' own.
+        # weights those on the diagonal, the anchors' own.
         against = cosine_matrix(anchors, hard_negatives) / temperature  # (B, B)
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
@@ -55,13 +55,13 @@ def nt_xent(
 ) -> Tensor:
     """Return the mean symmetric loss: every one of the 2B views must find its partner.
 
-    NT-Xent (Chen et al. 2020, equation 1): the candidates of a view are all 2B - 1 others, its
-    own similarity being masked. Hard negatives, which SimCLR does not have, are B more candidates.
+    NT-Xent (Chen et al. 2020, equation 1): the candidates of a view are all 2B - 1 others; its
+    similarity to itself is masked. Hard negatives, which SimCLR does not have, are B more.
 
-    Args and returns: as `info_nce`.
+    Args and returns: as for `info_nce`.
     """
     views = torch.cat([anchors, positives])  # (2B, H)
-    # A view is no candidate for itself: exp(-inf) = 0 takes it out of the sum.
+    # A view is not a candidate for itself: exp(-inf) = 0 takes it out of the sum.
     itself = torch.eye(len(views), dtype=torch.bool, device=views.device)
     logits = cosine_matrix(views, views) / temperature  # (2B, 2B)
     logits = logits.masked_fill(itself, float("-inf"))
@@ -69,7 +69,7 @@ def nt_xent(
         against = cosine_matrix(views, hard_negatives) / temperature  # (2B, B)
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device).repeat(2, 1)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (2B, 3B)
-    # Anchors 0 .. B-1 find B .. 2B-1, and positives the other way round.
+    # Anchors 0 .. B-1 find B .. 2B-1, and vice versa.
     partners = torch.arange(len(views), device=views.device).roll(len(anchors))
     return F.cross_entropy(logits, partners)
 

@@ -41,7 +41,7 @@ class Objective:
     def data(
         self, path: Path, tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
     ) -> ContrastiveData:
-        """Return a training file as token ids, read once, its texts noted in `seen`.
+        """Return a training file as token ids; read it once and note its texts in `seen`.
 
         Raises:
             DataError: a broken file.

@@ -28,10 +28,10 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
     fresh.apply(encoder.model.init_weights)
     fresh.to(encoder.device)
     if config.mlp_only_train:
-        # The encoder learns to give a good [CLS]; what is on top of it is thrown away.
+        # The encoder learns to give a good [CLS]; what is on top of it is discarded.
         encoder.pool_by("cls_before_pooler")
         return fresh
-    # Here it stays, under the name that checkpoints have for it.
+    # Here it stays, under its name in checkpoints.
     encoder.model.pooler = accelerate(fresh)
     encoder.pool_by("cls")
     return nn.Identity()

@@ -35,7 +35,7 @@ class Backbone:
 
     @cached_property
     def weights(self) -> str:
-        """The SHA-256 of the weights; hashing them takes a moment, so it is done once."""
+        """Return the SHA-256 of the weights; computed once, as hashing takes a moment."""
         return tensors_digest(self.encoder.model.state_dict())
 
 
@@ -51,7 +51,7 @@ class TrainingTexts:
 def stage_key(
     backbone: Backbone, objective: Objective, config: SimCSEConfig, digests: dict[str, str]
 ) -> str:
-    """Return the name of the tuned backbone: a hash of all that decides its weights."""
+    """Return the name of the tuned backbone: a hash of everything that decides its weights."""
     if config.mlm_weight:
         digests = digests | {"mlm head": head_digest(backbone.folder)}
     made_of = {
@@ -105,7 +105,7 @@ def tune(
 ) -> None:
     """Tune a copy of the backbone and save it in `folder`, whole or not at all.
 
-    The resumable state lies beside the folder meanwhile; the curve goes into its training.json.
+    Meanwhile the resumable state is kept beside the folder; the curve goes into training.json.
     """
     started = time.perf_counter()
     check_target(folder)
@@ -125,7 +125,7 @@ def tune(
         "config": asdict(config),
         "pooling": encoder.pooling,
         "best_score": trainer.best_score,
-        "seconds": time.perf_counter() - started,  # of the last leg, if it was resumed
+        "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
         "history": history,
     }
     barrier()  # no process reads the state any more
@@ -138,16 +138,16 @@ def tune(
 def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:
     """Return the number of negatives per anchor in a full batch."""
     candidates = (num_views - 1) * min(config.batch_size, num_examples)
-    if config.symmetric:  # those of its own view as well, but itself
+    if config.symmetric:  # also those of its own view, except itself
         candidates += min(config.batch_size, num_examples) - 1
-    return candidates - 1  # its partner
+    return candidates - 1  # minus its partner
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
     """Return what `tune` noted beside its weights.
 
     Raises:
-        CheckpointError: the file was damaged or taken away.
+        CheckpointError: the file is damaged or missing.
     """
     path = folder / "training.json"
     try:

@@ -1,6 +1,6 @@
 """One training loop for all contrastive objectives; stops and resumes without changing a number.
 
-Legend: B examples, b of them this process's share, V views, H hidden_size.
+Legend: B examples, b of them in this process's share, V views, H hidden_size.
 Reads: the rest of simcse. Feeds: stage.
 """
 
@@ -41,9 +41,9 @@ class SimCSETrainer:
     """Tunes `encoder` in place.
 
     Args:
-        encoder: the encoder; its pooling is set as the config asks.
+        encoder: the encoder; its pooling is set by the config.
         data: what to train on.
-        config: how.
+        config: the settings.
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
@@ -65,7 +65,7 @@ class SimCSETrainer:
         loss: Loss = contrastive_loss,
     ):
         if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
-            raise TrainingError("a batch of 1 without hard negatives holds no negatives; take 2")
+            raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
         check_settings(encoder, config)
         # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
@@ -100,7 +100,7 @@ class SimCSETrainer:
 
         Args:
             resume: continue from `state_path` if there is one; the final numbers are then those
-                of an undisturbed run.
+                of an uninterrupted run.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
@@ -109,7 +109,7 @@ class SimCSETrainer:
         if resume and (state := saved_state(self.state_path)):
             self._load(state)
         elif self.dev_score is not None:
-            # The score before training: the curve's first point, but no candidate to be kept.
+            # The score before training: the curve's first point, but not a state to keep.
             self.history.append({"step": 0, "dev_score": self.dev_score()})
         window: History = []
         started = time.perf_counter()
@@ -119,7 +119,7 @@ class SimCSETrainer:
             while self.step < self.num_steps:
                 window.append(self._train_step())
                 bar.update(1)
-                # The step before is read while a GPU computes this one: nobody waits.
+                # The previous step's numbers are read while a GPU computes this one: nothing waits.
                 if len(window) > 1:
                     _read(window[-2], self.step - 1)
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
@@ -133,7 +133,7 @@ class SimCSETrainer:
         return self.history
 
     def _train_step(self) -> dict[str, Any]:
-        """One batch forward and back; the numbers returned are not waited for."""
+        """Train on one batch; return its numbers without waiting for them."""
         # Training mode: dropout is on, and so the two views of a sentence differ.
         self.trained.train()
         examples = self._batch_of(self.step)
@@ -154,7 +154,7 @@ class SimCSETrainer:
     def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
         """Add the gradients of the loss on a batch; return the loss and the in-batch accuracy.
 
-        However the batch is cut, into chunks or into the shares of processes, they are the same.
+        They are the same however the batch is cut, into chunks or into the shares of processes.
         """
         own = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
@@ -199,7 +199,7 @@ class SimCSETrainer:
         return embeddings
 
     def _check(self, window: History, seconds: float) -> None:
-        """Score on dev, keep the best, record, and save so that a killed run can be continued."""
+        """Score on dev, keep the best state, record, and save so that a killed run can resume."""
         # The mean over the steps since the last check, which is smoother than one step's loss.
         _read(window[-1], self.step)
         record: dict[str, Any] = {"step": self.step}
@@ -211,7 +211,7 @@ class SimCSETrainer:
             if self.best_score is None or score > self.best_score:
                 self.best_score = score
                 self.best_state = _copy(self.encoder.model.state_dict())
-        # Without the check itself, which is no training.
+        # Excludes the check itself, which is not training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
         if self.state_path is not None:
@@ -219,7 +219,7 @@ class SimCSETrainer:
         release_memory()
 
     def _postfix(self, window: History, seconds: float) -> dict[str, str]:
-        """What the progress bar tells beside step and time left."""
+        """Return what the progress bar shows besides step and time left."""
         # The last step that was read; before that there is nothing to show.
         shown = {}
         if len(window) > 1:
@@ -248,7 +248,7 @@ class SimCSETrainer:
 
 
 def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
-    """Refuse what cannot work, before anything is read or trained.
+    """Refuse settings that cannot work, before anything is read or trained.
 
     Raises:
         TrainingError: sentences longer than the encoder has positions; `compile` on a CPU, where
@@ -261,16 +261,16 @@ def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
             f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
         )
     if config.compile and encoder.device.type == "cpu":
-        raise TrainingError("--compile is for GPUs, a CPU loses time by it; leave it out")
+        raise TrainingError("--compile is for GPUs, a CPU loses time with it; leave it out")
     if config.compile and config.chunk_tokens:
         raise TrainingError(
-            "--compile and --chunk-tokens exclude each other: compiled dropout need not repeat "
-            "itself when a chunk is encoded again; leave one out"
+            "--compile and --chunk-tokens exclude each other: compiled dropout may differ "
+            "when a chunk is encoded again; leave one out"
         )
 
 
 def _read(record: dict[str, Any], step: int) -> None:
-    """Wait for a step's loss and accuracy, and stop a training that has diverged."""
+    """Wait for a step's loss and accuracy, and stop a run that has diverged."""
     record.update({name: record[name].item() for name in ("loss", "accuracy")})
     check_finite(record["loss"], step)
 
@@ -278,7 +278,7 @@ def _read(record: dict[str, Any], step: int) -> None:
 @torch.no_grad()
 def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
     """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
-    # Candidates are all positives, then all hard negatives; the right one of row i is column i.
+    # Candidates are all positives, then all hard negatives; the right one for row i is column i.
     nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
     return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
 

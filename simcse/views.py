@@ -38,8 +38,8 @@ def unsupervised(
     Args:
         sentences: the texts.
         tokenizer: of the encoder.
-        max_length: longer sentences are cut to so many tokens.
-        seen: where to note the texts on the way, for the leak audit.
+        max_length: longer sentences are cut to this many tokens.
+        seen: where to note the texts while reading, for the leak audit.
     """
     sequences = tokenizer(_noted(sentences, seen), max_length=max_length)
     # The same row twice costs nothing, and makes both views go through the encoder in one batch,
@@ -53,7 +53,7 @@ def supervised(
 ) -> ContrastiveData:
     """Return anchor, positive and (if the data has them) hard negative, from a stream of triplets.
 
-    Args: as `unsupervised`.
+    Args: as for `unsupervised`.
 
     Raises:
         DataError: some triplets have a hard negative and others have none.
@@ -62,7 +62,7 @@ def supervised(
     first = next(stream, None)
     if first is None:
         raise DataError("no triplets to train on; expected sent0,sent1[,hard_neg] rows")
-    # The first example decides for all whether there are hard negatives.
+    # The first example decides whether all have hard negatives.
     num_views = len(first.texts)
     # The texts of all triplets in one stream: row 3 i is the anchor of example i, and so on.
     texts = _texts(chain([first], stream), num_views)
@@ -72,10 +72,10 @@ def supervised(
 
 
 def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:
-    # A mixture would shift all rows behind it, so that anchors meet other anchors' positives.
+    # A mixture would shift all later rows, and anchors would get other anchors' positives.
     for index, triplet in enumerate(triplets):
         if len(triplet.texts) != num_views:
-            raise DataError(f"triplet {index + 1}: all triplets or none need a hard negative")
+            raise DataError(f"triplet {index + 1}: all triplets or none must have a hard negative")
         yield from triplet.texts
 
 

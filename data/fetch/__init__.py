@@ -1,4 +1,4 @@
-"""Where the data come from: what is published where, how it is fetched, where it lies.
+"""Where the data comes from: what is published where, how it is downloaded, where it is kept.
 
 sources -> transfer -> locate.
 """

@@ -1,4 +1,4 @@
-"""Where the files named on a command line are: given, downloaded earlier, or fetched now.
+"""Where the files named on a command line are: given, downloaded earlier, or downloaded now.
 
 Reads: data.fetch.sources, data.fetch.transfer, data.bundled. Feeds: the command lines.
 """
@@ -12,14 +12,14 @@ from data.examples import DataError
 from data.fetch.sources import SOURCES
 from data.fetch.transfer import fetch
 
-DEFAULT_FOLDER = Path("downloads")  # each data set goes into a folder of its name in it
+DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in it
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; `bundled` is made and `cs224n` fetched where absent.
+    """Return the folder of CS224N files; `bundled` is generated and `cs224n` downloaded if absent.
 
     Raises:
-        DataError: it cannot be fetched.
+        DataError: it cannot be downloaded.
         OSError: it cannot be written.
     """
     if Path(name).is_dir() or name not in ("bundled", "cs224n"):
@@ -33,19 +33,19 @@ def data_folder(name: str) -> Path:
 
 
 def _bundled_folder() -> Path:
-    """Return the folder of the bundled data set, written now unless it was before: 10 seconds."""
+    """Return the folder of the bundled data set, written now, in 10 seconds, unless it exists."""
     folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        # Not runtime.files.whole_folder: that would put ours in the place of a quicker run's
-        # folder, which is being read by then.
+        # Not runtime.files.whole_folder: that would replace the folder of a faster run,
+        # which may be reading it by then.
         try:
             bundled.write(unfinished)
             unfinished.chmod(0o755)  # mkdtemp's folders are private
             unfinished.rename(folder)
         except OSError:
-            if not folder.is_dir():  # else another run was quicker
+            if not folder.is_dir():  # else another run was faster
                 raise
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -58,7 +58,7 @@ def training_file(pretrain: str, source: str, named: str | None, folder: Path) -
     Args:
         pretrain: the objective, as on the command line.
         source: the data set of SOURCES that was published for it.
-        named: the file that the command line names, if it names one.
+        named: the file that the command line names, if any.
         folder: the data folder, in which a file of the published name is taken first.
 
     Raises:

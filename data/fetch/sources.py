@@ -1,11 +1,11 @@
-"""The public files `data.download` can fetch: where they are and, where known, size and SHA-256."""
+"""The public files for `data.download`: where they are and, where known, size and SHA-256."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file to fetch; `size` in bytes and `sha256` in hex digits are None where not known."""
+    """One file to download; `size` in bytes and `sha256` in hex digits are None where not known."""
 
     name: str
     url: str

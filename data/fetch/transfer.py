@@ -1,7 +1,7 @@
-"""Fetches one published file over a network that may break off at any time.
+"""Downloads one published file over a network that may break off at any time.
 
 A file grows as NAME.part, is continued where it broke off, checked, and only then moved to NAME:
-what lies under its final name is whole. Reads: data.fetch.sources. Feeds: locate, data.download.
+a file under its final name is complete. Reads: data.fetch.sources. Feeds: locate, data.download.
 """
 
 import logging
@@ -33,7 +33,7 @@ PASSING_ERRORS = (408, 429, 500, 502, 503, 504)  # worth another attempt
 
 
 class DownloadError(DataError):
-    """A file could not be fetched or stored; the message is one line: what, where, what to do."""
+    """A file could not be downloaded or stored; the message is one line: where, why, what to do."""
 
 
 class _BrokenTransfer(Exception):
@@ -41,12 +41,11 @@ class _BrokenTransfer(Exception):
 
 
 def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = True) -> Path:
-    """Return the path of the file in `folder`, fetched unless it is there and as published.
+    """Return the path of the file in `folder`, downloaded unless it is there as published.
 
     Raises:
         DownloadError: no network, the server refuses, the content is not what was published, or
-            the disk cannot be written. Nothing is then left under the final name that was not
-            there before.
+            the disk cannot be written. Nothing new is then left under the final name.
     """
     target = Path(folder) / remote.name
     part = target.with_name(target.name + ".part")
@@ -55,10 +54,10 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
         with _alone_in(target.parent):
-            if target.is_file():  # damaged, or fetched by another program while we waited
+            if target.is_file():  # damaged, or downloaded by another program while we waited
                 if not (problem := fault(remote, target)):
                     return target
-                logger.warning("%s: %s; fetching it again", target, problem)
+                logger.warning("%s: %s; downloading it again", target, problem)
             _transfer(remote, part, progress)
             if problem := fault(remote, part):
                 part.unlink()
@@ -72,8 +71,8 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait while another program fetches into the folder: two would write into one part file."""
-    if sys.platform == "win32":  # has no such locks
+    """Wait while another program downloads into the folder: both would write one part file."""
+    if sys.platform == "win32":  # no such locks there
         yield
         return
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -82,7 +81,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
     try:
         flock(handle, LOCK_EX | LOCK_NB)
     except BlockingIOError:
-        logger.warning("%s: another program is fetching into it; waiting", folder)
+        logger.warning("%s: another program is downloading into it; waiting", folder)
         flock(handle, LOCK_EX)
     except OSError:
         pass  # a file system without locks, as some network drives are
@@ -93,7 +92,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def fault(remote: RemoteFile, path: Path) -> str | None:
-    """Return what tells a file from the published one (expected and got), None if nothing does.
+    """Return how a file differs from the published one (expected and got), None if it does not.
 
     Where size and hash are not known, the usual stand-ins for a file are still recognised.
     """
@@ -125,7 +124,7 @@ def _transfer(remote: RemoteFile, part: Path, progress: bool) -> None:
 
 
 def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
-    """Ask once for what the part file lacks and append it."""
+    """Request what the part file lacks, once, and append it."""
     offset = part.stat().st_size if part.exists() else 0
     with _open(remote.url, offset) as response:
         start, total = _span(response)
@@ -159,7 +158,7 @@ def _open(url: str, offset: int) -> Any:
             raise _BrokenTransfer(f"the server answers {error.code}") from error
         raise DownloadError(
             f"{url}: the server answers {error.code} ({error.reason}), expected the file; "
-            "it may have moved: fetch it by hand into the folder"
+            "it may have moved: download it by hand into the folder"
         ) from error
     except (OSError, HTTPException) as error:
         raise _BrokenTransfer(f"cannot be reached ({_reason(error)})") from error
@@ -171,7 +170,7 @@ def _span(response: Any) -> tuple[int, int | None]:
     The start is -1 where the server sends no part of the file, or does not say which.
     """
     if response.status == 200:
-        return 0, response.length  # what http.client made of Content-Length
+        return 0, response.length  # parsed from Content-Length by http.client
     pattern = r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)"
     match = re.fullmatch(pattern, response.headers.get("Content-Range", ""))
     start, total = match.groups() if match else (None, None)

@@ -1,4 +1,4 @@
-"""One file a format: each reads a user's file and names what is wrong in it by file and line.
+"""One module per format: each reads a user's file and reports errors by file and line.
 
 The files of the CS224N default project (sst, quora, sts) are tab-separated although named .csv, and
 quoted by csv's default rules: the course's own starter code reads them with

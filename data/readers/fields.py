@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def row_id(row: Row) -> str:
-    """Return the id of a row, in lower case as the course's code has it."""
+    """Return the id of a row, in lower case as in the course's code."""
     return str(row["id"]).strip().lower()
 
 

@@ -1,4 +1,4 @@
-"""Reads question pairs, duplicates or not: Quora.
+"""Reads Quora question pairs, duplicates or not.
 
 Reads: data.readers.tables. Feeds: data.tasks.
 """
@@ -15,8 +15,8 @@ logger = logging.getLogger("data")
 def read_quora(path: PathLike, labelled: bool = True) -> list[SentencePair]:
     """Return the question pairs of a Quora file in order; label 1.0 marks duplicates.
 
-    The course's code passes over rows that do not parse (a missing field, an empty or non-numeric
-    label) without a word. The same rows are dropped here, for equal scores, but with a warning.
+    The course's code silently skips rows that do not parse (a missing field, an empty or
+    non-numeric label). The same rows are dropped here, for equal scores, but with a warning.
 
     Raises:
         DataError: the table is broken, a label is a number other than 0 or 1, or no row is left.

@@ -1,4 +1,4 @@
-"""Reads the texts of unsupervised SimCSE: one sentence a line.
+"""Reads the texts of unsupervised SimCSE: one sentence per line.
 
 Streams: a million lines cost no more memory than one.
 Reads: data.readers.tables. Feeds: simcse.
@@ -11,7 +11,7 @@ from data.readers.tables import PathLike, numbered_lines
 
 
 def iter_sentences(path: PathLike) -> Iterator[str]:
-    """Yield the sentences of a file with one a line, stripped; empty lines are passed over.
+    """Yield the sentences of a file with one per line, stripped; empty lines are skipped.
 
     Raises:
         DataError: on the first step, an unreadable file; later, a line that is not UTF-8; at

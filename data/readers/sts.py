@@ -38,7 +38,7 @@ def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
     SimCSE checkpoints are selected on the official-dev rows inside CS224N's *train* file, so that
     selection never peeks at pairs that are scored later.
 
-    A first column that merely counts the rows of this file, as pandas writes one, is not of
+    A first column that only counts the rows of this file, as pandas writes it, does not hold
     official rows.
     """
     if [pair.row for pair in pairs] == list(range(len(pairs))):

@@ -1,4 +1,4 @@
-"""Reads delimited text files row by row; whatever is wrong in one is named by file and line.
+"""Reads delimited text files row by row; errors are reported by file and line.
 
 Reads: files. Feeds: the other readers, data.tasks.
 """
@@ -20,7 +20,7 @@ def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
-    Each line is decoded by itself: that is how a bad byte gets a line number.
+    Each line is decoded by itself, so that a bad byte has a line number.
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not UTF-8.
@@ -53,7 +53,7 @@ def read_table(
 
     Args:
         path: a UTF-8 file whose first line names the columns; CRLF and a BOM are tolerated.
-        required_columns: names the header must hold; others may stand beside them.
+        required_columns: names the header must hold; other columns are allowed.
         delimiter: one character.
         ragged: let rows of another width through, as csv.DictReader gives them: missing fields
             are None, surplus ones a list under the key None.
@@ -86,7 +86,7 @@ def read_header(path: PathLike, delimiter: str) -> list[str]:
     """Return the column names in the first line of a table.
 
     Raises:
-        DataError: the file is unreadable, empty, not UTF-8, or its first line is no row.
+        DataError: the file is unreadable, empty, not UTF-8, or its first line is not a row.
     """
     try:
         for fields in csv.reader(_table_lines(path), delimiter=delimiter):
@@ -101,7 +101,7 @@ def _table_lines(path: PathLike) -> Iterator[str]:
         if "\0" in line:
             raise DataError(
                 f"{path}:{number}: holds a NUL byte, so it is not plain text; "
-                "fetch or export the file again as UTF-8 text"
+                "download or export the file again as UTF-8 text"
             )
         yield line
 

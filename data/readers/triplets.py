@@ -13,8 +13,9 @@ from data.readers.tables import PathLike, read_table
 def iter_triplets(path: PathLike) -> Iterator[Triplet]:
     """Yield the triplets of a comma-separated file with a header line.
 
-    Columns go by position, as their names differ between published files (`sent0,sent1,hard_neg`,
-    `anchor,entailment,contradiction`): anchor, positive and, if there is a third, hard negative.
+    Columns are read by position, as their names differ between published files
+    (`sent0,sent1,hard_neg`, `anchor,entailment,contradiction`): anchor, positive and, if there is
+    a third, hard negative.
 
     Raises:
         DataError: the table is broken, has neither 2 nor 3 columns, or a row has an empty field.

@@ -21,7 +21,7 @@ class SelfAttention(BertSelfAttention):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
         """Return the context of every token, (total_tokens, N, D)."""
-        # The kernels drop out by themselves and want the rate, not the module.
+        # The kernels apply dropout themselves and take the rate, not the module.
         dropout_prob = self.dropout.p if self.training else 0.0
         if query.is_cuda:
             return attention_varlen(query, key, value, batch, dropout_prob)
@@ -31,9 +31,9 @@ class SelfAttention(BertSelfAttention):
 def attention_by_length(
     query: Tensor, key: Tensor, value: Tensor, lengths: tuple[int, ...], dropout_prob: float = 0.0
 ) -> Tensor:
-    """Attention for runs of neighbouring sequences of equal length, one batched product per run.
+    """Return attention over runs of neighbouring sequences of equal length, one product per run.
 
-    Callers sort their batches by length, so that runs are long; unsorted batches are merely slower.
+    Callers sort their batches by length, so that runs are long; unsorted batches are only slower.
 
     Args:
         query, key, value: (total_tokens, N, D).
@@ -43,7 +43,7 @@ def attention_by_length(
     Returns:
         (total_tokens, N, D).
     """
-    # On CPUs the fused kernel wins forward in float32 only; its backward loses to plain products.
+    # On CPUs the fused kernel is faster only forward and in float32; else plain products are.
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
     plain = trains or query.dtype != torch.float32
     attend = _attend if plain else F.scaled_dot_product_attention
@@ -53,7 +53,7 @@ def attention_by_length(
     pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
     contexts = []
     for (length, _), *piece in zip(runs, *pieces, strict=True):
-        # Tokens of equal lengths end to end are a tensor already: a view, no copy.
+        # Sequences of equal length end to end are a tensor already: a view, no copy.
         shape = (-1, length, *query.shape[1:])
         q, k, v = (x.view(shape).transpose(1, 2) for x in piece)  # (n, N, T, D) each
         context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
@@ -64,12 +64,12 @@ def attention_by_length(
 def attention_varlen(
     query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch, dropout_prob: float = 0.0
 ) -> Tensor:
-    """Attention by PyTorch's variable-length kernels, reached through jagged nested tensors.
+    """Return attention by PyTorch's variable-length kernels, through jagged nested tensors.
 
     On CUDA this is the flash kernel in bfloat16 and the memory-efficient one in float32, both with
     dropout inside; elsewhere PyTorch computes the same sums by plain products.
     """
-    # Told on the host, so that no kernel must wait until the device has counted them.
+    # Computed on the host, so that no kernel waits for the device to find them.
     shortest, longest = min(batch.lengths), max(batch.lengths)
     q, k, v = (
         torch.nested.nested_tensor_from_jagged(
@@ -82,7 +82,7 @@ def attention_varlen(
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, *, dropout_p: float) -> Tensor:
-    """Scaled dot-product attention on (..., T, D) each, with the fast dropout."""
+    """Return scaled dot-product attention on (..., T, D) each, with the fast dropout."""
     # Scaling the query is T/D times less work than scaling the scores.
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (..., T, D) x (..., D, T)
     probs = dropout(scores.softmax(dim=-1), dropout_p)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def dropout(x: Tensor, probability: float) -> Tensor:
-    """Set each element to 0 with this probability and scale the others, so that the mean stays.
+    """Set each element to 0 with this probability and scale the others to keep the mean.
 
     On a CPU each 64-bit draw of the generator decides four elements: the probability is rounded to
     1/65536, and the time falls to a third (forward and backward, a million elements).
@@ -31,5 +31,5 @@ class Dropout(nn.Dropout):
     """`dropout` while training, nothing else."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x, some of it dropped while training."""
+        """Return x, with dropout while training."""
         return dropout(x, self.p) if self.training else x

@@ -23,14 +23,14 @@ class Linear(nn.Linear):
     """nn.Linear that multiplies by kept weights inside a block of `kept_weights`."""
 
     kept: "KeptWeights | None" = None  # in use: inside a block
-    spare: "KeptWeights | None" = None  # of an earlier block, to be checked before they are used
+    spare: "KeptWeights | None" = None  # from an earlier block, checked before use
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_features) from (..., in_features)."""
         return super().forward(x) if self.kept is None else self.kept(x)
 
     def train(self, mode: bool = True) -> "Linear":
-        """Set the mode; training will change the weights, and the copies go."""
+        """Set the mode; drop the copies for training, which changes the weights."""
         if mode:
             self.spare = None
         super().train(mode)
@@ -71,7 +71,7 @@ class KeptWeights:
         return same_bias and torch.equal(_row_hashes(layer.weight), self.row_hashes)
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
-        """Return (..., out_features) bfloat16, through the exact (erf) GELU if asked for."""
+        """Return (..., out_features) bfloat16, after the exact (erf) GELU if asked for."""
         # The operator's third word names GELU's form: "none" is erf, the other one is tanh.
         activation: tuple[str, list[Any], str]
         activation = ("gelu", [], "none") if gelu else ("none", [], "")
@@ -84,9 +84,9 @@ class KeptWeights:
 def kept_weights(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Iterator[None]:
     """Keep the weights of all `Linear` layers for the block, where that makes products faster.
 
-    Copies of an earlier block are used again if the weights are the same, which is not told by
-    version counters (a write through `.data` or by a fused optimizer moves none) but by their
-    bits: no write, whoever made it, leaves the copies behind.
+    Copies from an earlier block are reused if the weights are unchanged. Their bits decide, not
+    version counters, which a write through `.data` or by a fused optimizer leaves alone: no write,
+    whoever makes it, leaves the copies stale.
     """
     layers = []
     if _helps(device, dtype):
@@ -103,7 +103,7 @@ def kept_weights(model: nn.Module, device: torch.device, dtype: torch.dtype) -> 
 
 
 def _row_hashes(weight: Tensor) -> Tensor:
-    """Return a 64-bit hash of each row of a matrix, (rows,), that every bit and its place decide.
+    """Return a 64-bit hash of each row of a matrix, (rows,), that depends on every bit and place.
 
     sum_j r_j x_j mod 2^64 over eight bytes x_j at a time, with random odd r_j: two different rows
     have the same hash with a probability of about 2^-63.

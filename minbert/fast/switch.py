@@ -1,7 +1,7 @@
 """Puts the fast forms into a model. Reads: attention, dropout, linear. Feeds: encoder, pretraining.
 
 A fast form is a subclass of the plain one without state of its own. Giving a module that class
-changes how it computes and nothing else: parameters, names and references to it stay.
+changes how it computes and nothing else: parameters, names and references stay the same.
 """
 
 from typing import TypeVar
@@ -24,7 +24,7 @@ FORMS: dict[type[nn.Module], type[nn.Module]] = {
 
 
 def accelerate(model: Model) -> Model:
-    """Let a model and all its parts compute in their fast forms, in place; return it."""
+    """Switch a model and all its parts to their fast forms, in place; return it."""
     for module in model.modules():
         module.__class__ = FORMS.get(type(module), type(module))
     return model
@@ -34,7 +34,7 @@ def compile_blocks(model: nn.Module) -> None:
     """Let torch.compile fuse GELU, dropout, sums and layer norms with the products around them.
 
     For GPUs, after some seconds of compiling; a CPU gains nothing (docs/performance.md).
-    Attention is left alone: it is one kernel already, for lengths that change with every batch.
+    Attention is left out: it is one kernel already, and its lengths change with every batch.
     """
     for module in model.modules():
         if isinstance(module, (BertIntermediate, BertResidual)):

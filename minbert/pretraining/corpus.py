@@ -1,7 +1,7 @@
 """A text corpus as fixed-length token sequences: vocabulary, token ids, train and held-out.
 
-Plain text, a paragraph per line, an empty line between documents; .xz, .gz and .bz2 are read as
-they are. Reads: files, the tokenizers library. Feeds: pretrain.
+Plain text, a paragraph per line, an empty line between documents; .xz, .gz and .bz2 are read
+directly. Reads: files, the tokenizers library. Feeds: pretrain.
 """
 
 import bz2
@@ -40,7 +40,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
     """Yield the paragraphs of all files, and "" at the end of every document and file.
 
     Raises:
-        CorpusError: a file is missing, not UTF-8, damaged, or there is no text at all.
+        CorpusError: a file is missing, damaged or not UTF-8, or there is no text at all.
     """
     found = False
     for path in paths:
@@ -59,8 +59,8 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
 def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, path: Path) -> None:
     """Train an uncased WordPiece vocabulary and write it as a vocab.txt, a piece per line.
 
-    The library breaks ties between equally frequent pieces at random, so that two trainings may
-    differ in a few pieces; a run is repeated exactly with the first one's vocab.txt.
+    The library breaks ties between equally frequent pieces at random, so two runs may differ in
+    a few pieces; to repeat a run exactly, use its vocab.txt.
     """
     backend = Tokenizer(WordPiece(unk_token="[UNK]"))
     backend.normalizer = BertNormalizer(lowercase=True)
@@ -76,7 +76,7 @@ def train_vocabulary(paragraphs: Iterable[str], vocab_size: int, path: Path) -> 
 
 
 def corpus_digest(paths: Sequence[Path], made_of: str = "") -> str:
-    """Return twelve digits that differ for other texts, or another use of them (`made_of`)."""
+    """Return twelve hex digits that depend on the texts and on their use (`made_of`)."""
     for path in paths:
         made_of += file_digest(path)
     return hashlib.sha256(made_of.encode()).hexdigest()[:12]
@@ -87,14 +87,14 @@ def tokenize_corpus(
 ) -> np.ndarray:
     """Return the corpus as `[CLS] ... [SEP]` rows without padding, kept on disk.
 
-    A document's paragraphs run on in one stream that is cut every `length - 2` tokens; what is left
-    at its end is dropped, as padding would be wasted work and mixing documents a wrong context.
+    A document's paragraphs form one stream, cut every `length - 2` tokens. The rest at its end is
+    dropped: padding would be wasted work, and mixing documents would give a wrong context.
 
     Args:
         paths: the corpus.
         tokenizer: its vocabulary.
         length: tokens per row, special ones included.
-        folder: where the rows are kept, under a name made of texts and vocabulary.
+        folder: where the rows are kept, under a name derived from texts and vocabulary.
 
     Returns:
         (n, length) uint16 or int32, memory-mapped.

@@ -20,13 +20,13 @@ def cooccurrence_embeddings(
 
     Args:
         rows: (n, length) token ids.
-        vocab_size: V; memory is 20 V² bytes, so this suits vocabularies of some ten thousand.
+        vocab_size: V; memory is 20 V² bytes, so this suits vocabularies of about ten thousand.
         hidden_size: H.
-        scale: standard deviation of the result, as of a random initialisation; of the first V
-            directions where V is smaller than H, and 0 in the others.
+        scale: standard deviation of the result, as in a random initialisation; if V is smaller
+            than H, that of the first V dimensions, and the others are 0.
         seed: of the randomised factorisation.
     """
-    # Count how often a piece stands `distance` before another; near ones count for more. A pair
+    # Count how often a piece stands `distance` before another; near ones count more. A pair
     # (i, j) is the number i V + j, so that one bincount counts all pairs.
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for distance in range(1, WINDOW + 1):
@@ -40,7 +40,7 @@ def cooccurrence_embeddings(
     expected = torch.outer(word, context / context.sum())  # (V, V)
     ppmi = (joint / expected.clamp(min=1e-12)).clamp(min=1.0).log()
     # The best rank-H approximation U S V^T; U sqrt(S) are the embeddings (Levy et al. 2015, 3.3).
-    # The caller's random numbers are left alone.
+    # The caller's random numbers are not affected.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         left, values, _ = torch.svd_lowrank(ppmi, q=min(hidden_size + 32, vocab_size), niter=4)

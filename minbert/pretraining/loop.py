@@ -31,7 +31,7 @@ from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.progress import progress
 from runtime.resume import Stateful, load_training, save_training
 
-VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs can be compared
+VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs are comparable
 
 
 class Pretrainer:
@@ -41,10 +41,10 @@ class Pretrainer:
         model: encoder and prediction head.
         tokenizer: names the special ids.
         train, valid: rows of `config.length` tokens.
-        config: how.
-        folder: where the resumable states lie: `stable.pt` until the learning rate falls, then
-            `decay-STEPS.pt`, so that a run that has ended can go on to more tokens from before
-            its fall ("warm-up, stable, decay", Hu et al. 2024, section 4).
+        config: the settings.
+        folder: where the resumable states are kept: `stable.pt` until the learning rate falls, then
+            `decay-STEPS.pt`, so that a finished run can be extended to more tokens from before
+            the fall ("warm-up, stable, decay", Hu et al. 2024, section 4).
         device, precision: as in the rest of the project.
     """
 
@@ -76,10 +76,10 @@ class Pretrainer:
         self.history: list[dict[str, Any]] = []
 
     def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
-        """Train to the end; return one record a validation.
+        """Train to the end; return one record per validation.
 
         Raises:
-            StateError: there is a state and `resume` is not set, or it is another run's.
+            StateError: there is a state and `resume` is not set, or it belongs to another run.
         """
         states = [path for path in (self._decay_state, self._stable_state) if path.is_file()]
         if states and not resume:
@@ -102,7 +102,7 @@ class Pretrainer:
         return self.history
 
     def evaluate(self) -> dict[str, float]:
-        """Return perplexity and accuracy on held-out text, always the same masks."""
+        """Return perplexity and accuracy on held-out text, always with the same masks."""
         self.model.eval()
         loss, correct, count = 0.0, 0, 0
         kept = kept_weights(self.model.bert, self.device, self.dtype)
@@ -122,7 +122,7 @@ class Pretrainer:
             return scores | self._span_accuracy()
 
     def _span_accuracy(self) -> dict[str, float]:
-        """How often a held-out span finds its partner among those of 63 other rows."""
+        """Return how often a held-out span finds its partner among those of 63 other rows."""
         if not self.config.contrast_weight:
             return {}
         found = []
@@ -135,12 +135,12 @@ class Pretrainer:
     def _load(self, state: Path) -> None:
         progressed = load_training(state, self._parts())
         self.step, self.history = progressed["step"], progressed["history"]
-        # Before the rate falls, its end is still open.
+        # Until the rate falls, the length of the run is still open.
         free = {"eval_steps"} | (
             {"tokens", "decay_ratio"} if state == self._stable_state else set()
         )
         mine = self._settings
-        theirs = {**mine, **progressed.get("config", {})}  # older versions noted less
+        theirs = {**mine, **progressed.get("config", {})}  # older versions recorded less
         for name in mine:  # in their order: the same one is always named first
             if name not in free and mine[name] != theirs[name]:
                 raise StateError(
@@ -155,7 +155,7 @@ class Pretrainer:
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
-        """What must be the same when a run goes on: the settings, and the texts as token ids."""
+        """Return what must stay the same when a run resumes: settings, and texts as token ids."""
         texts = {"corpus": self.train.ids, "validation text": self.valid.ids}
         digests = {name: hashlib.sha256(ids.data).hexdigest()[:12] for name, ids in texts.items()}
         return asdict(self.config) | digests
@@ -174,7 +174,7 @@ class Pretrainer:
         return {name: part.item() for name, part in parts.items()}
 
     def _losses(self) -> dict[str, Tensor]:
-        """Return the step's loss over masked tokens, and over spans if these are asked for."""
+        """Return the step's loss over masked tokens, and over spans if they are in use."""
         config = self.config
         rows = batch_rows(self.step, len(self.train), config.batch_size, config.seed)
         logits, labels = self._logits(self.train.pack(rows), config.mask_probability)
@@ -231,7 +231,7 @@ class Pretrainer:
 
 
 def _log_line(record: dict[str, Any], num_steps: int) -> str:
-    """Return one point of the curve, for people."""
+    """Return one point of the curve as a line of text."""
     found = record.get("valid_span_accuracy")
     spans = "" if found is None else f"spans {found:.3f}, "
     return (

@@ -9,23 +9,23 @@ from runtime.errors import UserError
 from runtime.options import check, option, shown_value
 
 FRESH = ("cooccurrence", "random")
-MOST_COUNTED = 32_768  # pieces; the counts of all pairs take 20 GB then
+MOST_COUNTED = 32_768  # pieces, whose pair counts take 20 GB
 
 
 @dataclass(frozen=True)
 class PretrainConfig:
     """How one pre-training run trains."""
 
-    tokens: int = option(200_000_000, "tokens seen in all, free of padding", least=1, most=1e15)
+    tokens: int = option(200_000_000, "tokens to train on, without padding", least=1, most=1e15)
     length: int = option(128, "tokens per sequence", least=8, most=1e5)
     batch_size: int = option(64, "sequences per step", least=1, most=1e6)
     learning_rate: float = option(1e-3, "peak learning rate", flag="--lr", least=1e-12, most=1e3)
-    warmup_steps: int = option(500, "steps in which the rate rises", least=0, most=1e9)
-    # A run can still be prolonged before the rate falls.
-    decay_ratio: float = option(0.2, "share of the steps in which it falls", least=0, most=1)
+    warmup_steps: int = option(500, "steps during which the rate rises", least=0, most=1e9)
+    # Until the rate falls, a run can still be extended.
+    decay_ratio: float = option(0.2, "share of the steps during which it falls", least=0, most=1)
     mask_probability: float = option(0.15, "share of tokens to predict", least=0, most=1)
     contrast_weight: float = option(
-        0.0, "weight of the loss by which two spans of a text find each other", least=0, most=1e6
+        0.0, "weight of the loss that lets two spans of a text find each other", least=0, most=1e6
     )
     contrast_batch_size: int = option(
         64, "texts per step that spans are cut from; the others are negatives", least=2, most=1e6
@@ -39,7 +39,7 @@ class PretrainConfig:
 
     @property
     def tokens_per_step(self) -> int:
-        """Tokens per step; with spans on average."""
+        """Return the tokens per step; with spans, their average."""
         tokens = self.batch_size * self.length
         if self.contrast_weight:
             tokens += self.contrast_batch_size * mean_span_tokens(self.length)
@@ -53,7 +53,7 @@ def default_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The shape of a new model; a checkpoint brings its own."""
+    """The shape of a new model; a checkpoint has its own."""
 
     vocab_size: int = option(8192, "pieces of a new model's vocabulary", least=6, most=1e6)
     num_hidden_layers: int = option(4, "layers of a new model", flag="--layers", least=1, most=1000)
@@ -84,15 +84,15 @@ class PretrainOptions:
     sizes: dict[str, Any] = option(
         {}, nested=Sizes, told=lambda name: shown_value(getattr(Sizes(), name))
     )
-    device: str = option("auto", "auto: a GPU if any", choices=("auto", "cpu", "cuda"))
+    device: str = option("auto", "auto: a GPU if there is one", choices=("auto", "cpu", "cuda"))
     precision: str = option("auto", "of matrix products", choices=("auto", "float32", "bfloat16"))
-    resume: bool = option(False, "continue an interrupted run, or one to be made longer")
+    resume: bool = option(False, "continue an interrupted run, or extend a finished one")
 
     def __post_init__(self) -> None:
-        """Hold the options to one another.
+        """Check the options against each other.
 
         Raises:
-            UserError: a checkpoint and sizes of a new model, or impossible sizes.
+            UserError: a checkpoint with sizes of a new model, or impossible sizes.
         """
         check(self)
         if self.init not in FRESH:
@@ -111,8 +111,8 @@ class PretrainOptions:
 
 
 def uncountable(init: str, vocab_size: int) -> str | None:
-    """Return why a vocabulary is too large to start from counts of co-occurrences, if it is."""
+    """Return why a vocabulary is too large to start from co-occurrence counts, if it is."""
     if init != "cooccurrence" or vocab_size <= MOST_COUNTED:
         return None
     gigabytes = 20 * vocab_size**2 / 1e9
-    return f"counts of co-occurrences would need {gigabytes:.0f} GB; take --init random"
+    return f"co-occurrence counts would need {gigabytes:.0f} GB; take --init random"

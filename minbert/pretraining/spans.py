@@ -1,7 +1,7 @@
 """Two spans of one text must find each other among those of other texts.
 
-A sentence-level objective beside masked-language modelling, in the place of BERT's next-sentence
-prediction. Without it nothing ever asks the mean of a text's states to say what the text is about.
+A sentence-level objective beside masked-language modelling, in place of BERT's next-sentence
+prediction. Without it, nothing trains the mean of a text's states to represent the text.
 Spans are cut at random and may overlap, as in DeCLUTR and Contriever (Giorgi et al. 2021, section
 3; Izacard et al. 2022, section 3), but are as short as the sentences that are compared later.
 
@@ -14,12 +14,12 @@ from torch import Tensor
 
 from minbert.packing import PackedBatch
 
-SHORTEST, LONGEST = 8, 32  # tokens of a span: a sentence's
+SHORTEST, LONGEST = 8, 32  # tokens of a span, as of a sentence
 TEMPERATURE = 0.05  # DeCLUTR's and SimCSE's
 
 
 def cut_spans(batch: PackedBatch) -> PackedBatch:
-    """Return two spans of every row: the B first ones, then the B second.
+    """Return two spans of every row: the B first spans, then the B second spans.
 
     All rows of a batch are cut at the same places, so that length gives nothing away (and
     attention handles equal lengths in one product). Random numbers come from torch's global
@@ -47,16 +47,16 @@ def mean_span_tokens(length: int) -> int:
 
 
 def span_logits(embeddings: Tensor) -> Tensor:
-    """Return the cosines of first and second spans over the temperature: (B, B) of (2B, H)."""
+    """Return the cosines of first and second spans over the temperature: (2B, H) -> (B, B)."""
     first, second = F.normalize(embeddings, dim=-1).chunk(2)
-    # (B, H) x (H, B) -> (B, B): row i holds what first span i thinks of every second one.
+    # (B, H) x (H, B) -> (B, B): row i compares first span i with every second span.
     return first @ second.T / TEMPERATURE
 
 
 def span_loss(embeddings: Tensor) -> Tensor:
-    """Return the mean cross-entropy of finding the partner, in both directions; (2B, H) in."""
+    """Return the mean cross-entropy of finding the partner, in both directions, of (2B, H)."""
     logits = span_logits(embeddings)  # (B, B)
-    # Row i's partner is column i; every other column is a negative, and the other way round.
+    # Row i's partner is column i; every other column is a negative. The same holds in reverse.
     partners = torch.arange(len(logits), device=logits.device)
     return (F.cross_entropy(logits, partners) + F.cross_entropy(logits.T, partners)) / 2
 
@@ -65,7 +65,7 @@ def _span(rows: Tensor) -> Tensor:
     """Return `[CLS] span [SEP]` of every row, (B, span + 2)."""
     shortest, longest = _bounds(rows.shape[1])
     length = int(torch.randint(shortest, longest + 1, ()))
-    # Behind [CLS], and such that the span ends before [SEP].
+    # After [CLS], and such that the span ends before [SEP].
     start = 1 + int(torch.randint(rows.shape[1] - 2 - length + 1, ()))
     return torch.cat([rows[:, :1], rows[:, start : start + length], rows[:, -1:]], dim=1)
 
