@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from runs import all_runs
+from kept_runs import all_runs
 
 PATH = Path(__file__).parent / "numbers.json"
 
