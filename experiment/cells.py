@@ -86,7 +86,8 @@ class Cells:
             if not is_labelled(examples):
                 continue
             scores = score_split(head.task, examples, predictions, seen)
-            if TASKS[head.task].kind == "score" and head.encoder == "bi":
+            record = TASKS[head.task]
+            if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
                 labels = np.array([example.label for example in examples], np.float64)
                 cosines = pair_cosines(*fitted.inputs[split].columns())

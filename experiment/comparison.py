@@ -62,6 +62,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
             for training in trainings(settings, pretrain, seed):
                 cells += grid.of(training, reader)
                 folder.write_results(cells, earlier)
+            del reader  # its weights, before the next stage needs the memory
     say(results_table(cells))
     if found := contrasts(cells):
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))

@@ -11,6 +11,7 @@ from data.tasks import TASKS
 from heads.config import HeadConfig, head_config
 from minbert.config import POOLINGS
 from runtime.digests import digest
+from runtime.errors import UserError
 from runtime.options import check, option, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
@@ -166,6 +167,8 @@ class Settings:
         for name in ("pretrain", "task", "encoder", "tune"):
             value = getattr(self, name)
             words = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
+            if not words:
+                raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
 

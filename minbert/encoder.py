@@ -7,7 +7,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +156,8 @@ class SentenceEncoder:
         (`minbert.fast.linear`): nothing may write to the model's weights inside the block.
         """
         self.model.eval()
-        keep = len(sequences.ids) >= WORTH_KEEPING
-        kept = kept_weights(self.model, self.device, self.dtype) if keep else nullcontext()
+        lasting = len(sequences.ids) >= WORTH_KEEPING
+        kept = kept_weights(self.model, self.device, self.dtype, lasting)
         with torch.inference_mode(), kept:
             yield
 

@@ -78,6 +78,8 @@ class Cell(Coordinates):
         for name in (*words, "split", "key"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
+        if not isinstance(self.seed, int):
+            raise TypeError(f"seed is {self.seed!r}")
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
         numbers += [self.overlap["sentences"], *self.overlap["metrics_on_rest"].values()]
         numbers += [self.metrics[name] for name in METRICS]

@@ -173,8 +173,10 @@ def _type_of(settings: type, name: str) -> Any:
 
 def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
     """Return the function that parses a flag's text: a number within bounds, a path, a word."""
+    if kind is Path:
+        return _read_path
     if kind not in (int, float):
-        return Path if kind is Path else str
+        return str
 
     def read(text: str) -> float:
         try:
@@ -186,6 +188,13 @@ def _reader(kind: type, settled: Option) -> Callable[[str], Any]:
         return float(value) if kind is float else int(value)
 
     return read
+
+
+def _read_path(text: str) -> Path:
+    # Path("") would be the current folder, which nobody means by --run-dir "$UNSET".
+    if not text:
+        raise argparse.ArgumentTypeError("'': expected a path")
+    return Path(text)
 
 
 def _wrong(value: Any, settled: Option, kind: type) -> str:

@@ -38,7 +38,7 @@ def join_processes(device: str = "auto") -> None:
         MachineError: more processes than GPUs here, or only some of torchrun's variables.
     """
     global _joined
-    if num_started() == 1:
+    if _joined or num_started() == 1:
         return
     missing = [name for name in TORCHRUN if name not in os.environ]
     if missing:

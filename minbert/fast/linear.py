@@ -27,7 +27,8 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_features) from (..., in_features)."""
-        return super().forward(x) if self.kept is None else self.kept(x)
+        kept = self.kept
+        return super().forward(x) if kept is None else kept(x)
 
     def train(self, mode: bool = True) -> "Linear":
         """Set the mode; drop the copies for training, which changes the weights."""
@@ -56,11 +57,13 @@ class KeptWeights:
     this one since PyTorch 2.0; builds without oneDNN lack them.
     """
 
-    def __init__(self, layer: nn.Linear):
-        reorder = torch.ops.mkldnn._reorder_linear_weight
-        self.weight = reorder(layer.weight.detach().bfloat16(), ROWS_HINT)
+    def __init__(self, layer: nn.Linear, lasting: bool = True):
+        self.weight = layer.weight.detach().bfloat16()
         self.bias = None if layer.bias is None else layer.bias.detach().bfloat16()
-        self.row_hashes = _row_hashes(layer.weight)
+        # Reordering pays off over many products; the products are the same without it.
+        if lasting:
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, ROWS_HINT)
+            self.row_hashes = _row_hashes(layer.weight)
 
     def are_of(self, layer: nn.Linear) -> bool:
         """Return whether the layer still holds the numbers that these are copies of."""
@@ -81,7 +84,9 @@ class KeptWeights:
 
 
 @contextmanager
-def kept_weights(model: nn.Module, device: torch.device, dtype: torch.dtype) -> Iterator[None]:
+def kept_weights(
+    model: nn.Module, device: torch.device, dtype: torch.dtype, lasting: bool = True
+) -> Iterator[None]:
     """Keep the weights of all `Linear` layers for the block, where that makes products faster.
 
     Copies from an earlier block are reused if the weights are unchanged. Their bits decide, not
@@ -91,15 +96,21 @@ def kept_weights(model: nn.Module, device: torch.device, dtype: torch.dtype) -> 
     layers = []
     if _helps(device, dtype):
         layers = [module for module in model.modules() if isinstance(module, Linear)]
+    before = [layer.kept for layer in layers]
     try:
         for layer in layers:
-            if layer.spare is None or not layer.spare.are_of(layer):
-                layer.spare = KeptWeights(layer)
-            layer.kept = layer.spare
+            layer.kept = _current(layer) if lasting else KeptWeights(layer, lasting=False)
         yield
     finally:
-        for layer in layers:
-            layer.kept = None
+        for layer, kept in zip(layers, before, strict=True):
+            layer.kept = kept
+
+
+def _current(layer: Linear) -> KeptWeights:
+    """Return copies of the layer's weights as they are, those of an earlier block if they fit."""
+    if layer.spare is None or not layer.spare.are_of(layer):
+        layer.spare = KeptWeights(layer)
+    return layer.spare
 
 
 def _row_hashes(weight: Tensor) -> Tensor:
@@ -109,6 +120,8 @@ def _row_hashes(weight: Tensor) -> Tensor:
     have the same hash with a probability of about 2^-63.
     """
     weight = weight.detach().contiguous()
+    if weight.storage_offset() % 2:
+        weight = weight.clone()  # eight bytes can be read from even places only
     if weight.dtype != torch.float32 or weight.shape[1] % 2:
         weight = weight.double()  # eight bytes each, whatever they were
     bits = weight.view(torch.int64)
