@@ -51,8 +51,9 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     say(describe(inputs, folder.path))
     if settings.dry_run:
         return []
-    untuned = inputs.load()
+    # A folder that must not be written to is refused before anything large is read.
     earlier = folder.finished_cells(settings.backbone, settings.data)
+    untuned = inputs.load()
     folder.write_json("config.json", run_config(inputs))
     grid = Cells(inputs, folder, earlier, say)
     cells: list[Cell] = []

@@ -112,7 +112,8 @@ class HeadTrainer:
             own = share(rows)
             logits = self.head(self.train.batch(own))
             loss = self.head.loss(logits, self.labels[own].to(logits.device))
-            loss = loss * (len(own) / len(rows))  # its part of the mean over the joint batch
+            # Its part of the mean over the joint batch: the shares of all processes add up to it.
+            loss = loss * (len(own) / len(rows))
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
             sum_gradients(self.trained.parameters())
@@ -121,7 +122,8 @@ class HeadTrainer:
             self.schedule.step()
             joint = sum_over_ranks(loss.detach()).item()
             check_finite(joint, step)
-            total += joint * len(rows)  # the last batch is shorter
+            # The last batch of an epoch is shorter, and counts by its examples.
+            total += joint * len(rows)
             count += len(rows)
             tick()
         return total / count
