@@ -16,29 +16,29 @@ PathLike = str | os.PathLike[str]
 DELIMITER_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 
-def numbered_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
     Each line is decoded by itself, so that a bad byte has a line number.
 
     Raises:
-        DataError: the file is missing, a directory, unreadable, or not UTF-8.
+        DataError: the file is missing, a directory, unreadable, or not in this encoding.
     """
     try:
         with open(path, "rb") as file:
             for number, raw in enumerate(file, start=1):
-                yield number, _decode(path, number, raw)
+                yield number, _decode(path, number, raw, encoding)
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
 
 
-def _decode(path: PathLike, number: int, raw: bytes) -> str:
+def _decode(path: PathLike, number: int, raw: bytes, encoding: str) -> str:
     if number == 1:
         raw = raw.removeprefix(codecs.BOM_UTF8)
     try:
-        return raw.decode("utf-8")
+        return raw.decode(encoding)
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path}:{number}: byte 0x{raw[error.start]:02x} is not valid UTF-8; "

@@ -1,0 +1,68 @@
+"""Finds published files by name, however deep in a folder they lie.
+
+SentEval's tree, a flat folder and a folder of everything then work alike.
+Reads: folders. Feeds: data.suites.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.examples import DataError
+
+DEEPEST = 5  # levels below the folder
+
+
+class MissingSet(DataError):
+    """The files of an evaluation set are not there; the message says which, where, what to do."""
+
+
+def find(folder: Path, name: str) -> Path | None:
+    """Return the file or folder of this name in `folder`, or None.
+
+    The name may hold the folders above it, as in `STSBenchmark/sts-test.csv`. Breadth first, each
+    level in order of names, at most five levels deep; hidden folders are passed over. The first
+    hit counts. `folder` itself may have the name.
+    """
+    wanted = Path(name).parts
+    level = [folder.absolute()]
+    for _ in range(DEEPEST + 1):
+        for path in level:
+            if path.parts[-len(wanted) :] == wanted:
+                return path
+        level = [entry for path in level for entry in _entries(path)]
+    return None
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what a folder holds, in order; nothing for a file or a folder that cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:
+    """Return one path for each of `names`, every one of which lists the spellings to look for.
+
+    Args:
+        folder: where to look.
+        what: the name of the set, for the message.
+        names: for each file or folder, the names under which it is about, the preferred one first.
+        command: the command that writes the files when a folder is appended, "" where there is
+            none.
+
+    Raises:
+        MissingSet: not all of them are there.
+    """
+    found = [next(filter(None, (find(folder, n) for n in group)), None) for group in names]
+    missing = [" or ".join(group) for group, path in zip(names, found, strict=True) if path is None]
+    if missing:
+        raise MissingSet(missing_message(folder, what, missing, command))
+    return [path for path in found if path is not None]
+
+
+def missing_message(folder: Path, what: str, missing: Sequence[str], command: str) -> str:
+    """Return the line that says which files of a set are not in a folder, and what to do."""
+    problem = "not found" if folder.is_dir() else "there is no such folder"
+    remedy = f"get them with: {command} {folder}" if command else "copy the published files there"
+    return f"{what}: looked for {' and '.join(missing)} in {folder}: {problem}; {remedy}"

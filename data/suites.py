@@ -1,0 +1,297 @@
+"""The evaluation suites: which sets there are, how their files are named, how they are read.
+
+Each set is one record. Files are found by name anywhere in a folder, so SentEval's tree, a flat
+folder and the bundled data set are read alike.
+Reads: data.finding, data.several, data.readers, data.tasks. Feeds: evaluation.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from data.examples import DataError, SentencePair
+from data.finding import MissingSet, find, locate
+from data.readers.cnsd import read_cnsd
+from data.readers.hans import read_hans_file
+from data.readers.nli import read_nli_file
+from data.readers.sick import read_sick
+from data.readers.stsbenchmark import read_stsbenchmark
+from data.readers.tables import PathLike
+from data.readers.trec import TYPES
+from data.several import (
+    read_folds,
+    read_mrpc_classes,
+    read_mrpc_splits,
+    read_quora_splits,
+    read_sst2_splits,
+    read_trec_splits,
+    read_year,
+)
+from data.tasks import TASKS, Splits
+
+__all__ = [
+    "PAIR_SETS",
+    "STS_SETS",
+    "TRANSFER_SETS",
+    "MissingSet",
+    "PairSet",
+    "StsSet",
+    "TransferSet",
+    "find",
+    "read_hans",
+    "read_nli",
+    "read_pair_set",
+    "read_sts_set",
+    "read_transfer_set",
+]
+
+T = TypeVar("T")
+
+STS_COMMAND = "python -m data.download sts --out"
+TRANSFER_COMMAND = "python -m data.download transfer --out"
+HANS_COMMAND = "python -m data.download hans --out"
+BUNDLED_COMMAND = "python -m data.bundled --out"
+
+# For each file, the names under which it is about; the preferred one first.
+Names = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class StsSet:
+    """Scored pairs in one or several subsets.
+
+    Attributes:
+        name: as in result tables.
+        about: a short description.
+        names: the files or folders to look for.
+        read: from their paths to pairs by subset.
+        command: what writes the files when a folder is appended, "" where there is no such thing.
+    """
+
+    name: str
+    about: str
+    names: Names
+    read: Callable[[list[Path]], dict[str, list[SentencePair]]]
+    command: str = STS_COMMAND
+
+
+@dataclass(frozen=True)
+class TransferSet:
+    """A classification set, for which a classifier is trained on frozen embeddings.
+
+    Attributes are as in StsSet; besides, the number of classes, and whether examples are pairs.
+    """
+
+    name: str
+    about: str
+    num_classes: int
+    names: Names
+    read: Callable[[list[Path]], Splits]
+    command: str = TRANSFER_COMMAND
+    is_pair: bool = False
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """Pairs that mean the same or not, told apart by a threshold; attributes as in StsSet."""
+
+    name: str
+    about: str
+    names: Names
+    read: Callable[[list[Path]], Splits]
+    command: str = TRANSFER_COMMAND
+
+
+# --- the sets
+
+
+def _year(name: str, about: str, *subsets: str) -> StsSet:
+    read = partial(read_year, name=name, subsets=subsets, command=STS_COMMAND)
+    return StsSet(name, about, ((f"{name}-en-test",),), read)
+
+
+SYNTHETIC_SUBSETS = ("statements", "headlines", "questions")
+
+_STS = (
+    _year(
+        "STS12", "SemEval 2012", "MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN",
+        "surprise.SMTnews",
+    ),
+    # The fourth subset of 2013, SMT, is not freely available; SentEval goes without it.
+    _year("STS13", "SemEval 2013", "FNWN", "headlines", "OnWN"),
+    _year(
+        "STS14", "SemEval 2014", "deft-forum", "deft-news", "headlines", "OnWN", "images",
+        "tweet-news",
+    ),
+    _year(
+        "STS15", "SemEval 2015", "answers-forums", "answers-students", "belief", "headlines",
+        "images",
+    ),
+    _year(
+        "STS16", "SemEval 2016", "answer-answer", "headlines", "plagiarism", "postediting",
+        "question-question",
+    ),
+    StsSet(
+        "STSBenchmark", "STS-Benchmark, test",
+        (("STSBenchmark/sts-test.csv", "sts-test.csv"),),
+        lambda paths: {"test": read_stsbenchmark(paths[0])},
+    ),
+    StsSet(
+        "SICK-R", "SICK relatedness, test", (("SICK_test_annotated.txt",),),
+        lambda paths: {"test": read_sick(paths[0])},
+    ),
+    StsSet(
+        "STSBenchmark-zh", "STS-Benchmark in Chinese, test", (("cnsd-sts-test.txt",),),
+        lambda paths: {"test": read_cnsd(paths[0])}, "",
+    ),
+    # A set of its own, so that nobody takes its numbers for those of the test split.
+    StsSet(
+        "STSBenchmark-zh-dev", "STS-Benchmark in Chinese, dev", (("cnsd-sts-dev.txt",),),
+        lambda paths: {"dev": read_cnsd(paths[0])}, "",
+    ),
+    StsSet(
+        "synthetic-sts", "bundled: similarities of synthetic sentences",
+        (("Synthetic-en-test",),),
+        partial(
+            read_year, name="synthetic-sts", subsets=SYNTHETIC_SUBSETS, command=BUNDLED_COMMAND
+        ),
+        BUNDLED_COMMAND,
+    ),
+)  # fmt: skip
+STS_SETS: dict[str, StsSet] = {record.name: record for record in _STS}
+
+MRPC_FILES = (("msr_paraphrase_train.txt",), ("msr_paraphrase_test.txt",))
+SYNTHETIC_PARAPHRASE_FILES = (
+    ("synthetic_paraphrase_train.txt",),
+    ("synthetic_paraphrase_test.txt",),
+)
+
+_TRANSFER = (
+    TransferSet(
+        "MR", "film reviews, 2 classes", 2, (("rt-polarity.pos",), ("rt-polarity.neg",)),
+        read_folds,
+    ),
+    TransferSet(
+        "CR", "product reviews, 2 classes", 2, (("custrev.pos",), ("custrev.neg",)), read_folds,
+    ),
+    TransferSet(
+        "SUBJ", "objective or subjective", 2,
+        (("subj.objective", "plot.tok.gt9.5000"), ("subj.subjective", "quote.tok.gt9.5000")),
+        read_folds,
+    ),
+    TransferSet("MPQA", "opinions, 2 classes", 2, (("mpqa.pos",), ("mpqa.neg",)), read_folds),
+    TransferSet(
+        "SST2", "SST, 2 classes", 2,
+        tuple(
+            (f"binary/sentiment-{split}", f"sentiment-{split}", f"stsa.binary.{split}")
+            for split in ("train", "dev", "test")
+        ),
+        read_sst2_splits,
+    ),
+    TransferSet(
+        "TREC", "questions by type, 6 classes", len(TYPES),
+        (("train_5500.label",), ("TREC_10.label",)), read_trec_splits,
+    ),
+    TransferSet("MRPC", "paraphrases in the news", 2, MRPC_FILES, read_mrpc_classes, is_pair=True),
+    TransferSet(
+        "synthetic-polarity", "bundled: opinions, 2 classes", 2,
+        (("synthetic-polarity.pos",), ("synthetic-polarity.neg",)), read_folds, BUNDLED_COMMAND,
+    ),
+    TransferSet(
+        "synthetic-questions", "bundled: questions by type, 6 classes", len(TYPES),
+        (("synthetic_questions_train.label",), ("synthetic_questions_test.label",)),
+        read_trec_splits, BUNDLED_COMMAND,
+    ),
+    TransferSet(
+        "synthetic-paraphrase", "bundled: paraphrases", 2, SYNTHETIC_PARAPHRASE_FILES,
+        read_mrpc_classes, BUNDLED_COMMAND, is_pair=True,
+    ),
+)  # fmt: skip
+TRANSFER_SETS: dict[str, TransferSet] = {record.name: record for record in _TRANSFER}
+
+_PAIRS = (
+    PairSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_splits),
+    PairSet(
+        "Quora", "duplicate questions, dev", tuple((name,) for name in TASKS["para"].files[:2]),
+        read_quora_splits, "python -m data.download cs224n --out",
+    ),
+    PairSet(
+        "synthetic-paraphrase", "bundled: paraphrases", SYNTHETIC_PARAPHRASE_FILES,
+        read_mrpc_splits, BUNDLED_COMMAND,
+    ),
+)  # fmt: skip
+PAIR_SETS: dict[str, PairSet] = {record.name: record for record in _PAIRS}
+
+HANS_FILES = (("heuristics_evaluation_set.txt", "synthetic_heuristics_evaluation_set.txt"),)
+NLI_FILES = (("nli_pairs.tsv",),)
+
+
+# --- reading by name
+
+
+def read_sts_set(folder: PathLike, name: str) -> dict[str, list[SentencePair]]:
+    """Return the pairs with a gold score of a set of STS_SETS, by subset.
+
+    Raises:
+        MissingSet: its files are not in the folder.
+        DataError: an unknown set or a broken file.
+    """
+    record = _record(STS_SETS, name)
+    return record.read(locate(Path(folder), name, record.names, record.command))
+
+
+def read_transfer_set(folder: PathLike, name: str) -> Splits:
+    """Return a set of TRANSFER_SETS; labels are whole numbers from 0.
+
+    All rows are in `train` where the protocol is ten-fold cross-validation (MR, CR, SUBJ, MPQA);
+    `dev` is [] where none is published (TREC, MRPC).
+
+    Raises:
+        MissingSet: its files are not in the folder.
+        DataError: an unknown set or a broken file.
+    """
+    record = _record(TRANSFER_SETS, name)
+    return record.read(locate(Path(folder), name, record.names, record.command))
+
+
+def read_pair_set(folder: PathLike, name: str) -> Splits:
+    """Return a set of PAIR_SETS: `train` to choose a threshold on, `test` to be scored.
+
+    Labels are 1.0 (the same) and 0.0.
+
+    Raises:
+        MissingSet: its files are not in the folder.
+        DataError: an unknown set or a broken file.
+    """
+    record = _record(PAIR_SETS, name)
+    return record.read(locate(Path(folder), name, record.names, record.command))
+
+
+def read_hans(folder: PathLike) -> list[SentencePair]:
+    """Return HANS, else the bundled set of its kind: 1.0 entailment, 0.0 non-entailment.
+
+    The phenomenon is `heuristic/subcase`.
+
+    Raises:
+        MissingSet: neither is in the folder.
+        DataError: a broken file.
+    """
+    return read_hans_file(locate(Path(folder), "HANS", HANS_FILES, HANS_COMMAND)[0])
+
+
+def read_nli(folder: PathLike) -> list[SentencePair]:
+    """Return labelled pairs: 0.0 entailment, 1.0 neutral, 2.0 contradiction.
+
+    Raises:
+        MissingSet: no nli_pairs.tsv in the folder.
+        DataError: a broken file.
+    """
+    return read_nli_file(locate(Path(folder), "NLI", NLI_FILES, BUNDLED_COMMAND)[0])
+
+
+def _record(records: Mapping[str, T], name: str) -> T:
+    if name not in records:
+        raise DataError(f"set {name!r} is unknown; choose one of {', '.join(records)}")
+    return records[name]
