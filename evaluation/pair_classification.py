@@ -44,12 +44,10 @@ def best_threshold(similarities: np.ndarray, labels: np.ndarray, metric: str) ->
     across it; infinite where all pairs, or none, are best called positive.
     """
     counted = {"accuracy": accuracies, "f1": f1_scores}[metric]
-    distinct, values = counted(similarities, labels)
-    best = int(values.argmax())
-    # Entry k calls positive all pairs above the k-th smallest similarity.
-    below = distinct[best - 1] if best else -np.inf
-    above = distinct[best] if best < len(distinct) else np.inf
-    return float(below if np.isinf(above) else (below + above) / 2) if best else -np.inf
+    distinct, values = counted(similarities.astype(np.float64), labels)
+    # Entry k calls positive all pairs from the k-th distinct similarity on; the last one, none.
+    thresholds = [-np.inf, *(distinct[:-1] + distinct[1:]) / 2, np.inf]
+    return float(thresholds[int(values.argmax())])
 
 
 def accuracies(similarities: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
