@@ -10,14 +10,17 @@ from pathlib import Path
 
 from data.examples import DataError
 from data.fetch.locate import DEFAULT_FOLDER
-from data.fetch.sources import DESCRIPTIONS, SOURCES
+from data.fetch.sources import DESCRIPTIONS, FOLDERS, SOURCES
 from data.fetch.transfer import fetch
+from data.fetch.unpack import unpack
 from runtime.options import option, parse
 
 PROGRAM = "python -m data.download"
 DESCRIPTION = """\
 Download public data sets. An interrupted download resumes when run again; a
-file that is already there as published is not downloaded again."""
+file that is already there as published is not downloaded again. The Chinese
+STS-Benchmark (cnsd-sts-*.txt), the untokenised STS files and the fourth subset
+of STS13 have no lasting address: copy them into the folder by hand."""
 EPILOG = f"example: {PROGRAM} cs224n nli --out my-folder"
 
 
@@ -32,7 +35,10 @@ class Options:
         metavar="NAME",
     )
     out: Path | None = option(
-        None, f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'})", metavar="DIR"
+        None,
+        f"folder for the files (default: {DEFAULT_FOLDER / 'NAME'}; of sts and transfer: "
+        f"{DEFAULT_FOLDER / 'senteval'})",
+        metavar="DIR",
     )
     listing: bool = option(False, "print every file with its URL, download nothing", flag="--list")
 
@@ -61,9 +67,12 @@ def _fetch_all(name: str, out: Path | None) -> Path:
     if name not in SOURCES:
         found = f"unknown data set {name!r}" if name else "no data set named"
         raise DataError(f"{found}, expected one of {', '.join(SOURCES)}; see --list")
-    folder = (out or DEFAULT_FOLDER / name).absolute()
+    folder = (out or DEFAULT_FOLDER / FOLDERS.get(name, name)).absolute()
     for remote in SOURCES[name]:
-        print(fetch(remote, folder), flush=True)
+        path = fetch(remote, folder)
+        print(path, flush=True)
+        for unpacked in unpack(path, remote.members):
+            print(unpacked, flush=True)
     return folder
 
 
@@ -73,7 +82,8 @@ def _listing() -> str:
         lines.append(f"{name}:")
         for remote in files:
             size = f"{remote.size:,} bytes" if remote.size else "size unknown"
-            lines.append(f"  {remote.name}  ({size})  {remote.url}")
+            parts = f"  {', '.join(remote.members)} in" if remote.members else ""
+            lines.append(f"{parts}  {remote.name}  ({size})  {remote.url}")
     return "\n".join(lines)
 
 

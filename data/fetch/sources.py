@@ -5,18 +5,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file to download; `size` in bytes and `sha256` in hex digits are None where not known."""
+    """One file to download.
+
+    `size` in bytes and `sha256` in hex digits are None where not known. Of an archive, the folders
+    `members` are unpacked.
+    """
 
     name: str
     url: str
     size: int | None = None
     sha256: str | None = None
+    members: tuple[str, ...] = ()
 
 
 CS224N = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
 # Two of the Quora files are kept outside the repository (Git LFS); this address serves those.
 CS224N_LFS = "https://media.githubusercontent.com/media/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
 SIMCSE = "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
+HANS = "https://raw.githubusercontent.com/tommccoy1/hans/0e52769572ab97da1b919baf222f355bdf481d88/"
+# SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many of
+# the addresses in SentEval's own script no longer answer.
+SENTEVAL = "senteval.tar"
 
 PUBLISHED = {  # name: (bytes, SHA-256)
     "ids-sst-train.csv": (
@@ -62,7 +71,13 @@ DESCRIPTIONS = {
     "cs224n": "SST, CFIMDB, Quora and STS as the CS224N default project splits them",
     "wiki1m": "a million Wikipedia sentences for unsupervised SimCSE",
     "nli": "275,601 NLI triplets for supervised SimCSE",
+    "sts": "STS12 to STS16, STS-Benchmark and SICK, as SimCSE scores them",
+    "transfer": "MR, CR, SUBJ, MPQA, SST, TREC and MRPC, as SimCSE scores them",
+    "hans": "HANS, 30,000 pairs that differ in word order",
 }
+
+# Data sets that share an archive share a folder too, so that it is downloaded once.
+FOLDERS = {"sts": "senteval", "transfer": "senteval"}
 
 SOURCES: dict[str, list[RemoteFile]] = {
     "cs224n": [
@@ -75,4 +90,13 @@ SOURCES: dict[str, list[RemoteFile]] = {
     ],
     "wiki1m": _files(SIMCSE, "wiki1m_for_simcse.txt"),
     "nli": _files(SIMCSE, "nli_for_simcse.csv"),
+    "sts": [RemoteFile(SENTEVAL, SIMCSE + SENTEVAL, members=("STS", "SICK"))],
+    "transfer": [
+        RemoteFile(
+            SENTEVAL,
+            SIMCSE + SENTEVAL,
+            members=("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC"),
+        )
+    ],
+    "hans": _files(HANS, "heuristics_evaluation_set.txt"),
 }

@@ -1,7 +1,9 @@
 """A misbehaving server on 127.0.0.1, and the file of kites it is asked for."""
 
 import http.server
+import io
 import re
+import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +12,17 @@ from data.fetch.sources import RemoteFile
 
 DATA = b"".join(b"%d\tkite number %d\n" % (n, n) for n in range(5_000))
 Behave = Callable[["Handler", int], None]
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    """Return a tar archive of these files."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return content.getvalue()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

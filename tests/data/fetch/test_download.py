@@ -1,7 +1,9 @@
 """The command line of data.download: what is fetched, where it lies, and one line of each fault."""
 
+from dataclasses import replace
+
 import pytest
-from kites import DATA, kite_server, ranged
+from kites import DATA, archive, kite_server, ranged
 
 from data import download
 from data.download import main
@@ -31,6 +33,29 @@ def test_main_defaults_to_a_folder_of_the_data_sets_name(serve, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     assert main(["kites"]) == 0
     assert (tmp_path / "downloads" / "kites" / "kites.csv").read_bytes() == DATA
+
+
+def test_folders_of_an_archive_are_unpacked_and_an_archive_in_common_is_fetched_once(
+    serve, tmp_path, monkeypatch, capsys
+):
+    data = archive({"STS/a.txt": b"a", "SICK/b.txt": b"b", "MR/c.txt": b"c"})
+    remote, asked = serve(lambda handler, offset: ranged(handler, offset, data))
+    for name, members in (("sts", ("STS", "SICK")), ("transfer", ("MR",))):
+        monkeypatch.setitem(SOURCES, name, [replace(remote, members=members)])
+    monkeypatch.chdir(tmp_path)
+    assert main(["sts", "transfer"]) == 0
+    folder = tmp_path / "downloads" / "senteval"
+    assert (folder / "STS/a.txt").read_bytes() == b"a" and (folder / "MR/c.txt").is_file()
+    assert len(asked) == 1
+    assert f"{folder / 'SICK'}\n" in capsys.readouterr().out
+
+
+def test_a_broken_archive_is_told_in_one_line(serve, tmp_path, monkeypatch, capsys):
+    remote, _ = serve(ranged)
+    monkeypatch.setitem(SOURCES, "sts", [replace(remote, members=("STS",))])
+    assert main(["sts", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be unpacked" in error and "delete it" in error and error.count("\n") == 1
 
 
 def test_main_answers_2_and_one_line_when_a_file_is_not_there(serve, tmp_path, monkeypatch, capsys):
