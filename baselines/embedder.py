@@ -34,13 +34,24 @@ class Embedder:
     adapt: Callable[[Sequence[str]], "Embedder"] | None = None
 
 
-def of_encoder(encoder: SentenceEncoder, name: str, pooling: str | None = None) -> Embedder:
+def encoding(encoder: SentenceEncoder) -> Embed:
+    """Return the encoder's own way from texts to vectors."""
+    return encoder.encode_quietly
+
+
+def of_encoder(
+    encoder: SentenceEncoder,
+    name: str,
+    pooling: str | None = None,
+    reading: Callable[[SentenceEncoder], Embed] = encoding,
+) -> Embedder:
     """Return an encoder as an Embedder; the encoder itself is left as it is.
 
     Args:
         encoder: tuned or not.
         name: of the row.
         pooling: one of minbert.config.POOLINGS; None keeps the encoder's own.
+        reading: how texts become vectors; the evaluation's own way keeps them on disk.
 
     Raises:
         CheckpointError: pooling `cls` for a model without a pooler.
@@ -49,7 +60,7 @@ def of_encoder(encoder: SentenceEncoder, name: str, pooling: str | None = None) 
     view = copy.copy(encoder)
     if pooling is not None:
         view.pool_by(pooling)
-    return Embedder(name, view.encode_quietly)
+    return Embedder(name, reading(view))
 
 
 def cosines(first: Vectors, second: Vectors) -> np.ndarray:

@@ -3,10 +3,10 @@
 Reads: all of baselines. Feeds: evaluation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from baselines.embedder import Embedder, of_encoder
+from baselines.embedder import Embed, Embedder, encoding, of_encoder
 from baselines.flow import flowed
 from baselines.majority import majority
 from baselines.overlap import word_overlap
@@ -24,19 +24,27 @@ POOLED = {
 }
 
 
-def baselines(encoder: SentenceEncoder, name: str, glove: Path | None = None) -> list[Embedder]:
+def baselines(
+    encoder: SentenceEncoder,
+    name: str,
+    glove: Path | None = None,
+    reading: Callable[[SentenceEncoder], Embed] = encoding,
+) -> list[Embedder]:
     """Return what needs no training of the encoder, in table order.
 
     Args:
         encoder: untuned; it is left as it is.
         name: of the encoder, the first word of its rows.
         glove: a file of static vectors in GloVe's text format, if there is one.
+        reading: as for `of_encoder`.
     """
     rows = [majority(), word_overlap(), tfidf()]
     if glove is not None:
         rows.append(static_file(glove, f"{glove.stem}, mean"))
     rows.append(word_embeddings(encoder, f"{name}, word embeddings"))
-    pooled = {key: of_encoder(encoder, f"{name}, {words}", key) for key, words in POOLED.items()}
+    pooled = {
+        key: of_encoder(encoder, f"{name}, {words}", key, reading) for key, words in POOLED.items()
+    }
     # Both papers, and SimCSE's table 5, start from the first and the last layer.
     base = pooled["avg_first_last"]
     size = reduced_size(encoder.model.config.hidden_size)

@@ -41,15 +41,19 @@ def evaluate(options: Options, say: Say = print) -> list[Result]:
         torch.set_num_threads(options.threads)
     folders = [data_folder(name) for name in options.data]
     found, missing = find_sets(options.suite, options.sets, folders)
-    for line in missing:
-        say(f"left out  {line}")
+    where = ", ".join(options.data)
+    if absent := [f"{one.set} ({one.looked_for})" for one in missing]:
+        say(f"not in {where}, and left out: {'; '.join(dict.fromkeys(absent))}")
     if not found:
-        raise DataError(f"no set of {', '.join(options.suite)} in {', '.join(options.data)}")
+        raise DataError(
+            f"no set of {', '.join(options.suite)} in {where}; fetch published sets with: "
+            "python -m data.download sts transfer hans"
+        )
     # Each distinct text is encoded once per encoder, whichever sets it is in.
     texts = list(dict.fromkeys(text for material in found for text in material.texts()))
     say(f"measuring {len(found)} sets, {len(texts):,} distinct texts")
     results: list[Result] = []
-    for model in open_models(options, folders, texts, say):
+    for model in open_models(options, texts, say):
         say(f"model     {model.embedder.name}")
         with progress("evaluate", len(found), "set") as bar:
             for material in found:
@@ -63,7 +67,8 @@ def evaluate(options: Options, say: Say = print) -> list[Result]:
             if table := shown_table(own, shown):
                 say(f"\n{table}")
     written = [str(path) for path in (options.json, options.csv) if path]
-    say(f"\n{len(results)} results: {', '.join(written) or 'not written (--json FILE, --csv FILE)'}")
+    where = ", ".join(written) or "not written (--json FILE, --csv FILE)"
+    say(f"\n{len(results):,} results: {where}")
     return results
 
 

@@ -3,7 +3,7 @@
 Reads: examples, and models as functions. Feeds: suites.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,10 +64,14 @@ def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]])
     gold = {part: _labels(pairs) for part, pairs in subsets.items()}
     seen = {part: overlap(pairs, model.seen).shared for part, pairs in subsets.items()}
     rest = {part: ~rows for part, rows in seen.items() if not rows.all()}
-    unseen = set_metrics(
-        {part: scores[part][rows] for part, rows in rest.items()},
-        {part: gold[part][rows] for part, rows in rest.items()},
-    ) if rest else {}
+    unseen = (
+        set_metrics(
+            {part: scores[part][rows] for part, rows in rest.items()},
+            {part: gold[part][rows] for part, rows in rest.items()},
+        )
+        if rest
+        else {}
+    )
     shares = {part: float(rows.mean()) for part, rows in seen.items()}
     everything = float(np.concatenate(list(seen.values())).mean())
     return [
@@ -174,7 +178,7 @@ def _on_all_and_unseen(
 
 
 def _features(embedder: Embedder, examples: Sequence[Any]) -> Vectors:
-    """Return the vectors of sentences, or SentEval's features of pairs, at the model's own scale."""
+    """Return the vectors of sentences, or SentEval's features of pairs."""
     assert embedder.embed is not None
     if isinstance(examples[0], SentencePair):
         sides = (embedder.embed([pair.texts[side] for pair in examples]) for side in (0, 1))

@@ -94,6 +94,4 @@ class Options:
 
 def parse_options(argv: Sequence[str] | None = None) -> Options:
     """Return the options; `--help` and wrong flags end the program here, with codes 0 and 2."""
-    return parse(
-        Options, argv, prog="python -m evaluation", description=DESCRIPTION, epilog=EPILOG
-    )
+    return parse(Options, argv, prog="python -m evaluation", description=DESCRIPTION, epilog=EPILOG)

@@ -51,8 +51,8 @@ def set_metrics(
     found: dict[tuple[str, str], tuple[float | None, int]] = {}
     total = sum(sizes.values())
     for metric, correlation in CORRELATIONS.items():
-        joined = (np.concatenate([arrays[name] for name in gold]) for arrays in (similarities, gold))
-        found["all", metric] = (correlation(*joined), total)
+        everything = (np.concatenate([side[n] for n in gold]) for side in (similarities, gold))
+        found["all", metric] = (correlation(*everything), total)
         if len(gold) == 1:
             continue
         values = {name: correlation(similarities[name], gold[name]) for name in gold}

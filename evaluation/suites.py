@@ -4,13 +4,16 @@ Reads: data.suites, measures. Feeds: the command line.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from data.examples import Example, SentencePair
+from data.examples import DataError, Example, SentencePair
 from data.suites import (
+    HANS_SETS,
     PAIR_SETS,
     STS_SETS,
     TRANSFER_SETS,
@@ -48,7 +51,7 @@ class Suite:
         name: as on the command line.
         about: a short description.
         sets: the names of its sets.
-        read: (folder, set) -> what is measured on.
+        read: (folders, set) -> what is measured on.
         examples: that -> all its examples, to be encoded.
         scored: that -> the examples that are scored.
         measure: (model, set, that) -> results.
@@ -58,7 +61,7 @@ class Suite:
     name: str
     about: str
     sets: tuple[str, ...]
-    read: Callable[[Path, str], Any]
+    read: Callable[[Sequence[Path], str], Any]
     examples: Callable[[Any], Iterable[Example]]
     scored: Callable[[Any], Iterable[Example]]
     measure: Callable[[Model, str, Any], list[Result]]
@@ -84,10 +87,26 @@ class Material:
         return self.suite.measure(model, self.set, self.content)
 
 
-def _read_hans_data(folder: Path, name: str) -> HansData:
+T = TypeVar("T")
+
+
+def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
+    """Return what `read` finds in the first of the folders that holds it.
+
+    Raises:
+        MissingSet: none does; the error of the last folder.
+    """
+    for folder in folders[:-1]:
+        with suppress(MissingSet):
+            return read(folder, *name)
+    return read(folders[-1], *name)
+
+
+def _read_hans_data(folders: Sequence[Path], name: str) -> HansData:
+    pairs = in_first(read_hans, folders, name)
     # To HANS, neutral and contradiction are one class: not entailed.
-    nli = [replace(pair, label=float(pair.label == 0)) for pair in read_nli(folder)]
-    return HansData(read_hans(folder), nli)
+    nli = [replace(pair, label=float(pair.label == 0)) for pair in in_first(read_nli, folders)]
+    return HansData(pairs, nli)
 
 
 def _of_subsets(subsets: dict[str, list[SentencePair]]) -> Iterable[Example]:
@@ -133,7 +152,7 @@ SUITES = {
             "sts",
             "semantic textual similarity: correlation of the cosine with human scores",
             tuple(STS_SETS),
-            read_sts_set,
+            partial(in_first, read_sts_set),
             _of_subsets,
             _of_subsets,
             measure_sts,
@@ -143,7 +162,7 @@ SUITES = {
             "transfer",
             "SentEval's transfer tasks: logistic regression on frozen vectors",
             tuple(TRANSFER_SETS),
-            read_transfer_set,
+            partial(in_first, read_transfer_set),
             _of_splits,
             _scored_split,
             measure_transfer,
@@ -157,7 +176,7 @@ SUITES = {
             "pair classification by the cosine, at the best threshold of the scored split (MTEB's "
             "convention) and at one chosen on training pairs",
             tuple(PAIR_SETS),
-            read_pair_set,
+            partial(in_first, read_pair_set),
             _of_splits,
             _scored_split,
             measure_pairs,
@@ -176,7 +195,7 @@ SUITES = {
         Suite(
             "hans",
             "entailment or word overlap? cosine, bi-encoder head and cross-encoder head",
-            ("HANS",),
+            tuple(HANS_SETS),
             _read_hans_data,
             _of_hans,
             _hans_pairs,
@@ -187,7 +206,7 @@ SUITES = {
             "geometry",
             "alignment, uniformity, anisotropy and singular values",
             GEOMETRY_SETS,
-            read_sts_set,
+            partial(in_first, read_sts_set),
             _of_subsets,
             _of_subsets,
             measure_geometry,
@@ -199,10 +218,19 @@ SUITES = {
 }
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A set that no folder holds, and the files that were looked for."""
+
+    suite: str
+    set: str
+    looked_for: str
+
+
 def find_sets(
     suites: Sequence[str], sets: Sequence[str], folders: Sequence[Path]
-) -> tuple[list[Material], list[str]]:
-    """Return the sets that one of the folders holds, and a line for each that none does.
+) -> tuple[list[Material], list[Missing]]:
+    """Return the sets that one of the folders holds, and those that none does.
 
     Args:
         suites: names of SUITES.
@@ -210,26 +238,20 @@ def find_sets(
         folders: searched in this order; the first that holds a set gives it.
 
     Raises:
-        DataError: a broken file.
+        DataError: a broken file, or a set that none of the suites has.
     """
+    known = {name for suite in suites for name in SUITES[suite].sets}
+    for name in sets:
+        if name not in known:
+            raise DataError(f"--sets {name}: unknown; expected one of {', '.join(sorted(known))}")
     found: list[Material] = []
-    missing: list[str] = []
+    missing: list[Missing] = []
     for suite in (SUITES[name] for name in suites):
         for name in suite.sets:
             if sets and name not in sets:
                 continue
-            content, lines = _first(suite, name, folders)
-            missing += lines if content is None else []
-            if content is not None:
-                found.append(Material(suite, name, content))
-    return found, list(dict.fromkeys(missing))
-
-
-def _first(suite: Suite, name: str, folders: Sequence[Path]) -> tuple[Any, list[str]]:
-    lines = []
-    for folder in folders:
-        try:
-            return suite.read(folder, name), []
-        except MissingSet as error:
-            lines.append(str(error))
-    return None, lines
+            try:
+                found.append(Material(suite, name, suite.read(folders, name)))
+            except MissingSet as error:
+                missing.append(Missing(suite.name, name, error.looked_for))
+    return found, missing

@@ -64,7 +64,6 @@ def transfer_metrics(predictions: np.ndarray, labels: np.ndarray) -> dict[str, f
     return metrics
 
 
-
 def _folds(labels: np.ndarray) -> Rows:
     # Fewer where a class has fewer rows than there are folds, as in a small set.
     rarest = int(np.unique(labels, return_counts=True)[1].min())
