@@ -1,6 +1,6 @@
 """The similarity task: scored pairs, from the same meaning to nothing in common.
 
-Reads: alike, differing, scores. Feeds: generate.
+Reads: alike, differing, scores. Feeds: generate, suites.
 """
 
 from random import Random
@@ -61,9 +61,23 @@ SCORED: list[tuple[Maker, float]] = [
 ]  # fmt: skip
 
 
+GENRES = {"statement": "statements", "headline": "headlines"}  # by mood; the rest are questions
+
+
 def scored_pair(random: Random, split: str) -> Example:
     """Return a row of the similarity task."""
-    pair = make(random, split, SCORED)
+    return _row(random, make(random, split, SCORED))
+
+
+def scored_genre(random: Random, split: str, genre: str) -> Example:
+    """Return a row whose first sentence is of a genre: statements, headlines or questions."""
+    while True:
+        pair = make(random, split, SCORED)
+        if GENRES.get(pair.frames[0].mood, "questions") == genre:
+            return _row(random, pair)
+
+
+def _row(random: Random, pair: Pair) -> Example:
     score = noisy(similarity(*pair.frames), random)
     texts = pair.texts if chance(random, 0.5) else (pair.texts[1], pair.texts[0])
     return Example(texts, str(score), pair.phenomenon)
