@@ -10,8 +10,15 @@ from data.bundled.differing import EDITS, edited
 from data.bundled.duplicates import make
 from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose
-from data.bundled.pairs import Example, Maker, Pair, same_rendering, two_renderings
-from data.bundled.sampling import draw_frame
+from data.bundled.pairs import (
+    Example,
+    Maker,
+    Pair,
+    question_frame,
+    same_rendering,
+    two_renderings,
+)
+from data.bundled.sampling import QUESTIONS, draw_frame
 from data.bundled.scores import noisy, similarity
 
 
@@ -62,6 +69,7 @@ SCORED: list[tuple[Maker, float]] = [
 
 
 GENRES = {"statement": "statements", "headline": "headlines"}  # by mood; the rest are questions
+FAR_QUESTIONS = 0.02  # of the draws, most of which are no questions
 
 
 def scored_pair(random: Random, split: str) -> Example:
@@ -72,9 +80,19 @@ def scored_pair(random: Random, split: str) -> Example:
 def scored_genre(random: Random, split: str, genre: str) -> Example:
     """Return a row whose first sentence is of a genre: statements, headlines or questions."""
     while True:
-        pair = make(random, split, SCORED)
-        if GENRES.get(pair.frames[0].mood, "questions") == genre:
+        # Few questions differ altogether among the pairs of the task.
+        far = genre == "questions" and chance(random, FAR_QUESTIONS)
+        pair = _far_questions(random, split) if far else make(random, split, SCORED)
+        if pair and GENRES.get(pair.frames[0].mood, "questions") == genre:
             return _row(random, pair)
+
+
+def _far_questions(random: Random, split: str) -> Pair | None:
+    """Return two questions, half of the time on one topic."""
+    first = question_frame(random, split)
+    domain = first.domain if chance(random, 0.5) else ""
+    second = draw_frame(random, split, domain, choose(random, QUESTIONS))
+    return two_renderings(random, first, second, "other question")
 
 
 def _row(random: Random, pair: Pair) -> Example:
