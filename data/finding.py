@@ -13,7 +13,14 @@ DEEPEST = 5  # levels below the folder
 
 
 class MissingSet(DataError):
-    """The files of an evaluation set are not there; the message says which, where, what to do."""
+    """The files of an evaluation set are not there; the message says which, where, what to do.
+
+    `looked_for` are their names.
+    """
+
+    def __init__(self, message: str, looked_for: str):
+        super().__init__(message)
+        self.looked_for = looked_for
 
 
 def find(folder: Path, name: str) -> Path | None:
@@ -57,12 +64,13 @@ def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str
     found = [next(filter(None, (find(folder, n) for n in group)), None) for group in names]
     missing = [" or ".join(group) for group, path in zip(names, found, strict=True) if path is None]
     if missing:
-        raise MissingSet(missing_message(folder, what, missing, command))
+        raise missing_set(folder, what, missing, command)
     return [path for path in found if path is not None]
 
 
-def missing_message(folder: Path, what: str, missing: Sequence[str], command: str) -> str:
-    """Return the line that says which files of a set are not in a folder, and what to do."""
+def missing_set(folder: Path, what: str, missing: Sequence[str], command: str) -> MissingSet:
+    """Return the error that says which files of a set are not in a folder, and what to do."""
     problem = "not found" if folder.is_dir() else "there is no such folder"
     remedy = f"get them with: {command} {folder}" if command else "copy the published files there"
-    return f"{what}: looked for {' and '.join(missing)} in {folder}: {problem}; {remedy}"
+    names = " and ".join(missing)
+    return MissingSet(f"{what}: looked for {names} in {folder}: {problem}; {remedy}", names)

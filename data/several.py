@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from data.examples import SentencePair
-from data.finding import MissingSet, missing_message
+from data.finding import missing_set
 from data.readers.mrpc import read_mrpc
 from data.readers.polarity import read_polarity
 from data.readers.semeval import read_subset
@@ -30,7 +30,7 @@ def read_year(
     files = [f"STS.{kind}.{subset}.txt" for subset in subsets for kind in ("input", "gs")]
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
-        raise MissingSet(missing_message(folder, name, missing, command))
+        raise missing_set(folder, name, missing, command)
     return {subset: read_subset(folder, subset) for subset in subsets}
 
 

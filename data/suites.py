@@ -32,6 +32,7 @@ from data.several import (
 from data.tasks import TASKS, Splits
 
 __all__ = [
+    "HANS_SETS",
     "PAIR_SETS",
     "STS_SETS",
     "TRANSFER_SETS",
@@ -224,7 +225,11 @@ _PAIRS = (
 )  # fmt: skip
 PAIR_SETS: dict[str, PairSet] = {record.name: record for record in _PAIRS}
 
-HANS_FILES = (("heuristics_evaluation_set.txt", "synthetic_heuristics_evaluation_set.txt"),)
+# The file's name and the command that writes it.
+HANS_SETS = {
+    "HANS": ("heuristics_evaluation_set.txt", HANS_COMMAND),
+    "synthetic-hans": ("synthetic_heuristics_evaluation_set.txt", BUNDLED_COMMAND),
+}
 NLI_FILES = (("nli_pairs.tsv",),)
 
 
@@ -269,16 +274,17 @@ def read_pair_set(folder: PathLike, name: str) -> Splits:
     return record.read(locate(Path(folder), name, record.names, record.command))
 
 
-def read_hans(folder: PathLike) -> list[SentencePair]:
-    """Return HANS, else the bundled set of its kind: 1.0 entailment, 0.0 non-entailment.
+def read_hans(folder: PathLike, name: str = "HANS") -> list[SentencePair]:
+    """Return a set of HANS_SETS: 1.0 entailment, 0.0 non-entailment.
 
     The phenomenon is `heuristic/subcase`.
 
     Raises:
-        MissingSet: neither is in the folder.
-        DataError: a broken file.
+        MissingSet: its file is not in the folder.
+        DataError: an unknown set or a broken file.
     """
-    return read_hans_file(locate(Path(folder), "HANS", HANS_FILES, HANS_COMMAND)[0])
+    file, command = _record(HANS_SETS, name)
+    return read_hans_file(locate(Path(folder), name, ((file,),), command)[0])
 
 
 def read_nli(folder: PathLike) -> list[SentencePair]:

@@ -1,13 +1,18 @@
-"""Similarity without a head: the cosine of two embeddings against the gold scores."""
+"""Similarity without a head: the cosine of two embeddings against the gold scores.
 
-from collections.abc import Callable, Sequence
+Reads: an `encode` function or similarities. Feeds: suites, checkpoint selection.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from data.examples import SentencePair
-from evaluation.metrics import Metrics, task_metrics
+from evaluation.metrics import Metrics, pearson, spearman, task_metrics
 
 Encode = Callable[[Sequence[str]], np.ndarray]
+
+CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 
 def cosine_scores(encode: Encode, pairs: Sequence[SentencePair]) -> np.ndarray:
@@ -25,6 +30,42 @@ def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:
     """Return Pearson and Spearman of the cosines against the pairs' labels."""
     labels = np.array([pair.label for pair in pairs], np.float64)
     return task_metrics("sts", cosine_scores(encode, pairs), labels)
+
+
+def set_metrics(
+    similarities: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]
+) -> dict[tuple[str, str], tuple[float | None, int]]:
+    """Return {(part, metric): (value, rows)} of a set of several subsets, such as a year's.
+
+    Three ways to make one number of a year are in use, and they differ by several points: "all"
+    correlates the rows of all subsets at once (SimCSE's papers, MTEB); "mean" and "wmean" are the
+    mean of the subsets' correlations, plain or weighted by rows (SentEval).
+
+    Args:
+        similarities, gold: subset -> (N,).
+
+    Returns:
+        "all"; of several subsets also "mean", "wmean" and each of them.
+    """
+    sizes = {subset: len(scores) for subset, scores in gold.items()}
+    found: dict[tuple[str, str], tuple[float | None, int]] = {}
+    total = sum(sizes.values())
+    for metric, correlation in CORRELATIONS.items():
+        everything = (np.concatenate([side[n] for n in gold]) for side in (similarities, gold))
+        found["all", metric] = (correlation(*everything), total)
+        if len(gold) == 1:
+            continue
+        values = {name: correlation(similarities[name], gold[name]) for name in gold}
+        found["mean", metric] = (_mean(values, dict.fromkeys(gold, 1)), total)
+        found["wmean", metric] = (_mean(values, sizes), total)
+        found |= {(name, metric): (value, sizes[name]) for name, value in values.items()}
+    return found
+
+
+def _mean(values: Mapping[str, float | None], weights: Mapping[str, int]) -> float | None:
+    """Return the weighted mean, None where one of the values is undefined."""
+    weighted = [value * weights[name] for name, value in values.items() if value is not None]
+    return sum(weighted) / sum(weights.values()) if len(weighted) == len(values) else None
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from data.examples import Example
 from data.tasks import TASKS, Splits, Task
@@ -52,6 +53,15 @@ class FittedHead:
     history: list[dict[str, Any]]
     seconds: float  # encoding (unless cached), training, prediction
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
+
+    def logits(self, split: str) -> np.ndarray:
+        """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
+        inputs = self.inputs[split]
+        with inputs.reading():
+            parts = [(rows, self.head(inputs.batch(rows))) for rows in inputs.batches()]
+        rows = np.concatenate([rows for rows, _ in parts])
+        # Batches go by length; this puts the rows back into the order of the split.
+        return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:

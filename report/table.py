@@ -6,6 +6,7 @@ from typing import Any
 
 from data.tasks import TASKS
 from evaluation.metrics import METRICS
+from evaluation.table import markdown
 from report.cell import Cell
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
@@ -24,16 +25,6 @@ def results_table(cells: Sequence[Cell]) -> str:
         groups.setdefault(tuple(getattr(cell, name) for name in GROUP), []).append(cell)
     rows = [[*map(str, group), *_numbers(members)] for group, members in groups.items()]
     return markdown(HEADER, rows)
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table whose columns are as wide as their widest entry."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [
-        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
-        for row in (header, ["-" * width for width in widths], *rows)
-    ]
-    return "\n".join(lines)
 
 
 def _numbers(cells: list[Cell]) -> list[str]:

@@ -20,6 +20,10 @@ ALLOWED = {
     },
     "simcse": {"simcse", "data", "minbert", "runtime", *TENSORS},
     "heads": {"heads", "data", "minbert", "runtime", *TENSORS},
+    "baselines": {
+        *("baselines", "simcse", "data", "minbert", "runtime", "scipy", "sklearn"),
+        *TENSORS,
+    },
     "evaluation": {"evaluation", "data", "numpy", "scipy", "sklearn"},
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
     "experiment": {
@@ -84,6 +88,8 @@ def test_the_plain_model_does_not_know_its_fast_forms(name):
         ("from runtime.device import autocast", "report"),
         ("from runtime import resume", "data"),
         ("import simcse.loss", "heads"),
+        ("from baselines.objectives import x", "simcse"),
+        ("from heads.head import x", "baselines"),
         ("import run_multitask", "experiment"),
         ("from minbert import encoder", "runtime"),
     ],

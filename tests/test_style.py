@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
-    *("runtime", "data", "minbert", "simcse", "heads", "evaluation", "report"),
-    *("experiment", "benchmarks"),
+    *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation"),
+    *("report", "experiment", "benchmarks"),
 )
 FILES = [
     *(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))),
@@ -27,6 +27,7 @@ TEACHING = [
     *("minbert/pretraining/initialisation.py", "simcse/loss.py", "simcse/views.py"),
     *("simcse/projection.py", "simcse/grad_cache.py", "simcse/train.py", "simcse/auxiliary.py"),
     *("simcse/objectives.py", "heads/features.py"),
+    *(f"baselines/{name}.py" for name in ("whitening", "flow")),
 ]
 FEWEST_COMMENTS = 0.15
 

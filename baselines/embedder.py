@@ -1,0 +1,82 @@
+"""One face for everything that is compared: texts to vectors, pairs of texts to similarities.
+
+Legend: N texts or pairs, D numbers per vector. Reads: minbert's encoders. Feeds: evaluation.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.preprocessing import normalize
+
+from minbert.encoder import SentenceEncoder
+
+# Dense, or sparse: words that a text lacks are not stored.
+Vectors: TypeAlias = np.ndarray | csr_matrix
+Embed = Callable[[Sequence[str]], Vectors]
+Compare = Callable[[Sequence[str], Sequence[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """What the evaluation measures: texts to vectors and/or pairs to similarities."""
+
+    # The row's name in tables, e.g. "mini, mean, whitening 256".
+    name: str
+    # N texts -> (N, D); None: has no vectors (word overlap).
+    embed: Embed | None
+    # N pairs -> (N,) similarities; None: the cosine of the vectors.
+    compare: Compare | None = None
+    # Fitted on the unlabelled sentences of the set that is scored: whitening, flow, TF-IDF's idf.
+    adapt: Callable[[Sequence[str]], "Embedder"] | None = None
+
+
+def encoding(encoder: SentenceEncoder) -> Embed:
+    """Return the encoder's own way from texts to vectors."""
+    return encoder.encode_quietly
+
+
+def of_encoder(
+    encoder: SentenceEncoder,
+    name: str,
+    pooling: str | None = None,
+    reading: Callable[[SentenceEncoder], Embed] = encoding,
+) -> Embedder:
+    """Return an encoder as an Embedder; the encoder itself is left as it is.
+
+    Args:
+        encoder: tuned or not.
+        name: of the row.
+        pooling: one of minbert.config.POOLINGS; None keeps the encoder's own.
+        reading: how texts become vectors; the evaluation's own way keeps them on disk.
+
+    Raises:
+        CheckpointError: pooling `cls` for a model without a pooler.
+    """
+    # The same weights under another pooling, and no second copy of them.
+    view = copy.copy(encoder)
+    if pooling is not None:
+        view.pool_by(pooling)
+    return Embedder(name, reading(view))
+
+
+def cosines(first: Vectors, second: Vectors) -> np.ndarray:
+    """Return the cosine of each row of `first` (N, D) and the same row of `second`, (N,).
+
+    Either kind of matrix; the cosine with a vector of zeros is 0.
+    """
+    left, right = normalize(first), normalize(second)
+    products = left.multiply(right) if isinstance(left, csr_matrix) else left * right
+    return np.asarray(products.sum(axis=1)).ravel()
+
+
+def similarities(embedder: Embedder, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    """Return an Embedder's similarity of each of N pairs, (N,): its own, or the cosine."""
+    if embedder.compare is not None:
+        return embedder.compare(first, second)
+    if embedder.embed is None:
+        raise ValueError(f"{embedder.name}: has neither vectors nor similarities")
+    return cosines(embedder.embed(first), embedder.embed(second))

@@ -1,0 +1,75 @@
+"""The baselines in the order of the results table: first those that are not trained, then the rest.
+
+Reads: all of baselines. Feeds: evaluation.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from baselines.embedder import Embed, Embedder, encoding, of_encoder
+from baselines.flow import flowed
+from baselines.majority import majority
+from baselines.overlap import word_overlap
+from baselines.static import static_file, word_embeddings
+from baselines.tfidf import tfidf
+from baselines.whitening import whitened
+from minbert.encoder import SentenceEncoder
+
+# SimCSE's table of poolings (Gao et al. 2021, section 6.3): pooling -> the words of the row.
+POOLED = {
+    "cls_before_pooler": "[CLS]",
+    "avg": "mean",
+    "avg_first_last": "first-last",
+    "avg_top2": "top-2",
+}
+
+
+def baselines(
+    encoder: SentenceEncoder,
+    name: str,
+    glove: Path | None = None,
+    reading: Callable[[SentenceEncoder], Embed] = encoding,
+) -> list[Embedder]:
+    """Return what needs no training of the encoder, in table order.
+
+    Args:
+        encoder: untuned; it is left as it is.
+        name: of the encoder, the first word of its rows.
+        glove: a file of static vectors in GloVe's text format, if there is one.
+        reading: as for `of_encoder`.
+    """
+    rows = [majority(), word_overlap(), tfidf()]
+    if glove is not None:
+        rows.append(static_file(glove, f"{glove.stem}, mean"))
+    rows.append(word_embeddings(encoder, f"{name}, word embeddings"))
+    pooled = {
+        key: of_encoder(encoder, f"{name}, {words}", key, reading) for key, words in POOLED.items()
+    }
+    # Both papers, and SimCSE's table 5, start from the first and the last layer.
+    base = pooled["avg_first_last"]
+    size = reduced_size(encoder.model.config.hidden_size)
+    return [*rows, *pooled.values(), flowed(base), whitened(base), whitened(base, size)]
+
+
+def reduced_size(hidden_size: int) -> int:
+    """Return to how many numbers whitening reduces a vector: 256, as for bert-base in the paper.
+
+    Encoders so small that this is hardly a reduction keep half of their numbers.
+    """
+    return min(256, hidden_size // 2)
+
+
+def tuned_baselines(folders: Mapping[str, Path], device: str = "auto") -> list[Embedder]:
+    """Return tuned encoders, each with the pooling of its checkpoint, in the order given.
+
+    Args:
+        folders: the row's name -> the folder that the tuning left.
+        device: `auto`, `cpu` or `cuda`.
+
+    Raises:
+        CheckpointError: a folder without a readable checkpoint.
+    """
+    return [
+        of_encoder(SentenceEncoder.from_pretrained(str(folder), device=device), name)
+        for name, folder in folders.items()
+    ]

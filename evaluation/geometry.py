@@ -1,0 +1,88 @@
+"""How embeddings lie on the unit sphere: alignment, uniformity, anisotropy, singular values.
+
+Legend: N embeddings, H their size. Reads: arrays. Feeds: suites, the curves of contrastive tuning.
+"""
+
+import numpy as np
+
+BLOCK = 1024  # rows of the (N, N) similarities at a time: a few megabytes
+
+
+def unit(embeddings: np.ndarray) -> np.ndarray:
+    """Return rows (N, H) scaled to length 1, in float64; a row of zeros stays as it is."""
+    embeddings = np.asarray(embeddings, np.float64)
+    return embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+
+
+def alignment(first: np.ndarray, second: np.ndarray) -> float:
+    """Return E ||f(x) - f(x+)||^2 over positive pairs; lower is better, from 0 to 4.
+
+    Wang & Isola 2020, equation 4 with alpha 2, as SimCSE's equation 2.
+
+    Args:
+        first, second: (N, H), of any length; row i of one belongs to row i of the other.
+    """
+    return float(((unit(first) - unit(second)) ** 2).sum(axis=1).mean())
+
+
+def uniformity(embeddings: np.ndarray, t: float = 2.0) -> float:
+    """Return log E exp(-t ||f(x) - f(y)||^2) over all pairs of different rows; lower is better.
+
+    Wang & Isola 2020, equation 5, as SimCSE's equation 3; 0 where all rows coincide.
+
+    Args:
+        embeddings: (N, H), N at least 2, of distinct texts.
+        t: 2 in both papers.
+    """
+    rows = unit(embeddings)
+    total = 0.0
+    for start in range(0, len(rows), BLOCK):
+        # ||x - y||^2 = 2 - 2 x.y on the unit sphere.
+        total += np.exp(-2 * t * (1 - rows[start : start + BLOCK] @ rows.T)).sum()
+    # A row with itself counts exp(0) = 1 in that sum; a row of zeros has no place on the sphere.
+    return float(np.log((total - len(rows)) / (len(rows) * (len(rows) - 1))))
+
+
+def mean_cosine(embeddings: np.ndarray) -> float:
+    """Return the mean cosine of all pairs of different rows: the anisotropy of Ethayarajh 2019.
+
+    0 for directions spread evenly; near 1 where all texts look alike (SimCSE, section 5).
+    """
+    # The sum over all pairs is the squared length of the sum of all rows.
+    rows = unit(embeddings)
+    total = (rows.sum(axis=0) ** 2).sum() - (rows**2).sum()
+    return float(total / (len(rows) * (len(rows) - 1)))
+
+
+def singular_values(embeddings: np.ndarray) -> np.ndarray:
+    """Return the singular values (min(N, H),) of the unit rows, largest first.
+
+    Contrastive learning flattens them (SimCSE, section 5): a few large ones mean that all
+    embeddings lie in a narrow cone.
+    """
+    return np.linalg.svd(unit(embeddings), compute_uv=False)
+
+
+def effective_rank(values: np.ndarray) -> float:
+    """Return the exponential of the entropy of singular values (Roy & Vetterli 2007), 1 to H."""
+    shares = values[values > 0] / values.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def geometry(
+    embeddings: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> dict[str, float | None]:
+    """Return all measures of an encoder.
+
+    Args:
+        embeddings: (N, H) of distinct texts.
+        first, second: (M, H) of pairs that mean the same; alignment is None without any.
+    """
+    values = singular_values(embeddings)
+    return {
+        "alignment": alignment(first, second) if len(first) else None,
+        "uniformity": uniformity(embeddings),
+        "mean_cosine": mean_cosine(embeddings),
+        "top_singular_share": float(values[0] ** 2 / (values**2).sum()),
+        "effective_rank": effective_rank(values),
+    }

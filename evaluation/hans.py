@@ -1,0 +1,57 @@
+"""HANS: does a model that learnt entailment judge by word overlap? (McCoy et al. 2019)
+
+Every HANS pair has a hypothesis made of words of the premise, so overlap always says "entailment";
+half of the pairs are not. Reads: pairs and a score of entailment for each. Feeds: suites.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from data.examples import SentencePair
+
+# The subcase in which two nouns change places: "the judge saw the clerk", "the clerk saw the
+# judge". A bag of words cannot tell the two sentences apart.
+SWAP = "ln_subject/object_swap"
+
+
+def hans_metrics(
+    pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float
+) -> dict[str, tuple[float | None, int]]:
+    """Return {measure: (value, number of pairs)}.
+
+    Args:
+        pairs: label 1.0 for entailment, else 0.0; phenomenon "HEURISTIC/SUBCASE".
+        scores: (N,), higher for entailment.
+        threshold: pairs at or above it are called entailment.
+
+    Returns:
+        `accuracy`; per heuristic, the accuracy on its entailed and its other pairs (HANS's table),
+        and the area under the ROC curve, which needs no threshold; the accuracy per subcase; and
+        `word-order swap`, the accuracy on swapped nouns.
+    """
+    labels = np.array([pair.label for pair in pairs], np.float64)
+    right = (scores >= threshold) == (labels > 0)
+    tags = np.array([pair.phenomenon or "" for pair in pairs])
+    heuristics = np.array([tag.partition("/")[0] for tag in tags])
+    found: dict[str, tuple[float | None, int]] = {"accuracy": _mean(right)}
+    for heuristic in dict.fromkeys(heuristics.tolist()):
+        own = heuristics == heuristic
+        for name, label in (("entailed", 1.0), ("not entailed", 0.0)):
+            found[f"{heuristic}, {name}"] = _mean(right[own & (labels == label)])
+        found[f"{heuristic}, AUC"] = (_auc(labels[own], scores[own]), int(own.sum()))
+    swapped = np.char.endswith(tags, SWAP)
+    if swapped.any():
+        found["word-order swap"] = _mean(right[swapped])
+    for tag in sorted(set(tags.tolist())):
+        found[f"subcase {tag}"] = _mean(right[tags == tag])
+    return found
+
+
+def _mean(right: np.ndarray) -> tuple[float | None, int]:
+    return (float(right.mean()) if len(right) else None, len(right))
+
+
+def _auc(labels: np.ndarray, scores: np.ndarray) -> float | None:
+    return float(roc_auc_score(labels, scores)) if len(set(labels.tolist())) == 2 else None

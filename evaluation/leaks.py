@@ -1,0 +1,150 @@
+"""Leak audit: `python -m evaluation.leaks --trained-on sts-train.csv --data downloads`.
+
+What of each evaluation set stands in the files that something was trained on or selected by?
+Reads: data. Feeds: the user.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.examples import DataError, Example
+from data.fetch.locate import data_folder
+from data.finding import find
+from data.overlap import Seen, overlap
+from data.readers.sts import OFFICIAL_DEV_ROWS, read_sts
+from data.readers.tables import read_header
+from data.tasks import TASKS, read_task
+from data.trained_on import note_file
+from evaluation.suites import find_sets
+from evaluation.table import markdown
+from runtime.options import option, parse
+
+DESCRIPTION = """\
+Which sentences and pairs of the evaluation sets stand in training files? Texts are
+compared without case and punctuation, so that tokenised copies count as the same."""
+EPILOG = """\
+example, CS224N's reshuffle of STS-Benchmark against the sets it was drawn from:
+  python -m evaluation.leaks --trained-on downloads/cs224n/sts-train.csv --data downloads"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line."""
+
+    trained_on: tuple[Path, ...] = option(
+        (),
+        "files trained on or selected by: CS224N's, triplets (CSV), NLI pairs, or sentences",
+        metavar="FILE",
+        required=True,
+    )
+    data: tuple[str, ...] = option(
+        ("bundled",),
+        "folders with the evaluation sets, as for python -m evaluation, and CS224N's files",
+        metavar="DIR",
+    )
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of one set stands in one file."""
+
+    set: str
+    n: int
+    sentences: float  # share of rows with at least one sentence in it
+    pairs: float  # share of rows whose whole pair is in it
+
+
+def shares(sets: dict[str, list[Example]], seen: Seen) -> list[Share]:
+    """Return the shares of each set's rows that were seen."""
+    found = {name: overlap(examples, seen) for name, examples in sets.items()}
+    return [
+        Share(name, len(sets[name]), part.share_sentences, part.share_pairs)
+        for name, part in found.items()
+    ]
+
+
+def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
+    """Return the scored rows of all sets in the folders, and of CS224N's dev and test files.
+
+    Raises:
+        DataError: a broken file.
+    """
+    sets = {f"CS224N {name}": rows for folder in folders for name, rows in _cs224n(folder)}
+    material, _ = find_sets(("sts", "transfer", "pairs", "hans"), (), folders)
+    for one in material:
+        sets.setdefault(one.set, list(one.suite.scored(one.content)))
+    return sets
+
+
+def _cs224n(folder: Path) -> Iterator[tuple[str, list[Example]]]:
+    """Yield dev and test of the tasks whose files are in the folder, or one below."""
+    for task in TASKS.values():
+        train = find(folder, task.files[0])
+        if train is None or not (train.parent / task.files[1]).is_file():
+            continue
+        splits = read_task(train.parent, task.name)
+        yield f"{task.name} dev", splits.dev
+        if splits.test:
+            yield f"{task.name} test", splits.test
+
+
+def lineage(path: Path) -> str:
+    """Return how a file's rows spread over STS-Benchmark's official parts, "" for other files.
+
+    CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
+    """
+    header = read_header(path, "\t")
+    if header[:1] != [""] or "similarity" not in header:
+        return ""
+    rows = [pair.row for pair in read_sts(path) if pair.row is not None]
+    if rows == list(range(len(rows))):
+        return ""  # only counted
+    dev = sum(row in OFFICIAL_DEV_ROWS for row in rows)
+    train = sum(row < OFFICIAL_DEV_ROWS.start for row in rows)
+    return (
+        f"{path.name} is a part of STS-Benchmark: {train:,} of its rows are official train, "
+        f"{dev:,} official dev, {len(rows) - train - dev:,} official test; STS12-16 are its sources"
+    )
+
+
+def audit(options: Options) -> Iterator[str]:
+    """Yield the lines of the audit.
+
+    Raises:
+        DataError: a file that is missing or broken, or folders without any set.
+    """
+    folders = [data_folder(name) for name in options.data]
+    sets = scored_sets(folders)
+    if not sets:
+        raise DataError(f"no evaluation set in {', '.join(options.data)}")
+    rows: dict[str, list[str]] = {name: [name, f"{len(sets[name]):,}"] for name in sets}
+    for path in options.trained_on:
+        seen = Seen()
+        note_file(path, seen)
+        if line := lineage(path):
+            yield line
+        for share in shares(sets, seen):
+            rows[share.set] += [f"{share.sentences:.1%}", f"{share.pairs:.1%}"]
+    columns = [f"{p.name}: {what}" for p in options.trained_on for what in ("sentences", "pairs")]
+    yield "share of rows with a sentence, or with the whole pair, in a file:\n"
+    yield markdown(["set", "rows", *columns], list(rows.values()))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, or 2 for wrong input."""
+    options = parse(
+        Options, argv, prog="python -m evaluation.leaks", description=DESCRIPTION, epilog=EPILOG
+    )
+    try:
+        for line in audit(options):
+            print(line, flush=True)
+    except (DataError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""What each suite measures of a model on one of its sets.
+
+Reads: examples, and models as functions. Feeds: suites.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from baselines.embedder import Embedder, similarities
+from data.examples import Example, SentencePair
+from data.overlap import Seen, overlap
+from data.tasks import Splits
+from evaluation.geometry import geometry
+from evaluation.hans import hans_metrics
+from evaluation.pair_classification import best_threshold, pair_metrics
+from evaluation.results import Result
+from evaluation.sts import set_metrics
+from evaluation.transfer import (
+    Vectors,
+    cross_validated,
+    pair_vectors,
+    transfer_metrics,
+    with_split,
+)
+
+# Pairs with at least this gold score mean the same (SimCSE, section 2.2, on STS-B).
+POSITIVE_SCORE = 4.0
+
+
+# Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
+Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Model:
+    """One row of the tables.
+
+    Attributes:
+        embedder: the model itself.
+        seen: the texts that it was trained on or selected by.
+        heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
+    """
+
+    embedder: Embedder
+    seen: Seen = field(default_factory=Seen)
+    heads: Mapping[str, Entailment] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HansData:
+    """The pairs of HANS, and the NLI pairs (label 1.0 = entailment) to learn entailment from."""
+
+    pairs: list[SentencePair]
+    train: list[SentencePair]
+
+
+def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]]) -> list[Result]:
+    """Return Spearman and Pearson of the similarities, for each subset and over all."""
+    scores = {part: _compared(model.embedder, pairs) for part, pairs in subsets.items()}
+    gold = {part: _labels(pairs) for part, pairs in subsets.items()}
+    seen = {part: overlap(pairs, model.seen).shared for part, pairs in subsets.items()}
+    rest = {part: ~rows for part, rows in seen.items() if not rows.all()}
+    unseen = (
+        set_metrics(
+            {part: scores[part][rows] for part, rows in rest.items()},
+            {part: gold[part][rows] for part, rows in rest.items()},
+        )
+        if rest
+        else {}
+    )
+    shares = {part: float(rows.mean()) for part, rows in seen.items()}
+    everything = float(np.concatenate(list(seen.values())).mean())
+    return [
+        Result(
+            *(model.embedder.name, "sts", name, part, metric, value, n),
+            *(shares.get(part, everything), unseen.get((part, metric), (None, 0))[0]),
+        )
+        for (part, metric), (value, n) in set_metrics(scores, gold).items()
+    ]
+
+
+def measure_pairs(model: Model, name: str, splits: Splits) -> list[Result]:
+    """Return average precision, accuracy and F1 of the similarities as a classifier."""
+    scores, labels = _compared(model.embedder, splits.test), _labels(splits.test)
+    train = (None, None)
+    if splits.train:
+        train = (_compared(model.embedder, splits.train), _labels(splits.train))
+    return list(
+        _on_all_and_unseen(
+            model, "pairs", name, splits.test,
+            lambda rows: pair_metrics(scores[rows], labels[rows], *train),
+        )
+    )  # fmt: skip
+
+
+def measure_transfer(model: Model, name: str, splits: Splits) -> list[Result]:
+    """Return accuracy (and F1 of two classes) of a logistic regression on frozen vectors."""
+    if model.embedder.embed is None:
+        return []
+    train, train_labels = _features(model.embedder, splits.train), _classes(splits.train)
+    scored = splits.test or splits.train
+    if not splits.test:
+        predictions = cross_validated(train, train_labels)
+    else:
+        dev: tuple[Any, Any] = (None, None)
+        if splits.dev:
+            dev = (_features(model.embedder, splits.dev), _classes(splits.dev))
+        test = _features(model.embedder, splits.test)
+        predictions = with_split(train, train_labels, test, *dev)
+    labels = _classes(scored)
+    return list(
+        _on_all_and_unseen(
+            model, "transfer", name, scored,
+            lambda rows: transfer_metrics(predictions[rows], labels[rows]),
+        )
+    )  # fmt: skip
+
+
+def measure_hans(model: Model, name: str, data: HansData) -> list[Result]:
+    """Return HANS's accuracies of the cosine and of the heads, as models of their own.
+
+    The cosine calls entailment what lies above the threshold that is best on the NLI pairs.
+    """
+    found = _compared(model.embedder, data.pairs)
+    threshold = best_threshold(
+        _compared(model.embedder, data.train), _labels(data.train), "accuracy"
+    )
+    judged = {"cosine": (found, threshold)}
+    for head, entailment in model.heads.items():
+        judged[head] = (entailment(data.train, data.pairs), 0.5)
+    return [
+        Result(f"{model.embedder.name}, {judge}", "hans", name, "", metric, value, n)
+        for judge, (scores, least) in judged.items()
+        for metric, (value, n) in hans_metrics(data.pairs, scores, least).items()
+    ]
+
+
+def measure_geometry(
+    model: Model, name: str, subsets: dict[str, list[SentencePair]]
+) -> list[Result]:
+    """Return alignment, uniformity and the rest, on the texts of an STS set."""
+    if model.embedder.embed is None:
+        return []
+    pairs = [pair for part in subsets.values() for pair in part]
+    same = [p for p in pairs if p.label is not None and p.label >= POSITIVE_SCORE]
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair.texts))
+    first, second = (model.embedder.embed([pair.texts[side] for pair in same]) for side in (0, 1))
+    vectors = model.embedder.embed(texts)
+    if issparse(vectors):
+        return []  # thousands of columns, one per word: no sphere of a size to compare
+    measured = geometry(np.asarray(vectors), np.asarray(first), np.asarray(second))
+    return [
+        Result(model.embedder.name, "geometry", name, "", metric, value, len(texts))
+        for metric, value in measured.items()
+    ]
+
+
+def _on_all_and_unseen(
+    model: Model,
+    suite: str,
+    name: str,
+    examples: Sequence[Example],
+    metrics: Callable[[np.ndarray], Mapping[str, float | None]],
+) -> Iterator[Result]:
+    """Yield metrics of all rows, each beside its value on the rows that the model had not seen."""
+    seen = overlap(examples, model.seen).shared
+    unseen = metrics(~seen) if seen.any() and not seen.all() else {}
+    for metric, value in metrics(np.ones(len(examples), bool)).items():
+        rest = unseen.get(metric) if seen.any() else value
+        yield Result(
+            model.embedder.name, suite, name, "", metric, value,
+            len(examples), float(seen.mean()), rest,
+        )  # fmt: skip
+
+
+def _features(embedder: Embedder, examples: Sequence[Any]) -> Vectors:
+    """Return the vectors of sentences, or SentEval's features of pairs."""
+    assert embedder.embed is not None
+    if isinstance(examples[0], SentencePair):
+        sides = (embedder.embed([pair.texts[side] for pair in examples]) for side in (0, 1))
+        return pair_vectors(*sides)
+    return embedder.embed([example.text for example in examples])
+
+
+def _compared(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.ndarray:
+    return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
+
+
+def _labels(examples: Sequence[Example]) -> np.ndarray:
+    return np.array([example.label for example in examples], np.float64)
+
+
+def _classes(examples: Sequence[Example]) -> np.ndarray:
+    return _labels(examples).astype(np.int64)

@@ -1,0 +1,97 @@
+"""The command line of `python -m evaluation`; no work and no heavy imports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minbert.config import POOLINGS
+from runtime.options import option, parse
+
+DESCRIPTION = """\
+Measure encoders as SimCSE's papers, SentEval and MTEB do, in one table: semantic
+textual similarity, transfer tasks, pair classification, HANS, and the geometry of
+the embeddings. Each distinct text is encoded once; embeddings are cached on disk."""
+
+EPILOG = """\
+examples:
+  all suites on the synthetic sets, which ship with the project, with all baselines:
+    python -m evaluation --backbone mini --baselines
+  a tuned encoder against the one it came from:
+    python -m evaluation --backbone mini runs/backbones/sup-* --suite sts geometry
+  published sets; several folders are searched in turn:
+    python -m data.download sts transfer hans
+    python -m evaluation --backbone bert-base-uncased --data downloads --csv results.csv
+
+A set that no folder holds is named with what was looked for, and left out.
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+
+SUITES = ("sts", "transfer", "pairs", "hans", "geometry")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line."""
+
+    backbone: tuple[str, ...] = option(
+        (),
+        "encoders to measure: mini, checkpoint folders, hub ids; random:NAME is the same encoder "
+        "with random weights",
+        metavar="NAME",
+        required=True,
+        group="what to measure",
+    )
+    suite: tuple[str, ...] = option(
+        SUITES,
+        "sts: correlation with human scores; transfer: SentEval's logistic regressions; pairs: "
+        "pair classification; hans: word overlap or entailment; geometry: alignment, uniformity",
+        choices=SUITES,
+    )
+    sets: tuple[str, ...] = option((), "only these sets, such as STS12 MRPC", metavar="SET")
+    baselines: bool = option(
+        False,
+        "add the baselines, built on the first backbone; six of them are trained for it (minutes "
+        "with mini, and reused later)",
+    )
+    data: tuple[str, ...] = option(
+        ("bundled",),
+        "folders searched in turn for each set, at any depth, in the published formats; bundled: "
+        "the synthetic sets",
+        metavar="DIR",
+        group="where things come from",
+    )
+    glove: Path | None = option(
+        None,
+        "word vectors in GloVe's text format, for the baseline of averaged static embeddings "
+        "(default: the encoder's own word embeddings)",
+        metavar="FILE",
+    )
+    trained_on: tuple[Path, ...] = option(
+        (),
+        "files that the backbones were trained on, for the leak audit; for encoders tuned by this "
+        "project they are known",
+        metavar="FILE",
+    )
+    json: Path | None = option(
+        None, "write all results there", metavar="FILE", group="what to write"
+    )
+    csv: Path | None = option(None, "write all results there, one number per row", metavar="FILE")
+    pooling: str | None = option(
+        None,
+        "pooling of all backbones (default: what each checkpoint states, else [CLS])",
+        choices=POOLINGS,
+        group="how to compute",
+    )
+    seed: int = option(42, "of random weights, trained baselines and heads", least=0, most=2**31)
+    device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
+    precision: str = option(
+        "auto", "of the matrix products", choices=("auto", "float32", "bfloat16")
+    )
+    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
+    run_dir: Path = option(
+        Path("runs"), "folder of the cache and of trained baselines", metavar="DIR"
+    )
+
+
+def parse_options(argv: Sequence[str] | None = None) -> Options:
+    """Return the options; `--help` and wrong flags end the program here, with codes 0 and 2."""
+    return parse(Options, argv, prog="python -m evaluation", description=DESCRIPTION, epilog=EPILOG)

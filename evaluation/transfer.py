@@ -1,0 +1,95 @@
+"""Transfer tasks: a logistic regression on frozen embeddings, as SentEval trains it.
+
+Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its own, else the given
+one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
+Reads: embeddings and labels. Feeds: suites.
+"""
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import StratifiedKFold
+
+Vectors = np.ndarray | csr_matrix  # (N, D)
+Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
+
+FOLDS = 10
+SEED = 1111  # SentEval's
+# Inverse strengths of the penalty: SentEval's grid for its scikit-learn classifier.
+GRID = tuple(2.0**power for power in range(-2, 4))
+MOST_STEPS = 200  # of the optimizer, per fit
+
+
+def pair_vectors(first: Vectors, second: Vectors) -> Vectors:
+    """Return [|u - v|; u * v], SentEval's features of a pair, (N, 2D)."""
+    if isinstance(first, csr_matrix):
+        return csr_matrix(hstack([abs(first - second), first.multiply(second)]))
+    return np.hstack([np.abs(first - second), first * second])
+
+
+def cross_validated(vectors: Vectors, labels: np.ndarray) -> np.ndarray:
+    """Return predictions (N,) by 10-fold cross-validation; each fold chooses its own penalty."""
+    predictions = np.empty_like(labels)
+    for train, test in _folds(labels):
+        penalty = _chosen(vectors[train], labels[train], _folds(labels[train]))
+        predictions[test] = _fitted(vectors[train], labels[train], penalty).predict(vectors[test])
+    return predictions
+
+
+def with_split(
+    train: Vectors,
+    train_labels: np.ndarray,
+    test: Vectors,
+    dev: Vectors | None = None,
+    dev_labels: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return predictions of the test rows.
+
+    The penalty is chosen on the dev rows if there are some, else by cross-validation on the
+    training rows; the final fit uses the training rows alone, as SentEval does.
+    """
+    if dev is None or dev_labels is None:
+        penalty = _chosen(train, train_labels, _folds(train_labels))
+    else:
+        penalty = _chosen_on(dev, dev_labels, train, train_labels)
+    return np.asarray(_fitted(train, train_labels, penalty).predict(test))
+
+
+def transfer_metrics(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return accuracy, and F1 (of class 1) for two classes."""
+    metrics = {"accuracy": float(accuracy_score(labels, predictions))}
+    if set(np.unique(labels).tolist()) <= {0, 1}:
+        metrics["f1"] = float(f1_score(labels, predictions, zero_division=0))
+    return metrics
+
+
+def _folds(labels: np.ndarray) -> Rows:
+    # Fewer where a class has fewer rows than there are folds, as in a small set.
+    rarest = int(np.unique(labels, return_counts=True)[1].min())
+    splitter = StratifiedKFold(max(2, min(FOLDS, rarest)), shuffle=True, random_state=SEED)
+    return list(splitter.split(np.zeros(len(labels)), labels))
+
+
+def _chosen(vectors: Vectors, labels: np.ndarray, folds: Rows) -> float:
+    """Return the penalty with the best mean accuracy over folds; of equal ones the strongest."""
+    means = [
+        np.mean([_accuracy(penalty, vectors, labels, *rows) for rows in folds]) for penalty in GRID
+    ]
+    return GRID[int(np.argmax(means))]
+
+
+def _accuracy(
+    penalty: float, vectors: Vectors, labels: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> float:
+    fitted = _fitted(vectors[train], labels[train], penalty)
+    return float(fitted.score(vectors[test], labels[test]))
+
+
+def _chosen_on(dev: Vectors, dev_labels: np.ndarray, train: Vectors, labels: np.ndarray) -> float:
+    scores = [_fitted(train, labels, penalty).score(dev, dev_labels) for penalty in GRID]
+    return GRID[int(np.argmax(scores))]
+
+
+def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
+    return LogisticRegression(C=penalty, max_iter=MOST_STEPS).fit(vectors, labels)

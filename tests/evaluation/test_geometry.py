@@ -1,0 +1,64 @@
+"""Alignment and uniformity equal their authors' formulas; the rest, other libraries' values."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.metrics.pairwise import cosine_similarity
+
+from evaluation import geometry as measures
+from evaluation.geometry import (
+    alignment,
+    effective_rank,
+    geometry,
+    mean_cosine,
+    singular_values,
+    uniformity,
+)
+
+RANDOM = np.random.default_rng(2)
+FIRST, SECOND = RANDOM.normal(size=(70, 16)), RANDOM.normal(size=(70, 16)) + 0.3
+
+
+def test_alignment_is_the_mean_squared_distance_of_unit_vectors():
+    x, y = (F.normalize(torch.from_numpy(side), dim=1) for side in (FIRST, SECOND))
+    assert alignment(FIRST, SECOND) == pytest.approx(((x - y).norm(dim=1) ** 2).mean().item())
+    assert alignment(FIRST, FIRST * 3) == pytest.approx(0, abs=1e-12)
+    assert alignment(FIRST, -FIRST) == pytest.approx(4)
+
+
+@pytest.mark.parametrize("block", [1024, 7])
+def test_uniformity_is_the_log_of_the_mean_potential(block, monkeypatch):
+    monkeypatch.setattr(measures, "BLOCK", block)
+    x = F.normalize(torch.from_numpy(FIRST), dim=1)
+    expected = torch.pdist(x).pow(2).mul(-2).exp().mean().log().item()
+    assert uniformity(FIRST) == pytest.approx(expected)
+    assert uniformity(np.ones((5, 4))) == pytest.approx(0)
+
+
+def test_the_mean_cosine_leaves_out_a_row_with_itself():
+    cosines = cosine_similarity(SECOND)
+    expected = cosines[~np.eye(len(SECOND), dtype=bool)].mean()
+    assert mean_cosine(SECOND) == pytest.approx(expected)
+
+
+def test_singular_values_and_their_rank():
+    values = singular_values(FIRST)
+    unit = FIRST / np.linalg.norm(FIRST, axis=1, keepdims=True)
+    assert (values**2).sum() == pytest.approx((unit**2).sum())
+    assert np.all(np.diff(values) <= 0)
+    assert effective_rank(np.ones(8)) == pytest.approx(8)
+    assert effective_rank(np.array([5.0, 0.0, 0.0])) == pytest.approx(1)
+
+
+def test_embeddings_in_a_cone_are_told_from_spread_ones():
+    cone = geometry(RANDOM.normal(size=(60, 16)) + 5, FIRST, SECOND)
+    spread = geometry(RANDOM.normal(size=(60, 16)), FIRST, SECOND)
+    assert cone["mean_cosine"] > 0.9 > 0.1 > abs(spread["mean_cosine"])
+    assert cone["uniformity"] > spread["uniformity"]
+    assert cone["top_singular_share"] > spread["top_singular_share"]
+    assert cone["effective_rank"] < spread["effective_rank"]
+
+
+def test_without_pairs_of_one_meaning_there_is_no_alignment():
+    assert geometry(FIRST, FIRST[:0], FIRST[:0])["alignment"] is None

@@ -1,0 +1,69 @@
+"""SentEval's protocol: folds, the penalty chosen inside the training part, deterministic."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+
+from evaluation import transfer
+from evaluation.transfer import cross_validated, pair_vectors, transfer_metrics, with_split
+
+RANDOM = np.random.default_rng(3)
+
+
+def draw(count: int, classes: int = 2, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    labels = np.arange(count) % classes
+    centres = np.eye(classes, 6)[labels]
+    return (centres + noise * RANDOM.normal(size=(count, 6))).astype(np.float32), labels
+
+
+def grid(folds: int) -> GridSearchCV:
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=transfer.SEED)
+    model = LogisticRegression(max_iter=transfer.MOST_STEPS)
+    return GridSearchCV(model, {"C": transfer.GRID}, cv=splitter)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_cross_validation_is_nested_as_scikit_learn_nests_it(classes, monkeypatch):
+    monkeypatch.setattr(transfer, "FOLDS", 3)
+    vectors, labels = draw(90, classes)
+    outer = StratifiedKFold(3, shuffle=True, random_state=transfer.SEED)
+    expected = cross_val_predict(grid(3), vectors, labels, cv=outer)
+    assert (cross_validated(vectors, labels) == expected).all()
+
+
+def test_with_a_split_the_penalty_comes_from_the_training_rows(monkeypatch):
+    monkeypatch.setattr(transfer, "FOLDS", 4)
+    (train, labels), (test, _) = draw(80), draw(40)
+    expected = grid(4).fit(train, labels).predict(test)
+    assert (with_split(train, labels, test) == expected).all()
+
+
+def test_with_dev_rows_the_penalty_is_the_best_on_them():
+    (train, labels), (dev, dev_labels), (test, _) = draw(60), draw(60), draw(200)
+    models = [LogisticRegression(C=c, max_iter=200).fit(train, labels) for c in transfer.GRID]
+    best = max(models, key=lambda model: model.score(dev, dev_labels))
+    assert (with_split(train, labels, test, dev, dev_labels) == best.predict(test)).all()
+
+
+def test_sparse_vectors_give_the_numbers_of_dense_ones():
+    (first, labels), (second, _) = draw(40), draw(40)
+    dense = pair_vectors(first, second)
+    sparse = pair_vectors(csr_matrix(first), csr_matrix(second))
+    assert np.allclose(sparse.toarray(), dense)
+    assert np.allclose(dense, np.hstack([abs(first - second), first * second]))
+    assert (with_split(dense, labels, dense) == with_split(sparse, labels, sparse)).all()
+
+
+def test_vectors_that_say_nothing_predict_the_majority_class():
+    labels = np.array([0] * 30 + [1] * 20)
+    assert (cross_validated(np.zeros((50, 1), np.float32), labels) == 0).all()
+
+
+def test_f1_is_of_two_classes():
+    assert transfer_metrics(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 1])) == {
+        "accuracy": 0.5,
+        "f1": 0.5,
+    }
+    assert set(transfer_metrics(np.array([2, 1]), np.array([2, 0]))) == {"accuracy"}
