@@ -15,6 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
+from data import bundled
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
@@ -83,6 +84,14 @@ def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
 @pytest.fixture
 def tiny_encoder(tiny_checkpoint) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="float32")
+
+
+@pytest.fixture(scope="session")
+def bundled_data(tmp_path_factory) -> Path:
+    """The bundled data set, written once for all tests of a process that read it."""
+    folder = tmp_path_factory.mktemp("bundled")
+    bundled.write(folder)
+    return folder
 
 
 def toy_sentences(count: int, seed: int = 0) -> list[str]:

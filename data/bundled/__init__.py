@@ -5,12 +5,12 @@ anybody else's. What it holds and what it is good for: README.md in this folder.
 
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
 renderings, grammar -> pairs, alike, differing -> duplicates, scored, triplets, sentences,
-evaluations, sentiment -> generate.
+evaluations, sentiment, asking, heuristics, inference -> writing, suites -> generate.
 """
 
 from pathlib import Path
 
-VERSION = "1.1"
+VERSION = "1.2"
 
 __all__ = ["VERSION", "write"]
 

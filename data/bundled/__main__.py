@@ -11,7 +11,8 @@ from runtime.options import build_parser, option
 EXAMPLES = """\
 examples:
   python -m data.bundled --out bundled
-      writes 20,000 sentences, 10,000 triplets and the files of three tasks to bundled/
+      writes 20,000 sentences, 10,000 triplets, the files of three tasks and, in folders,
+      evaluation suites in the formats of STS, SentEval and HANS to bundled/
   python -m data.bundled --out bundled1 --seed 1
       other sentences of the same kind
 

@@ -1,14 +1,15 @@
 """Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
 
-Reads: duplicates, scored, sentiment, sentences, triplets; names of files and columns from
-data.tasks, names of files from data.fetch.sources. Feeds: data.readers.
+The evaluation suites in folders beside them are those of suites.
+Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
+columns from data.tasks, names of files from data.fetch.sources. Feeds: data.readers.
 """
 
 import csv
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,12 +20,12 @@ from data.bundled.pairs import Example
 from data.bundled.scored import scored_pair
 from data.bundled.sentences import sentence
 from data.bundled.sentiment import label, opinion
+from data.bundled.suites import write_suites
 from data.bundled.triplets import triplet
 from data.bundled.words import SPLITS
+from data.bundled.writing import Writer, shuffle
 from data.fetch.sources import SOURCES
 from data.tasks import TASKS
-
-Maker = Callable[[Random, str], Example]
 
 SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
@@ -53,59 +54,12 @@ MAKERS: dict[str, Callable[..., Example]] = {
 }
 
 
-def shuffle(examples: list[Example], random: Random) -> None:
-    """Shuffle in place, by draws that are the same in every version of Python."""
-    for last in range(len(examples) - 1, 0, -1):
-        other = int(random.random() * (last + 1))
-        examples[last], examples[other] = examples[other], examples[last]
-
-
-class _Writer:
-    """Draws examples, never the same twice, and never a text of one part in another."""
-
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder = folder
-        self.seed = seed
-        self.part_of: dict[str, str] = {}  # text: the part in which it stands
-        self.rows: dict[tuple[str, ...], None] = {}
-
-    def draw(self, name: str, split: str, size: int, make: Maker) -> list[Example]:
-        """Return `size` new examples; each file has its own generator, so sizes do not interact."""
-        random = Random(f"{self.seed} {name} {split}")
-        examples: list[Example] = []
-        while len(examples) < size:
-            example = make(random, split)
-            if self._is_new(example, split):
-                examples.append(example)
-        return examples
-
-    def _is_new(self, example: Example, split: str) -> bool:
-        key = tuple(sorted(example.texts))
-        if key in self.rows or any(self.part_of.get(t, split) != split for t in example.texts):
-            return False
-        self.rows[key] = None
-        self.part_of.update(dict.fromkeys(example.texts, split))
-        return True
-
-    def table(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a tab-separated file, lines ended alike on every system."""
-        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(rows)
-
-    def lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write a file of one text a line."""
-        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
-            file.writelines(f"{line}\n" for line in lines)
-
-
 def identifier(seed: int, name: str, number: int) -> str:
     """Return 25 hexadecimal digits, as CS224N's ids are."""
     return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
 
 
-def _write_task(writer: _Writer, task: str, part: int) -> None:
+def _write_task(writer: Writer, task: str, part: int) -> None:
     record = TASKS[task]
     name, size, split = record.files[part], SIZES[task][part], SPLITS[part]
     examples: list[Example] = []
@@ -121,7 +75,7 @@ def _write_task(writer: _Writer, task: str, part: int) -> None:
 
 
 def _write_all(folder: Path, seed: int) -> None:
-    writer = _Writer(folder, seed)
+    writer = Writer(folder, seed)
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
         for task in SIZES:
             _write_task(writer, task, part)
@@ -134,6 +88,7 @@ def _write_all(folder: Path, seed: int) -> None:
         rows.writerow(("sent0", "sent1", "hard_neg"))
         rows.writerows(e.texts for e in triplets)
     writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
+    write_suites(writer)  # last, so that it changes no draw above
 
 
 def write_files(folder: Path, seed: int = 0) -> None:
@@ -149,5 +104,8 @@ def write_files(folder: Path, seed: int = 0) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundled-", dir=folder) as scratch:
         _write_all(Path(scratch), seed)
-        for path in sorted(Path(scratch).iterdir()):
-            os.replace(path, folder / path.name)
+        for path in sorted(Path(scratch).rglob("*")):
+            if path.is_file():
+                target = folder / path.relative_to(scratch)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, target)

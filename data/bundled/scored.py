@@ -1,6 +1,6 @@
 """The similarity task: scored pairs, from the same meaning to nothing in common.
 
-Reads: alike, differing, scores. Feeds: generate.
+Reads: alike, differing, scores. Feeds: generate, suites.
 """
 
 from random import Random
@@ -10,8 +10,15 @@ from data.bundled.differing import EDITS, edited
 from data.bundled.duplicates import make
 from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose
-from data.bundled.pairs import Example, Maker, Pair, same_rendering, two_renderings
-from data.bundled.sampling import draw_frame
+from data.bundled.pairs import (
+    Example,
+    Maker,
+    Pair,
+    question_frame,
+    same_rendering,
+    two_renderings,
+)
+from data.bundled.sampling import QUESTIONS, draw_frame
 from data.bundled.scores import noisy, similarity
 
 
@@ -61,9 +68,34 @@ SCORED: list[tuple[Maker, float]] = [
 ]  # fmt: skip
 
 
+GENRES = {"statement": "statements", "headline": "headlines"}  # by mood; the rest are questions
+FAR_QUESTIONS = 0.02  # of the draws, most of which are no questions
+
+
 def scored_pair(random: Random, split: str) -> Example:
     """Return a row of the similarity task."""
-    pair = make(random, split, SCORED)
+    return _row(random, make(random, split, SCORED))
+
+
+def scored_genre(random: Random, split: str, genre: str) -> Example:
+    """Return a row whose first sentence is of a genre: statements, headlines or questions."""
+    while True:
+        # Few questions differ altogether among the pairs of the task.
+        far = genre == "questions" and chance(random, FAR_QUESTIONS)
+        pair = _far_questions(random, split) if far else make(random, split, SCORED)
+        if pair and GENRES.get(pair.frames[0].mood, "questions") == genre:
+            return _row(random, pair)
+
+
+def _far_questions(random: Random, split: str) -> Pair | None:
+    """Return two questions, half of the time on one topic."""
+    first = question_frame(random, split)
+    domain = first.domain if chance(random, 0.5) else ""
+    second = draw_frame(random, split, domain, choose(random, QUESTIONS))
+    return two_renderings(random, first, second, "other question")
+
+
+def _row(random: Random, pair: Pair) -> Example:
     score = noisy(similarity(*pair.frames), random)
     texts = pair.texts if chance(random, 0.5) else (pair.texts[1], pair.texts[0])
     return Example(texts, str(score), pair.phenomenon)

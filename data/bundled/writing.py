@@ -1,0 +1,61 @@
+"""Draws the rows of all files, none twice and no text in two parts, and writes them.
+
+Reads: pairs. Feeds: generate, suites.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+from data.bundled.pairs import Example
+
+Maker = Callable[[Random, str], Example]
+
+
+def shuffle(examples: list[Example], random: Random) -> None:
+    """Shuffle in place, by draws that are the same in every version of Python."""
+    for last in range(len(examples) - 1, 0, -1):
+        other = int(random.random() * (last + 1))
+        examples[last], examples[other] = examples[other], examples[last]
+
+
+class Writer:
+    """Draws examples, never the same twice, and never a text of one part in another."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self.seed = seed
+        self.part_of: dict[str, str] = {}  # text: the part in which it stands
+        self.rows: dict[tuple[str, ...], None] = {}
+
+    def draw(self, name: str, split: str, size: int, make: Maker) -> list[Example]:
+        """Return `size` new examples; each file has its own generator, so sizes do not interact."""
+        random = Random(f"{self.seed} {name} {split}")
+        examples: list[Example] = []
+        while len(examples) < size:
+            example = make(random, split)
+            if self._is_new(example, split):
+                examples.append(example)
+        return examples
+
+    def _is_new(self, example: Example, split: str) -> bool:
+        key = tuple(sorted(example.texts))
+        if key in self.rows or any(self.part_of.get(t, split) != split for t in example.texts):
+            return False
+        self.rows[key] = None
+        self.part_of.update(dict.fromkeys(example.texts, split))
+        return True
+
+    def table(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a tab-separated file, lines ended alike on every system."""
+        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(rows)
+
+    def lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write a file of one text a line, which may lie in a folder of its own."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+            file.writelines(f"{line}\n" for line in lines)
