@@ -161,7 +161,6 @@ def test_sets_for_ten_folds_are_all_train(tmp_path, name, positive, negative):
         Sentence("pos-1", "caf\u00e9", 1), Sentence("pos-3", "good", 1), Sentence("neg-1", "bad", 0)
     ]  # fmt: skip
     assert splits.dev == splits.test == []
-    assert TRANSFER_SETS[name].num_classes == 2
 
 
 def test_sst2_is_read_in_both_forms(tmp_path):
@@ -190,7 +189,6 @@ def test_trec_has_six_classes_in_a_fixed_order(tmp_path):
         ("How far ?", 5), ("What does x mean ?", 0), ("Where ?", 4)
     ]  # fmt: skip
     assert splits.dev == [] and splits.test == [Sentence("1", "Who ?", 3)]
-    assert TRANSFER_SETS["TREC"].num_classes == 6
     place(tmp_path, {"TREC/TREC_10.label": "HUM:ind Who ?\nWHO:x y\n"})
     assert "TREC_10.label:2: label is 'WHO'" in error(read_transfer_set, tmp_path, "TREC")
 
