@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from data.examples import DataError, SentencePair
-from data.finding import MissingSet, find, locate
+from data.finding import MissingSet as MissingSet
+from data.finding import find as find
+from data.finding import locate
 from data.readers.cnsd import read_cnsd
 from data.readers.hans import read_hans_file
 from data.readers.nli import read_nli_file
@@ -30,23 +32,6 @@ from data.several import (
     read_year,
 )
 from data.tasks import TASKS, Splits
-
-__all__ = [
-    "HANS_SETS",
-    "PAIR_SETS",
-    "STS_SETS",
-    "TRANSFER_SETS",
-    "MissingSet",
-    "PairSet",
-    "StsSet",
-    "TransferSet",
-    "find",
-    "read_hans",
-    "read_nli",
-    "read_pair_set",
-    "read_sts_set",
-    "read_transfer_set",
-]
 
 T = TypeVar("T")
 
