@@ -125,6 +125,11 @@ _STS = (
         lambda paths: {"test": read_stsbenchmark(paths[0])},
     ),
     StsSet(
+        "STSBenchmark-dev", "STS-Benchmark, dev",
+        (("STSBenchmark/sts-dev.csv",),),
+        lambda paths: {"dev": read_stsbenchmark(paths[0])},
+    ),
+    StsSet(
         "SICK-R", "SICK relatedness, test", (("SICK_test_annotated.txt",),),
         lambda paths: {"test": read_sick(paths[0])},
     ),

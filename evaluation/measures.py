@@ -86,7 +86,7 @@ def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]])
 def measure_pairs(model: Model, name: str, splits: Splits) -> list[Result]:
     """Return average precision, accuracy and F1 of the similarities as a classifier."""
     scores, labels = _compared(model.embedder, splits.test), _labels(splits.test)
-    train = (None, None)
+    train: tuple[Any, Any] = (None, None)
     if splits.train:
         train = (_compared(model.embedder, splits.train), _labels(splits.train))
     return list(

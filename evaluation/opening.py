@@ -6,7 +6,7 @@ Reads: minbert, heads. Feeds: the command line; nothing else in evaluation knows
 import copy
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,12 +19,12 @@ from data.examples import SentencePair
 from data.overlap import Seen
 from data.tasks import Splits
 from data.trained_on import note_file
-from evaluation.measures import Model
+from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics
 from evaluation.options import Options
 from heads.cache import frozen_embeddings
 from heads.config import head_config
-from heads.features import BiFeatures
+from heads.features import BiFeatures, Item
 from heads.fitting import fit_head
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -62,7 +62,7 @@ class EncodedTexts:
     @cached_property
     def _embeddings(self) -> np.ndarray:
         encoder = self.encoder.freeze()
-        items = [(text,) for text in self.texts]
+        items: list[Item] = [(text,) for text in self.texts]
         features = BiFeatures("concat")
         return frozen_embeddings(encoder, encoder.fingerprint(), features, items, self.cache)
 
@@ -141,9 +141,7 @@ def trained_on(folder: Path) -> list[Path]:
     return [path for path in files if path.is_file()]
 
 
-def entailment_heads(
-    encoder: SentenceEncoder, cache: Path, seed: int
-) -> dict[str, Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]]:
+def entailment_heads(encoder: SentenceEncoder, cache: Path, seed: int) -> Mapping[str, Entailment]:
     """Return the heads that learn entailment on a frozen encoder, by name."""
     heads = {"bi head": partial(_entailment, encoder, "bi", cache, seed)}
     if _reads_pairs(encoder):

@@ -5,13 +5,15 @@ one; the strength of the L2 penalty is chosen inside the training part. Determin
 Reads: embeddings and labels. Feeds: suites.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 
-Vectors = np.ndarray | csr_matrix  # (N, D)
+Vectors: TypeAlias = np.ndarray | csr_matrix  # (N, D)
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
 
 FOLDS = 10

@@ -1,0 +1,109 @@
+"""The leak audit finds copies whatever their case and punctuation, and knows where STS-B went."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from data.examples import DataError, SentencePair
+from data.overlap import Seen
+from data.trained_on import note_file
+from evaluation.leaks import Options, audit, lineage, shares
+from tests.conftest import real_data
+from tests.evaluation.toy_suites import write_toy_suites
+
+ROOT = Path(__file__).parents[2]
+STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def noted(path: Path) -> Seen:
+    seen = Seen()
+    note_file(path, seen)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pair"),
+    [
+        ("sts-train.csv", STS + "7\ta1\tA cat .\tA dog .\t3\n", ("a cat", "a dog")),
+        (
+            "pairs.tsv",
+            "premise\thypothesis\tlabel\nA cat .\tA dog .\tneutral\n",
+            ("A dog", "a cat"),
+        ),
+        ("nli.csv", "sent0,sent1,hard_neg\nA cat .,A dog .,No cat .\n", ("a cat", "no cat")),
+    ],
+)
+def test_pairs_are_noted_from_every_format(tmp_path, name, text, pair):
+    seen = noted(write(tmp_path / name, text))
+    assert seen.has_pair(*pair) and not seen.has_pair("a dog", "no cat")
+
+
+def test_single_sentences_are_noted(tmp_path):
+    assert noted(write(tmp_path / "wiki.txt", "A cat .\nNo dog, here\n")).has_text("no dog here")
+    sst = "\tid\tsentence\tsentiment\n0\tx\tA fine film .\t4\n"
+    assert noted(write(tmp_path / "ids-sst-train.csv", sst)).has_text("a fine film")
+
+
+def test_shares_count_sentences_and_whole_pairs(tmp_path):
+    seen = noted(write(tmp_path / "sts.csv", STS + "1\tx\tone cat\ttwo dogs\t3\n"))
+    pairs = [
+        SentencePair("1", "Two dogs.", "ONE CAT", 1.0),
+        SentencePair("2", "one cat", "three birds", 1.0),
+        SentencePair("3", "four", "five", 1.0),
+        SentencePair("4", "six", "seven", 1.0),
+    ]
+    (share,) = shares({"toy": pairs}, seen)
+    assert (share.n, share.sentences, share.pairs) == (4, 0.5, 0.25)
+
+
+def test_the_lineage_of_an_sts_file_is_counted(tmp_path):
+    rows = "".join(f"{row}\tx{row}\ta\tb\t1\n" for row in (3, 5748, 5749, 7248, 7249))
+    line = lineage(write(tmp_path / "sts-train.csv", STS + rows))
+    assert "2 of its rows are official train, 2 official dev, 1 official test" in line
+    counted = "".join(f"{row}\tx{row}\ta\tb\t1\n" for row in range(3))
+    assert lineage(write(tmp_path / "own.csv", STS + counted)) == ""
+    assert lineage(write(tmp_path / "wiki.txt", "a sentence\n")) == ""
+
+
+def test_the_lineage_of_cs224n_is_as_published():
+    line = lineage(real_data("cs224n/sts-train.csv"))
+    assert "1,031 official dev, 943 official test" in line
+
+
+def test_cs224n_train_holds_most_of_the_official_test_pairs():
+    """943 of 1,379 (DESIGN), found by their texts alone."""
+    real_data("sts/STSBenchmark/sts-test.csv")
+    folder = str(real_data("sts"))
+    lines = list(audit(Options(trained_on=(real_data("cs224n/sts-train.csv"),), data=(folder,))))
+    row = next(line for line in lines[-1].splitlines() if line.startswith("| STSBenchmark "))
+    pairs = float(row.split("|")[-2].strip().rstrip("%"))
+    # Some pairs occur twice in STS-Benchmark, so the share is a little higher.
+    assert 100 * 943 / 1379 <= pairs < 72
+
+
+def test_the_command_prints_a_table(tmp_path):
+    folder = write_toy_suites(tmp_path / "sets")
+    file = write(tmp_path / "train.txt", "the cat sees the dog .\n")
+    command = [
+        *(sys.executable, "-m", "evaluation.leaks"),
+        *("--trained-on", file, "--data", folder),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.startswith("| HANS"))
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["HANS", "6", "33.3%", "0.0%"]
+
+
+def test_a_missing_file_or_set_is_one_line(tmp_path):
+    with pytest.raises(DataError, match="no evaluation set in"):
+        list(audit(Options(trained_on=(tmp_path / "x",), data=(str(tmp_path),))))
+    folder = write_toy_suites(tmp_path / "sets")
+    with pytest.raises(DataError, match="cannot be read"):
+        list(audit(Options(trained_on=(tmp_path / "x.txt",), data=(str(folder),))))
