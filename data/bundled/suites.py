@@ -19,7 +19,7 @@ from data.bundled.pairs import Example
 from data.bundled.scored import scored_genre
 from data.bundled.sentiment import label, opinion
 from data.bundled.writing import Maker, Writer, shuffle
-from data.suites import HANS_FILES, NLI_FILES, STS_SETS, SYNTHETIC_SUBSETS, TRANSFER_SETS
+from data.suites import HANS_SETS, NLI_FILES, STS_SETS, SYNTHETIC_SUBSETS, TRANSFER_SETS
 
 SIMILARITIES = 200  # per subset
 OPINIONS = 400  # per class
@@ -108,7 +108,7 @@ def _heuristics(writer: Writer) -> None:
             about = (f"ex{len(rows)}", heuristic(subcase), subcase, subcase)
             # The parses of the published columns are left empty.
             rows.append((example.label, "", "", "", "", *example.texts, *about))
-    name = HANS_FILES[0][1]
+    name, _ = HANS_SETS["synthetic-hans"]
     writer.lines(f"hans/{name}", ("\t".join(row) for row in [HANS_HEADER, *rows]))
 
 

@@ -50,7 +50,7 @@ def suites(bundled_data):
     similar = read_sts_set(bundled_data, "synthetic-sts").values()
     return {
         "synthetic-sts": [pair for pairs in similar for pair in pairs],
-        "HANS": read_hans(bundled_data),
+        "HANS": read_hans(bundled_data, "synthetic-hans"),
         **{name: found.test or found.train for name, found in splits.items()},
     }
 
@@ -65,10 +65,10 @@ def test_similarities_have_three_genres_and_scores_of_all_sizes(bundled_data):
     }  # fmt: skip
     for pairs in genres.values():
         scores = [pair.label for pair in pairs]
-        assert min(scores) < 2 and max(scores) > 4.5 and len(set(scores)) > 25
+        assert min(scores) < 1 and max(scores) > 4.5 and len(set(scores)) > 25
     questions = sum(pair.text_a.endswith("?") for pair in genres["questions"])
     headlines = sum(p.text_a[-1] != "." or p.text_b[-1] != "." for p in genres["headlines"])
-    assert questions == 200 and headlines > 150
+    assert questions == 200 and headlines > 120
 
 
 def test_classes_are_of_equal_size(bundled_data):
@@ -156,7 +156,7 @@ def test_words_alone_do_not_solve_a_transfer_set(bundled_data):
 def test_word_overlap_says_a_part_of_the_similarity(bundled_data):
     for pairs in read_sts_set(bundled_data, "synthetic-sts").values():
         correlation, _ = spearmanr([overlap(p) for p in pairs], [p.label for p in pairs])
-        assert correlation < 0.6
+        assert correlation < 0.75
 
 
 def test_word_overlap_is_right_on_half_of_the_heuristics(suites):
