@@ -208,7 +208,8 @@ TRANSFER_SETS: dict[str, SplitSet] = {record.name: record for record in _TRANSFE
 _PAIRS = (
     SplitSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_splits),
     SplitSet(
-        "Quora", "duplicate questions, dev", tuple((name,) for name in TASKS["para"].files[:2]),
+        # Named by the task, as other data than Quora's may stand in files of these names.
+        "para-dev", "the paraphrase task of CS224N's files, dev", tuple((name,) for name in TASKS["para"].files[:2]),
         read_quora_splits, "python -m data.download cs224n --out",
     ),
     SplitSet(

@@ -42,8 +42,9 @@ def evaluate(options: Options, say: Say = print) -> list[Result]:
     folders = [data_folder(name) for name in options.data]
     found, missing = find_sets(options.suite, options.sets, folders)
     where = ", ".join(options.data)
-    if absent := [f"{one.set} ({one.looked_for})" for one in missing]:
-        say(f"not in {where}, and left out: {'; '.join(dict.fromkeys(absent))}")
+    for suite in dict.fromkeys(one.suite for one in missing):
+        absent = [f"{one.set} ({one.looked_for})" for one in missing if one.suite == suite]
+        say(f"{suite}: not in {where}, left out: {'; '.join(absent)}")
     if not found:
         raise DataError(
             f"no set of {', '.join(options.suite)} in {where}; fetch published sets with: "

@@ -274,7 +274,7 @@ def test_published_classes_have_the_published_sizes(name, sizes, positive):
 
 
 def test_published_pairs_of_questions_and_of_nli():
-    splits = read_pair_set(real_data("cs224n"), "Quora")
+    splits = read_pair_set(real_data("cs224n"), "para-dev")
     assert (len(splits.train), len(splits.dev), len(splits.test)) == (11999, 0, 3999)
     pairs = read_nli(real_data("nli"))
     counts = [sum(pair.label == label for pair in pairs) for label in (0.0, 1.0, 2.0)]
