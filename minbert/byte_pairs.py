@@ -47,7 +47,7 @@ def byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Token
 
 
 def _mask_token(settings: dict[str, Any]) -> AddedToken:
-    """Return `<mask>` as the settings describe it, in the newest of the three places."""
+    """Return `<mask>` as the settings describe it; newer files do so in added_tokens_decoder."""
     stated = [*(settings.get("added_tokens_decoder") or {}).values(), settings.get("mask_token")]
     for token in stated:
         if isinstance(token, dict) and token.get("content") == "<mask>":

@@ -70,11 +70,11 @@ class SimCSETrainer:
         check_settings(encoder, config)
         # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
+        if config.dropout is not None:
+            set_dropout(encoder.model, config.dropout)
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path, self.loss = dev_score, state_path, loss
         projection = attach_projection(encoder, config)
-        if config.dropout is not None:
-            set_dropout(encoder.model, config.dropout)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
         # What the optimizer changes; the MLM model contains the encoder.
         self.trained = nn.ModuleDict({"projection": projection})

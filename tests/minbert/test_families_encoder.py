@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from families import MULTILINGUAL, checkpoint, transformers
+from families import (
+    MULTILINGUAL,
+    checkpoint,
+    reference_config,
+    reference_model,
+    transformers,
+    unigram,
+)
 from safetensors.torch import load_file
 
 from minbert.config import POOLINGS, CheckpointError
@@ -88,6 +95,20 @@ def test_the_two_segments_of_pairs_are_those_of_the_texts(family, folders):
         border = ids.index(encoder.tokenizer.sep_id) + 1
         for mine, part in zip(means, (expected[:border], expected[border:]), strict=True):
             torch.testing.assert_close(mine[row], part.mean(0), atol=1e-5, rtol=0)
+
+
+def test_a_bert_with_xlm_rs_vocabulary_is_one(tmp_path):
+    """As multilingual sentence encoders are: BERT's positions, `<s> a </s></s> b </s>`."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    unigram(tmp_path / "base")
+    reference = reference_model(reference_config("bert", 400))
+    reference.save_pretrained(tmp_path / "base")
+    encoder = load(tmp_path / "base", "avg")
+    assert encoder.model.config.first_position == 0 and encoder.tokenizer.second_type == 0
+    assert not encoder.tokenize(["a"], ["b"]).pack([0]).token_type_ids.any()
+    encoder.save(tmp_path / "saved")
+    theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    assert abs(theirs.encode(TEXTS) - encoder.encode(TEXTS)).max() < 2e-5
 
 
 def test_pairs_of_two_token_types_need_two_in_the_model(folders, tmp_path):
