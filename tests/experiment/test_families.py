@@ -81,7 +81,7 @@ def test_without_dropout_two_views_are_one(tiny_encoder):
         )
         trainer.trained.train()
         chunk = data.sequences.pack([0, 0])
-        first, second = trainer._embed(chunk)
+        first, second = trainer.encoder.embed(chunk)
         assert torch.equal(first, second) == same
 
 
