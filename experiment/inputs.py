@@ -52,9 +52,9 @@ class Inputs:
         settings = self.settings
         # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
         # [CLS] adds a pooler: the checkpoint need not have one.
-        loading = "cls_before_pooler" if settings.pooling else None
         encoder = SentenceEncoder.from_pretrained(
-            str(self.backbone_folder), loading, settings.device, settings.precision
+            *(str(self.backbone_folder), settings.pooling, settings.device, settings.precision),
+            tuning=True,
         )
         if settings.pooling and "none" in settings.pretrain:
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler

@@ -6,6 +6,7 @@ Legend: N texts, B sequences of a batch, H hidden_size.
 import copy
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,8 @@ from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
+
+logger = logging.getLogger(__name__)
 
 # Tokens per forward pass when encoding: chosen by measurement on two cores (docs/performance.md);
 # on a GPU enough that computing takes longer than launching (an estimate, not measured).
@@ -71,7 +74,7 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.normalize = normalize
-        self.max_length = model.config.max_position_embeddings
+        self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
 
     @classmethod
@@ -81,25 +84,33 @@ class SentenceEncoder:
         pooling: str | None = None,
         device: str = "auto",
         precision: str = "auto",
+        tuning: bool = False,
     ) -> "SentenceEncoder":
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         Args:
             path_or_name: e.g. `bert-base-uncased`.
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
-                folder does), else the raw [CLS] state.
+                folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.
             precision: `auto`, `float32` or `bfloat16` (of the matrix products).
+            tuning: the encoder is about to be tuned, which adds the pooler that `pooling` may need;
+                until then a chosen pooling leaves it with the raw [CLS] state.
 
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
         folder = find_checkpoint(path_or_name)
         stated = read_pooling(folder, pooling)
+        if pooling and stated.pooling and pooling != stated.pooling:
+            logger.warning(
+                "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
+            )
+        now = "cls_before_pooler" if pooling and tuning else pooling
         encoder = cls(
             BertModel.from_pretrained(str(folder)),
             BertTokenizer.from_pretrained(folder),
-            choose_pooling(pooling, stated.pooling),
+            choose_pooling(now, stated.pooling),
             device,
             precision,
             stated.normalize,
@@ -134,7 +145,10 @@ class SentenceEncoder:
         Raises:
             CheckpointError: pairs for a model with one segment only.
         """
-        if text_pairs is not None and self.model.config.type_vocab_size < 2:
+        if (
+            text_pairs is not None
+            and self.model.config.type_vocab_size <= self.tokenizer.second_type
+        ):
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
         return self.tokenizer(texts, text_pairs, max_length or self.max_length)
 
@@ -228,7 +242,7 @@ class SentenceEncoder:
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
             write_tensors(self.model.state_dict(), folder / "model.safetensors")
-            self.tokenizer.save(folder, self.model.config.max_position_embeddings)
+            self.tokenizer.save(folder, self.model.config.num_positions)
             if notes is not None:
                 (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
@@ -244,5 +258,6 @@ class SentenceEncoder:
             *(weights or tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
             *(config.num_attention_heads, config.layer_norm_eps),
             *(self.pooling, self.max_length, str(self.dtype), self.device.type),
+            *([config.first_position] if config.first_position else []),
         )
         return hashlib.sha256(str(made_of).encode()).hexdigest()

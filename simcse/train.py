@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from minbert.encoder import SentenceEncoder
+from minbert.fast.dropout import set_dropout
 from minbert.fast.switch import compile_blocks
 from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED
@@ -69,6 +70,8 @@ class SimCSETrainer:
         check_settings(encoder, config)
         # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
+        if config.dropout is not None:
+            set_dropout(encoder.model, config.dropout)
         self.encoder, self.data, self.config = encoder, data, config
         self.dev_score, self.state_path, self.loss = dev_score, state_path, loss
         projection = attach_projection(encoder, config)
@@ -255,7 +258,7 @@ def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
             it loses time, or with `chunk_tokens`.
     """
     # BERT has an embedding for each position, and none beyond the last.
-    positions = encoder.model.config.max_position_embeddings
+    positions = encoder.model.config.num_positions
     if config.max_length > positions:
         raise TrainingError(
             f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
