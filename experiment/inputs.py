@@ -19,9 +19,9 @@ from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, file_digest
 from runtime.processes import main_first
+from simcse.checks import check_settings
 from simcse.objectives import OBJECTIVES
 from simcse.stage import Backbone, TrainingTexts
-from simcse.train import check_settings
 
 
 class Inputs:
