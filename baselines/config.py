@@ -18,7 +18,7 @@ SBERT = SimCSEConfig(
     eval_steps=1000,
     pooling="avg",
 )
-# Carlsson et al. 2021, and their published code: 16 pairs, two bags of 8. The learning rate of their
+# Carlsson et al. 2021 and their published code: 16 pairs, two bags of 8. The learning rate of their
 # RMSProp falls in steps from 1e-5 to 2e-6; here it is AdamW, with a linear fall from 1e-5 to 0.
 CT = SimCSEConfig(batch_size=2, learning_rate=1e-5, max_length=75, eval_steps=500, pooling="avg")
 # Zhang et al. 2020; they train on the sentences of NLI. Warm-up: their script.

@@ -116,6 +116,17 @@ def load_isbert(folder: Path, device: str = "auto", precision: str = "auto") -> 
     return InfoEncoder.around(encoder, features)
 
 
+def load_tuned(folder: Path, device: str = "auto", precision: str = "auto") -> SentenceEncoder:
+    """Return the encoder of a folder that a contrastive stage left, whichever objective it had.
+
+    Raises:
+        CheckpointError: the folder is missing or damaged.
+    """
+    if (folder / FILE).is_file():
+        return load_isbert(folder, device, precision)
+    return SentenceEncoder.from_pretrained(str(folder), None, device, precision)
+
+
 class MutualInformation(Siamese):
     """The mutual information between sentences and their tokens, as a loss."""
 

@@ -18,6 +18,6 @@ ALL_OBJECTIVES = OBJECTIVES | {
         Objective("dual", "wiki1m", iter_sentences, unsupervised, TwoEncoders),
         Objective("ct", "wiki1m", iter_sentences, bags, ContrastiveTension),
         Objective("isbert", "wiki1m", iter_sentences, single, MutualInformation),
-        Objective("sbert", "nli_pairs", iter_nli, labelled_pairs, SoftmaxOverPair),
+        Objective("sbert", "nli_pairs.tsv", iter_nli, labelled_pairs, SoftmaxOverPair),
     )
 }

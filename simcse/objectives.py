@@ -122,7 +122,8 @@ class Objective:
 
     # As on the command line.
     name: str
-    # The published data that it trains on, a name of data.fetch.sources.
+    # The published data that it trains on, a name of data.fetch.sources; or the name of a file
+    # that the user brings.
     source: str
     # A file -> its examples, as a stream.
     read: Callable[[Path], Iterator[Any]]

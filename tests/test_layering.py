@@ -27,8 +27,8 @@ ALLOWED = {
     "evaluation": {"evaluation", "data", "numpy", "scipy", "sklearn"},
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
     "experiment": {
-        *("experiment", "report", "evaluation", "heads", "simcse", "minbert", "data", "runtime"),
-        *TENSORS,
+        *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
+        *("data", "runtime", *TENSORS),
     },
 }
 FILES = [path for package in ALLOWED for path in sorted((ROOT / package).rglob("*.py"))]
