@@ -158,9 +158,9 @@ class SimCSETrainer:
         rows = self.data.rows[own].T.ravel()
         num_first = len(own) if self.form.two_encoders else 0
         chunks, order = cut(self.data.sequences, rows, num_first, self.config.chunk_tokens)
-        labels = self.data.labels
-        if labels is not None:
-            classes = torch.from_numpy(labels[examples]).to(self.encoder.device)  # (B,)
+        classes = None  # (B,), those of all processes
+        if self.data.labels is not None:
+            classes = torch.from_numpy(self.data.labels[examples]).to(self.encoder.device)
 
         def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
             # Encoded longest first; put back into the order of `rows`, one block per view.
@@ -168,7 +168,7 @@ class SimCSETrainer:
             views = embeddings[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
             # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
-            return self.form.measure(joint, None if labels is None else classes)
+            return self.form.measure(joint, classes)
 
         # In one piece, or piece by piece with the same gradients (gradient caching).
         loss, accuracy = backward(self._embed, chunks, objective, not self.config.chunk_tokens)
