@@ -8,6 +8,7 @@ from pathlib import Path
 
 from baselines.embedder import Embed, Embedder, encoding, of_encoder
 from baselines.flow import flowed
+from baselines.isbert import load_tuned
 from baselines.majority import majority
 from baselines.overlap import word_overlap
 from baselines.static import static_file, word_embeddings
@@ -69,7 +70,4 @@ def tuned_baselines(folders: Mapping[str, Path], device: str = "auto") -> list[E
     Raises:
         CheckpointError: a folder without a readable checkpoint.
     """
-    return [
-        of_encoder(SentenceEncoder.from_pretrained(str(folder), device=device), name)
-        for name, folder in folders.items()
-    ]
+    return [of_encoder(load_tuned(folder, device), name) for name, folder in folders.items()]

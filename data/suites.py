@@ -15,7 +15,7 @@ from data.examples import DataError, SentencePair
 from data.finding import MissingSet, find, locate
 from data.readers.cnsd import read_cnsd
 from data.readers.hans import read_hans_file
-from data.readers.nli import read_nli_file
+from data.readers.nli import iter_nli
 from data.readers.sick import read_sick
 from data.readers.stsbenchmark import read_stsbenchmark
 from data.readers.tables import PathLike
@@ -209,7 +209,8 @@ _PAIRS = (
     SplitSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_splits),
     SplitSet(
         # Named by the task, as other data than Quora's may stand in files of these names.
-        "para-dev", "the paraphrase task of CS224N's files, dev", tuple((name,) for name in TASKS["para"].files[:2]),
+        "para-dev", "the paraphrase task of CS224N's files, dev",
+        tuple((name,) for name in TASKS["para"].files[:2]),
         read_quora_splits, "python -m data.download cs224n --out",
     ),
     SplitSet(
@@ -285,7 +286,7 @@ def read_nli(folder: PathLike) -> list[SentencePair]:
         MissingSet: no nli_pairs.tsv in the folder.
         DataError: a broken file.
     """
-    return read_nli_file(locate(Path(folder), "NLI", NLI_FILES, BUNDLED_COMMAND)[0])
+    return list(iter_nli(locate(Path(folder), "NLI", NLI_FILES, BUNDLED_COMMAND)[0]))
 
 
 def _record(records: Mapping[str, T], name: str) -> T:

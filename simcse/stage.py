@@ -80,7 +80,7 @@ def tuned_backbone(
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
     Args:
-        objective: of simcse.objectives.OBJECTIVES.
+        objective: of simcse.objectives.OBJECTIVES, or of baselines.objectives.
         backbone: the untuned one; it is not changed.
         texts: what to train on.
         config: the stage's settings.
@@ -111,9 +111,11 @@ def tune(
     check_target(folder)
     encoder = backbone.encoder.clone()
     state_path = folder.with_name(folder.name + ".state.pt")
-    score = None if dev_score is None else lambda: dev_score(encoder)
+    trainer: SimCSETrainer
+    # What is scored is what is saved: a form may put something on top of the encoder.
+    score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
     trainer = SimCSETrainer(
-        encoder, texts.data, config, score, state_path, backbone.folder, objective.loss
+        encoder, texts.data, config, score, state_path, backbone.folder, objective.form
     )
     history = trainer.run(resume)
     notes: dict[str, Any] = {
@@ -121,7 +123,11 @@ def tune(
         "backbone": str(backbone.folder),
         "data": texts.name,
         "examples": len(texts.data),
-        "negatives_per_anchor": num_negatives(texts.data.rows.shape[1], len(texts.data), config),
+        "negatives_per_anchor": (
+            num_negatives(texts.data.rows.shape[1], len(texts.data), config)
+            if trainer.form.in_batch
+            else None
+        ),
         "config": asdict(config),
         "pooling": encoder.pooling,
         "best_score": trainer.best_score,
@@ -130,7 +136,7 @@ def tune(
     }
     barrier()  # no process reads the state any more
     if is_main():
-        encoder.save(folder, notes)
+        trainer.form.reader.save(folder, notes)
         state_path.unlink(missing_ok=True)
     barrier()
 

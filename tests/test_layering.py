@@ -28,8 +28,8 @@ ALLOWED = {
     "evaluation": {"evaluation", "data", "baselines.embedder", "numpy", "scipy", "sklearn", *PLAIN},
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
     "experiment": {
-        *("experiment", "report", "evaluation", "heads", "simcse", "minbert", "data", "runtime"),
-        *TENSORS,
+        *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
+        *("data", "runtime", *TENSORS),
     },
 }
 # The command line of the evaluation opens encoders, and nothing else in that package does.
