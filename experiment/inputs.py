@@ -20,8 +20,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, file_digest
 from runtime.processes import main_first
-from simcse.checks import check_settings
-from simcse.stage import Backbone, TrainingTexts
+from simcse.stage import Backbone, TrainingTexts, read_texts
 
 
 class Inputs:
@@ -88,9 +87,12 @@ class Inputs:
     def _read(self, name: str, encoder: SentenceEncoder) -> TrainingTexts:
         """Read a training file once: its token ids for training, its texts for the audit."""
         config = self.settings.simcse_config(name, seeds(self.settings)[0])
-        check_settings(encoder, config)
-        path, seen = self.files[name], self.seen[name]
-        data = ALL_OBJECTIVES[name].data(path, encoder.tokenizer, config.max_length, seen)
-        seen.add_examples(self.selection)
-        digests = {key: self.digests[key] for key in (name, "selection")}
-        return TrainingTexts(path.name, data, digests)
+        return read_texts(
+            ALL_OBJECTIVES[name],
+            self.files[name],
+            encoder,
+            config,
+            self.selection,
+            self.data_folder,
+            self.seen[name],
+        )

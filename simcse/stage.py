@@ -5,19 +5,22 @@ Reads: an untuned encoder and training texts. Feeds: heads, through the folder i
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import minbert
+from data.examples import SentencePair
+from data.overlap import Seen
 from minbert.checkpoint import check_target, tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
-from runtime.digests import digest
+from runtime.digests import digest, file_digest
 from runtime.processes import barrier, is_main, main_decides, world_size
+from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective
 from simcse.train import SimCSETrainer
@@ -46,6 +49,47 @@ class TrainingTexts:
     name: str  # of the file
     data: ContrastiveData
     digests: dict[str, str]  # SHA-256 of the file and of the selection set
+    # The training file ("trained_on") and the folder of the selection set ("selected_by"): an
+    # evaluation reads them again, to tell what the tuned encoder has seen.
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+def read_texts(
+    objective: Objective,
+    path: Path,
+    encoder: SentenceEncoder,
+    config: SimCSEConfig,
+    selection: Sequence[SentencePair],
+    folder: Path,
+    seen: Seen | None = None,
+) -> TrainingTexts:
+    """Return a training file as token ids, read once.
+
+    Args:
+        objective: which texts belong together.
+        path: the file.
+        encoder: that will be tuned.
+        config: the stage's settings.
+        selection: the pairs that checkpoints are selected by, [] for none.
+        folder: the data folder that they come from.
+        seen: where to note all these texts, for the leak audit.
+
+    Raises:
+        TrainingError: settings that cannot work.
+        DataError: a broken file.
+    """
+    check_settings(encoder, config)
+    data = objective.data(path, encoder.tokenizer, config.max_length, seen)
+    if seen is not None:
+        seen.add_examples(selection)
+    digests = {
+        objective.name: file_digest(path),
+        "selection": digest([asdict(pair) for pair in selection]),
+    }
+    sources = {"trained_on": str(path.absolute())}
+    if selection:
+        sources["selected_by"] = str(folder.absolute())
+    return TrainingTexts(path.name, data, digests, sources)
 
 
 def stage_key(
@@ -122,6 +166,7 @@ def tune(
         "pretrain": objective.name,
         "backbone": str(backbone.folder),
         "data": texts.name,
+        **texts.sources,
         "examples": len(texts.data),
         "negatives_per_anchor": (
             num_negatives(texts.data.rows.shape[1], len(texts.data), config)
