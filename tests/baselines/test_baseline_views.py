@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import real_data, toy_sentences
-from training import nli_pairs
+from toy_objectives import nli_pairs
 
 from baselines.views import NEGATIVES, bags, labelled_pairs, single
 from data.examples import DataError

@@ -8,7 +8,7 @@ from sentence_transformers.sentence_transformer.losses import (
     ContrastiveTensionLoss,
     SoftmaxLoss,
 )
-from training import QUICK
+from toy_objectives import QUICK
 
 from baselines.isbert import MutualInformation, jensen_shannon_loss
 from baselines.sbert import SoftmaxOverPair

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from training import OTHERS, QUICK, data_of, trainer_of
+from toy_objectives import OTHERS, QUICK, data_of, trainer_of
 
 from baselines.config import ALL_PRESETS
 from baselines.embedder import cosines
