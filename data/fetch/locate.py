@@ -33,7 +33,7 @@ def data_folder(name: str) -> Path:
 
 
 def _bundled_folder() -> Path:
-    """Return the folder of the bundled data set, written now, in 10 seconds, unless it exists."""
+    """Return the folder of the bundled data set, written now, in 15 seconds, unless it exists."""
     folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
