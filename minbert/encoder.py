@@ -24,6 +24,7 @@ from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
 from minbert.pooling import choose_pooling, pool
+from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
@@ -39,7 +40,7 @@ BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 WORTH_KEEPING = 1024
 
 
-class SentenceEncoder:
+class SentenceEncoder(SentenceCalls):
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
     From here on the model computes in its fast forms (`minbert.fast`).
@@ -175,28 +176,23 @@ class SentenceEncoder:
         with torch.inference_mode(), kept:
             yield
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        batch_tokens: int | None = None,
-        show_progress: bool | None = None,
+    def encode_texts(
+        self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
-        """Encode texts in evaluation mode, each distinct text once.
+        """Encode texts in evaluation mode, each distinct text once; `encode` is how to ask for it.
 
         Args:
-            texts: N texts; a list of pairs is not accepted.
-            batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
+            texts: N texts.
+            batch_tokens: real tokens in one forward pass.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
             float32 array (N, H); rows of unit length if the checkpoint says so.
         """
-        if isinstance(texts, str):
-            raise TypeError("encode takes a list of texts; put a single text into a list")
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = list(batches_by_tokens(sequences.lengths, batch_tokens or self.batch_tokens))
+        batches = list(batches_by_tokens(sequences.lengths, batch_tokens))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
@@ -214,7 +210,8 @@ class SentenceEncoder:
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
-        return self.encode(texts, show_progress=False)
+        embeddings: np.ndarray = self.encode(texts, show_progress=False)
+        return embeddings
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""

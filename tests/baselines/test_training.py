@@ -11,9 +11,8 @@ from toy_objectives import OTHERS, QUICK, data_of, trainer_of
 
 from baselines.config import ALL_PRESETS
 from baselines.embedder import cosines
-from baselines.isbert import FILE, load_isbert
+from baselines.isbert import FILE, load_isbert, load_tuned
 from baselines.objectives import ALL_OBJECTIVES
-from baselines.table import tuned_baselines
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import TrainingError
@@ -69,8 +68,8 @@ def test_isbert_scores_and_keeps_what_embeds_by_its_convolutions(
     assert encoder.encode(TEXTS) == pytest.approx(seen[1], abs=1e-6)
     assert not np.allclose(seen[1], seen[-1])
     assert not np.allclose(load(folder).encode(TEXTS), seen[1])
-    (row,) = tuned_baselines({"IS-BERT": folder}, "cpu")
-    assert cosines(row.embed(TEXTS), seen[1]).min() > 0.999
+    again = load_tuned(folder, "cpu", "float32")
+    assert cosines(again.encode(TEXTS), seen[1]).min() > 0.999
     assert encoder.fingerprint() != load(folder).fingerprint()
     (folder / FILE).unlink()
     with pytest.raises(CheckpointError, match=FILE):
