@@ -1,10 +1,17 @@
 """How embeddings lie on the unit sphere: alignment, uniformity, anisotropy, singular values.
 
-Legend: N embeddings, H their size. Reads: arrays. Feeds: suites, the curves of contrastive tuning.
+Legend: N embeddings, H their size. Reads: arrays, or an `encode` function and pairs. Feeds:
+measures, the curves of contrastive tuning.
 """
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from data.examples import SentencePair
+
+# Pairs with at least this gold score mean the same (SimCSE, section 2.2, on STS-B).
+POSITIVE_SCORE = 4.0
 BLOCK = 1024  # rows of the (N, N) similarities at a time: a few megabytes
 
 
@@ -86,3 +93,14 @@ def geometry(
         "top_singular_share": float(values[0] ** 2 / (values**2).sum()),
         "effective_rank": effective_rank(values),
     }
+
+
+def pair_geometry(
+    encode: Callable[[Sequence[str]], np.ndarray], pairs: Sequence[SentencePair]
+) -> dict[str, float | None]:
+    """Return all measures on the distinct texts of scored pairs; positives score 4 or more."""
+    rows = {text: row for row, text in enumerate(dict.fromkeys(t for p in pairs for t in p.texts))}
+    embeddings = encode(list(rows))
+    same = [p for p in pairs if p.label is not None and p.label >= POSITIVE_SCORE]
+    first, second = (embeddings[[rows[pair.texts[side]] for pair in same]] for side in (0, 1))
+    return geometry(embeddings, first, second)

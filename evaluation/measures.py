@@ -14,7 +14,7 @@ from baselines.embedder import Embedder, similarities
 from data.examples import Example, SentencePair
 from data.overlap import Seen, overlap
 from data.tasks import Splits
-from evaluation.geometry import geometry
+from evaluation.geometry import pair_geometry
 from evaluation.hans import hans_metrics
 from evaluation.pair_classification import best_threshold, pair_metrics
 from evaluation.results import Result
@@ -26,10 +26,6 @@ from evaluation.transfer import (
     transfer_metrics,
     with_split,
 )
-
-# Pairs with at least this gold score mean the same (SimCSE, section 2.2, on STS-B).
-POSITIVE_SCORE = 4.0
-
 
 # Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
 Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]
@@ -143,16 +139,13 @@ def measure_geometry(
     model: Model, name: str, subsets: dict[str, list[SentencePair]]
 ) -> list[Result]:
     """Return alignment, uniformity and the rest, on the texts of an STS set."""
-    if model.embedder.embed is None:
-        return []
     pairs = [pair for part in subsets.values() for pair in part]
-    same = [p for p in pairs if p.label is not None and p.label >= POSITIVE_SCORE]
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair.texts))
-    first, second = (model.embedder.embed([pair.texts[side] for pair in same]) for side in (0, 1))
-    vectors = model.embedder.embed(texts)
-    if issparse(vectors):
-        return []  # thousands of columns, one per word: no sphere of a size to compare
-    measured = geometry(np.asarray(vectors), np.asarray(first), np.asarray(second))
+    embed = model.embedder.embed
+    # A bag of words has thousands of columns: no sphere of a size to compare.
+    if embed is None or issparse(embed([pairs[0].text_a])):
+        return []
+    measured = pair_geometry(lambda texts: np.asarray(embed(texts)), pairs)
+    texts = {text for pair in pairs for text in pair.texts}
     return [
         Result(model.embedder.name, "geometry", name, "", metric, value, len(texts))
         for metric, value in measured.items()

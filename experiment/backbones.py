@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
+from evaluation.geometry import pair_geometry
 from evaluation.sts import sts_metrics
 from experiment.inputs import Inputs
 from minbert.encoder import SentenceEncoder
@@ -42,6 +43,9 @@ def reader_of(
         spearman = sts_metrics(encoder.encode_quietly, inputs.selection)["spearman"]
         return -1.0 if spearman is None else spearman  # constant embeddings rank nothing
 
+    def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
+        return pair_geometry(encoder.encode_quietly, inputs.selection)
+
     say(f"tuning    {pretrain}, seed {seed}")
     tuned = tuned_backbone(
         ALL_OBJECTIVES[pretrain],
@@ -51,6 +55,7 @@ def reader_of(
         folder.path.parent / "backbones",
         dev_score if inputs.selection else None,
         settings.resume,
+        geometry if inputs.selection else None,
     )
     folder.link(f"backbones/{pretrain}-{seed}", tuned)
     notes = read_notes(tuned)

@@ -63,6 +63,15 @@ class SimCSEConfig:
         least=1,
         most=MOST,
     )
+    # Part of the settings, and so of the tuned folder's name: a curve belongs to a tuning.
+    geometry_steps: int | None = option(
+        None,
+        "contrastive steps between two points of the curves of alignment and uniformity in "
+        "metrics.jsonl, on the pairs that checkpoints are selected by; without this flag, none",
+        source="SimCSE, figure 3, has one every 10 steps",
+        least=1,
+        most=MOST,
+    )
     temperature: float = option(
         0.05,
         "temperature of the contrastive loss",

@@ -27,6 +27,7 @@ from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData
 
 DevScore = Callable[[SentenceEncoder], float]
+Geometry = Callable[[SentenceEncoder], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ def tuned_backbone(
     root: Path,
     dev_score: DevScore | None = None,
     resume: bool = False,
+    geometry: Geometry | None = None,
 ) -> Path:
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
@@ -131,10 +133,11 @@ def tuned_backbone(
         root: the folder of all tuned backbones.
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
         resume: continue from the state of an interrupted run.
+        geometry: measures the encoder every `config.geometry_steps`, for the curves.
     """
     folder = root / f"{objective.name}-{stage_key(backbone, objective, config, texts.digests)}"
     if not main_decides((folder / "config.json").is_file()):
-        tune(objective, backbone, texts, config, folder, dev_score, resume)
+        tune(objective, backbone, texts, config, folder, dev_score, resume, geometry)
     return folder
 
 
@@ -146,6 +149,7 @@ def tune(
     folder: Path,
     dev_score: DevScore | None = None,
     resume: bool = False,
+    geometry: Geometry | None = None,
 ) -> None:
     """Tune a copy of the backbone and save it in `folder`, whole or not at all.
 
@@ -158,8 +162,9 @@ def tune(
     trainer: SimCSETrainer
     # What is scored is what is saved: a form may put something on top of the encoder.
     score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
+    points = None if geometry is None else lambda: geometry(trainer.form.reader)
     trainer = SimCSETrainer(
-        encoder, texts.data, config, score, state_path, backbone.folder, objective.form
+        encoder, texts.data, config, score, state_path, backbone.folder, objective.form, points
     )
     history = trainer.run(resume)
     notes: dict[str, Any] = {

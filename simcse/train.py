@@ -47,6 +47,7 @@ class SimCSETrainer:
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
         form: how the objective embeds and compares views.
+        geometry: called every `config.geometry_steps`; what it returns goes into the history.
 
     Raises:
         TrainingError: batches with fewer examples than processes; or what `check_settings` or the
@@ -62,6 +63,7 @@ class SimCSETrainer:
         state_path: Path | None = None,
         mlm_source: Path | None = None,
         form: Form = Siamese,
+        geometry: Callable[[], dict[str, Any]] | None = None,
     ):
         check_settings(encoder, config)
         # From here on all draws are seeded: the projection's weights first.
@@ -69,7 +71,7 @@ class SimCSETrainer:
         if config.dropout is not None:
             set_dropout(encoder.model, config.dropout)
         self.encoder, self.data, self.config = encoder, data, config
-        self.dev_score, self.state_path = dev_score, state_path
+        self.dev_score, self.state_path, self.geometry = dev_score, state_path, geometry
         self.form = form(encoder, config)
         self.form.check(data)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
@@ -104,13 +106,16 @@ class SimCSETrainer:
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
-            One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s.
+            One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and
+            between them one per measurement of the geometry.
         """
         if resume and (state := saved_state(self.state_path)):
             self._load(state)
-        elif self.dev_score is not None:
-            # The score before training: the curve's first point, but not a state to keep.
-            self.history.append({"step": 0, "dev_score": self.dev_score()})
+        else:
+            if self.dev_score is not None:
+                # The score before training: the curve's first point, but not a state to keep.
+                self.history.append({"step": 0, "dev_score": self.dev_score()})
+            self._measure_geometry()
         window: History = []
         started = time.perf_counter()
         with progress("simcse", self.num_steps, "step", show_progress) as bar:
@@ -122,6 +127,8 @@ class SimCSETrainer:
                 # The previous step's numbers are read while a GPU computes this one: nothing waits.
                 if len(window) > 1:
                     _read(window[-2], self.step - 1)
+                # Before a check, which saves all records; not counted as training time.
+                started += self._measure_geometry()
                 if self.step % self.config.eval_steps == 0 or self.step == self.num_steps:
                     self._check(window, time.perf_counter() - started)
                     window, started = [], time.perf_counter()
@@ -214,6 +221,13 @@ class SimCSETrainer:
         if self.state_path is not None:
             self._save(self.state_path)
         release_memory()
+
+    def _measure_geometry(self) -> float:
+        """Add a point to the curves if it is time for one; return the seconds it took."""
+        steps, began = self.config.geometry_steps, time.perf_counter()
+        if steps and self.geometry is not None and self.step % steps == 0:
+            self.history.append({"step": self.step, **self.geometry()})
+        return time.perf_counter() - began
 
     def _postfix(self, window: History, seconds: float) -> dict[str, str]:
         """Return what the progress bar shows besides step and time left."""

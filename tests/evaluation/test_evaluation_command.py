@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import real_checkpoint, real_data
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
+from toy_suites import write_toy_suites
 
 from data.suites import read_sts_set
 from evaluation import opening
 from evaluation.command import evaluate
 from evaluation.options import Options, parse_options
 from minbert.encoder import SentenceEncoder
-from tests.conftest import real_checkpoint, real_data
-from tests.evaluation.toy_suites import write_toy_suites
 
 ROOT = Path(__file__).parents[2]
 

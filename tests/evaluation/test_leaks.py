@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import real_data
+from toy_suites import write_toy_suites
 
 from data.examples import DataError, SentencePair
 from data.overlap import Seen
 from data.trained_on import note_file
 from evaluation.leaks import Options, audit, lineage, shares
-from tests.conftest import real_data
-from tests.evaluation.toy_suites import write_toy_suites
 
 ROOT = Path(__file__).parents[2]
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.conftest import toy_sentences
+from conftest import toy_sentences
 
 HANS_HEADER = (
     "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\tsentence2_parse\t"

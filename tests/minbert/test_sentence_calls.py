@@ -78,7 +78,9 @@ def test_queries_and_documents_are_encoded_alike(own, theirs):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [np.asarray, torch.as_tensor, list], ids=lambda shape: str(shape))
+@pytest.mark.parametrize(
+    "shape", [np.asarray, torch.as_tensor, list], ids=["array", "tensor", "list"]
+)
 def test_similarities_equal_sentence_transformers(shape, own, theirs):
     first, second = own.encode(TEXTS[:5]), own.encode(TEXTS[5:10])
     assert own.similarity_fn_name == theirs.similarity_fn_name == "cosine"

@@ -48,6 +48,20 @@ def test_training_raises_in_batch_accuracy(kind, symmetric, tiny_encoder):
     assert history[-1]["step"] == 6 * 13
 
 
+def test_geometry_is_measured_every_few_steps_and_changes_nothing(tiny_encoder):
+    plain, measured = (tiny_encoder.clone(), tiny_encoder.clone())
+    trainer(plain, QUICK).run()
+    calls = iter(range(100))
+    config = replace(QUICK, geometry_steps=3)
+    history = trainer(measured, config, geometry=lambda: {"uniformity": -float(next(calls))}).run()
+    points = {r["step"]: r["uniformity"] for r in history if "uniformity" in r}
+    steps = history[-1]["step"]
+    assert list(points) == list(range(0, steps + 1, 3))
+    assert list(points.values()) == [-float(number) for number in range(len(points))]
+    same = zip(plain.model.parameters(), measured.model.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in same)
+
+
 def test_dev_score_before_training_is_logged_but_not_a_candidate(tiny_encoder):
     scores = iter([0.9, 0.2, 0.5, 0.3])
     run = trainer(
