@@ -3,7 +3,7 @@
 Reads: all of baselines. Feeds: evaluation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from baselines.embedder import Embed, Embedder, encoding, of_encoder
@@ -57,19 +57,3 @@ def reduced_size(hidden_size: int) -> int:
     Encoders so small that this is hardly a reduction keep half of their numbers.
     """
     return min(256, hidden_size // 2)
-
-
-def tuned_baselines(folders: Mapping[str, Path], device: str = "auto") -> list[Embedder]:
-    """Return tuned encoders, each with the pooling of its checkpoint, in the order given.
-
-    Args:
-        folders: the row's name -> the folder that the tuning left.
-        device: `auto`, `cpu` or `cuda`.
-
-    Raises:
-        CheckpointError: a folder without a readable checkpoint.
-    """
-    return [
-        of_encoder(SentenceEncoder.from_pretrained(str(folder), device=device), name)
-        for name, folder in folders.items()
-    ]

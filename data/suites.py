@@ -9,19 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from data.examples import DataError, SentencePair
-from data.finding import MissingSet as MissingSet
-from data.finding import find as find
-from data.finding import locate
+from data.finding import MissingSet, find, locate
 from data.readers.cnsd import read_cnsd
 from data.readers.hans import read_hans_file
-from data.readers.nli import read_nli_file
+from data.readers.nli import iter_nli
 from data.readers.sick import read_sick
 from data.readers.stsbenchmark import read_stsbenchmark
 from data.readers.tables import PathLike
-from data.readers.trec import TYPES
 from data.several import (
     read_folds,
     read_mrpc_classes,
@@ -32,6 +29,21 @@ from data.several import (
     read_year,
 )
 from data.tasks import TASKS, Splits
+
+__all__ = [
+    "HANS_SETS",
+    "PAIR_SETS",
+    "STS_SETS",
+    "TRANSFER_SETS",
+    "EvaluationSet",
+    "MissingSet",
+    "find",
+    "read_hans",
+    "read_nli",
+    "read_pair_set",
+    "read_sts_set",
+    "read_transfer_set",
+]
 
 T = TypeVar("T")
 
@@ -45,49 +57,36 @@ Names = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class StsSet:
-    """Scored pairs in one or several subsets.
+class EvaluationSet(Generic[T]):
+    """One set: the files that it consists of, and how they are read.
 
     Attributes:
         name: as in result tables.
         about: a short description.
         names: the files or folders to look for.
-        read: from their paths to pairs by subset.
+        read: from their paths to T: pairs by subset (STS), or splits.
         command: what writes the files when a folder is appended, "" where there is no such thing.
     """
 
     name: str
     about: str
     names: Names
-    read: Callable[[list[Path]], dict[str, list[SentencePair]]]
-    command: str = STS_COMMAND
-
-
-@dataclass(frozen=True)
-class TransferSet:
-    """A classification set, for which a classifier is trained on frozen embeddings.
-
-    Attributes are as in StsSet; besides, the number of classes, and whether examples are pairs.
-    """
-
-    name: str
-    about: str
-    num_classes: int
-    names: Names
-    read: Callable[[list[Path]], Splits]
+    read: Callable[[list[Path]], T]
     command: str = TRANSFER_COMMAND
-    is_pair: bool = False
+
+    def of(self, folder: PathLike) -> T:
+        """Return the set's content from a folder, at any depth.
+
+        Raises:
+            MissingSet: its files are not in the folder.
+            DataError: a broken file.
+        """
+        return self.read(locate(Path(folder), self.name, self.names, self.command))
 
 
-@dataclass(frozen=True)
-class PairSet:
-    """Pairs that mean the same or not, told apart by a threshold; attributes as in StsSet."""
-
-    name: str
-    about: str
-    names: Names
-    read: Callable[[list[Path]], Splits]
-    command: str = TRANSFER_COMMAND
+Subsets = dict[str, list[SentencePair]]
+StsSet = EvaluationSet[Subsets]
+SplitSet = EvaluationSet[Splits]
 
 
 # --- the sets
@@ -95,7 +94,18 @@ class PairSet:
 
 def _year(name: str, about: str, *subsets: str) -> StsSet:
     read = partial(read_year, name=name, subsets=subsets, command=STS_COMMAND)
-    return StsSet(name, about, ((f"{name}-en-test",),), read)
+    return StsSet(name, about, ((f"{name}-en-test",),), read, STS_COMMAND)
+
+
+def _one_part(
+    name: str,
+    about: str,
+    file: tuple[str, ...],
+    read: Callable[[PathLike], list[SentencePair]],
+    command: str = STS_COMMAND,
+) -> StsSet:
+    part = "dev" if name.endswith("-dev") else "test"
+    return StsSet(name, about, (file,), lambda paths: {part: read(paths[0])}, command)
 
 
 SYNTHETIC_SUBSETS = ("statements", "headlines", "questions")
@@ -119,28 +129,21 @@ _STS = (
         "STS16", "SemEval 2016", "answer-answer", "headlines", "plagiarism", "postediting",
         "question-question",
     ),
-    StsSet(
-        "STSBenchmark", "STS-Benchmark, test",
-        (("STSBenchmark/sts-test.csv", "sts-test.csv"),),
-        lambda paths: {"test": read_stsbenchmark(paths[0])},
+    _one_part(
+        "STSBenchmark", "STS-Benchmark, test", ("STSBenchmark/sts-test.csv", "sts-test.csv"),
+        read_stsbenchmark,
     ),
-    StsSet(
-        "STSBenchmark-dev", "STS-Benchmark, dev",
-        (("STSBenchmark/sts-dev.csv",),),
-        lambda paths: {"dev": read_stsbenchmark(paths[0])},
+    # Sets of their own, so that nobody takes their numbers for those of the test split.
+    _one_part(
+        "STSBenchmark-dev", "STS-Benchmark, dev", ("STSBenchmark/sts-dev.csv",), read_stsbenchmark
     ),
-    StsSet(
-        "SICK-R", "SICK relatedness, test", (("SICK_test_annotated.txt",),),
-        lambda paths: {"test": read_sick(paths[0])},
+    _one_part("SICK-R", "SICK relatedness, test", ("SICK_test_annotated.txt",), read_sick),
+    _one_part(
+        "STSBenchmark-zh", "STS-Benchmark in Chinese, test", ("cnsd-sts-test.txt",), read_cnsd, ""
     ),
-    StsSet(
-        "STSBenchmark-zh", "STS-Benchmark in Chinese, test", (("cnsd-sts-test.txt",),),
-        lambda paths: {"test": read_cnsd(paths[0])}, "",
-    ),
-    # A set of its own, so that nobody takes its numbers for those of the test split.
-    StsSet(
-        "STSBenchmark-zh-dev", "STS-Benchmark in Chinese, dev", (("cnsd-sts-dev.txt",),),
-        lambda paths: {"dev": read_cnsd(paths[0])}, "",
+    _one_part(
+        "STSBenchmark-zh-dev", "STS-Benchmark in Chinese, dev", ("cnsd-sts-dev.txt",), read_cnsd,
+        "",
     ),
     StsSet(
         "synthetic-sts", "bundled: similarities of synthetic sentences",
@@ -160,60 +163,62 @@ SYNTHETIC_PARAPHRASE_FILES = (
 )
 
 _TRANSFER = (
-    TransferSet(
-        "MR", "film reviews, 2 classes", 2, (("rt-polarity.pos",), ("rt-polarity.neg",)),
+    SplitSet(
+        "MR", "film reviews, 2 classes", (("rt-polarity.pos",), ("rt-polarity.neg",)),
         read_folds,
     ),
-    TransferSet(
-        "CR", "product reviews, 2 classes", 2, (("custrev.pos",), ("custrev.neg",)), read_folds,
+    SplitSet(
+        "CR", "product reviews, 2 classes", (("custrev.pos",), ("custrev.neg",)), read_folds,
     ),
-    TransferSet(
-        "SUBJ", "objective or subjective", 2,
+    SplitSet(
+        "SUBJ", "objective or subjective",
         (("subj.objective", "plot.tok.gt9.5000"), ("subj.subjective", "quote.tok.gt9.5000")),
         read_folds,
     ),
-    TransferSet("MPQA", "opinions, 2 classes", 2, (("mpqa.pos",), ("mpqa.neg",)), read_folds),
-    TransferSet(
-        "SST2", "SST, 2 classes", 2,
+    SplitSet("MPQA", "opinions, 2 classes", (("mpqa.pos",), ("mpqa.neg",)), read_folds),
+    SplitSet(
+        "SST2", "SST, 2 classes",
         tuple(
             (f"binary/sentiment-{split}", f"sentiment-{split}", f"stsa.binary.{split}")
             for split in ("train", "dev", "test")
         ),
         read_sst2_splits,
     ),
-    TransferSet(
-        "TREC", "questions by type, 6 classes", len(TYPES),
+    SplitSet(
+        "TREC", "questions by type, 6 classes",
         (("train_5500.label",), ("TREC_10.label",)), read_trec_splits,
     ),
-    TransferSet("MRPC", "paraphrases in the news", 2, MRPC_FILES, read_mrpc_classes, is_pair=True),
-    TransferSet(
-        "synthetic-polarity", "bundled: opinions, 2 classes", 2,
+    SplitSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_classes),
+    SplitSet(
+        "synthetic-polarity", "bundled: opinions, 2 classes",
         (("synthetic-polarity.pos",), ("synthetic-polarity.neg",)), read_folds, BUNDLED_COMMAND,
     ),
-    TransferSet(
-        "synthetic-questions", "bundled: questions by type, 6 classes", len(TYPES),
+    SplitSet(
+        "synthetic-questions", "bundled: questions by type, 6 classes",
         (("synthetic_questions_train.label",), ("synthetic_questions_test.label",)),
         read_trec_splits, BUNDLED_COMMAND,
     ),
-    TransferSet(
-        "synthetic-paraphrase", "bundled: paraphrases", 2, SYNTHETIC_PARAPHRASE_FILES,
-        read_mrpc_classes, BUNDLED_COMMAND, is_pair=True,
+    SplitSet(
+        "synthetic-paraphrase", "bundled: paraphrases", SYNTHETIC_PARAPHRASE_FILES,
+        read_mrpc_classes, BUNDLED_COMMAND,
     ),
 )  # fmt: skip
-TRANSFER_SETS: dict[str, TransferSet] = {record.name: record for record in _TRANSFER}
+TRANSFER_SETS: dict[str, SplitSet] = {record.name: record for record in _TRANSFER}
 
 _PAIRS = (
-    PairSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_splits),
-    PairSet(
-        "Quora", "duplicate questions, dev", tuple((name,) for name in TASKS["para"].files[:2]),
+    SplitSet("MRPC", "paraphrases in the news", MRPC_FILES, read_mrpc_splits),
+    SplitSet(
+        # Named by the task, as other data than Quora's may stand in files of these names.
+        "para-dev", "the paraphrase task of CS224N's files, dev",
+        tuple((name,) for name in TASKS["para"].files[:2]),
         read_quora_splits, "python -m data.download cs224n --out",
     ),
-    PairSet(
+    SplitSet(
         "synthetic-paraphrase", "bundled: paraphrases", SYNTHETIC_PARAPHRASE_FILES,
         read_mrpc_splits, BUNDLED_COMMAND,
     ),
 )  # fmt: skip
-PAIR_SETS: dict[str, PairSet] = {record.name: record for record in _PAIRS}
+PAIR_SETS: dict[str, SplitSet] = {record.name: record for record in _PAIRS}
 
 # The file's name and the command that writes it.
 HANS_SETS = {
@@ -233,8 +238,7 @@ def read_sts_set(folder: PathLike, name: str) -> dict[str, list[SentencePair]]:
         MissingSet: its files are not in the folder.
         DataError: an unknown set or a broken file.
     """
-    record = _record(STS_SETS, name)
-    return record.read(locate(Path(folder), name, record.names, record.command))
+    return _record(STS_SETS, name).of(folder)
 
 
 def read_transfer_set(folder: PathLike, name: str) -> Splits:
@@ -247,8 +251,7 @@ def read_transfer_set(folder: PathLike, name: str) -> Splits:
         MissingSet: its files are not in the folder.
         DataError: an unknown set or a broken file.
     """
-    record = _record(TRANSFER_SETS, name)
-    return record.read(locate(Path(folder), name, record.names, record.command))
+    return _record(TRANSFER_SETS, name).of(folder)
 
 
 def read_pair_set(folder: PathLike, name: str) -> Splits:
@@ -260,8 +263,7 @@ def read_pair_set(folder: PathLike, name: str) -> Splits:
         MissingSet: its files are not in the folder.
         DataError: an unknown set or a broken file.
     """
-    record = _record(PAIR_SETS, name)
-    return record.read(locate(Path(folder), name, record.names, record.command))
+    return _record(PAIR_SETS, name).of(folder)
 
 
 def read_hans(folder: PathLike, name: str = "HANS") -> list[SentencePair]:
@@ -284,7 +286,7 @@ def read_nli(folder: PathLike) -> list[SentencePair]:
         MissingSet: no nli_pairs.tsv in the folder.
         DataError: a broken file.
     """
-    return read_nli_file(locate(Path(folder), "NLI", NLI_FILES, BUNDLED_COMMAND)[0])
+    return list(iter_nli(locate(Path(folder), "NLI", NLI_FILES, BUNDLED_COMMAND)[0]))
 
 
 def _record(records: Mapping[str, T], name: str) -> T:

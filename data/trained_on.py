@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data.overlap import Seen
+from data.readers.fields import number
 from data.readers.sentences import iter_sentences
+from data.readers.stsbenchmark import read_stsbenchmark
 from data.readers.tables import read_header, read_table
 from data.readers.triplets import iter_triplets
 
@@ -18,8 +20,9 @@ TEXT_COLUMNS = (("sentence1", "sentence2"), ("premise", "hypothesis"), ("sentenc
 def note_file(path: Path, seen: Seen) -> None:
     """Note the texts, and the pairs, of a training file in `seen`.
 
-    A tab-separated table with known columns is one of CS224N's files or of NLI pairs; any other
-    .csv file holds SimCSE's triplets; any other file, one sentence per line.
+    A tab-separated table with known columns is one of CS224N's files or of NLI pairs; one without
+    a header, of STS-Benchmark's; any other .csv file holds SimCSE's triplets; any other file, one
+    sentence per line.
 
     Raises:
         DataError: unreadable, or broken.
@@ -34,6 +37,8 @@ def note_file(path: Path, seen: Seen) -> None:
             seen.add_pairs(whole)
         else:
             seen.add_texts(text for (text,) in whole)
+    elif _is_stsbenchmark(path):
+        seen.add_examples(read_stsbenchmark(path))
     elif path.suffix == ".csv":
         _note_triplets(path, seen)
     else:
@@ -43,6 +48,12 @@ def note_file(path: Path, seen: Seen) -> None:
 def _text_columns(path: Path) -> tuple[str, ...]:
     header = read_header(path, "\t")
     return next((columns for columns in TEXT_COLUMNS if set(columns) <= set(header)), ())
+
+
+def _is_stsbenchmark(path: Path) -> bool:
+    """Return whether a file without a header has STS-Benchmark's score in its fifth field."""
+    fields = read_header(path, "\t")
+    return len(fields) >= 7 and number(fields[4]) is not None
 
 
 def _note_triplets(path: Path, seen: Seen) -> None:

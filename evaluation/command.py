@@ -4,7 +4,6 @@ Reads: everything here. Feeds: the command line and your own scripts.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,15 +11,13 @@ import torch
 
 from data.examples import DataError
 from data.fetch.locate import data_folder
-from evaluation.opening import open_models
+from evaluation.opening import Say, open_models
 from evaluation.options import Options
 from evaluation.results import Result, shown_table, to_csv, to_json
 from evaluation.suites import SUITES, find_sets
 from runtime.digests import texts_digest
 from runtime.files import write_text
 from runtime.progress import progress
-
-Say = Callable[[str], None]
 
 
 def evaluate(options: Options, say: Say = print) -> list[Result]:
@@ -42,8 +39,9 @@ def evaluate(options: Options, say: Say = print) -> list[Result]:
     folders = [data_folder(name) for name in options.data]
     found, missing = find_sets(options.suite, options.sets, folders)
     where = ", ".join(options.data)
-    if absent := [f"{one.set} ({one.looked_for})" for one in missing]:
-        say(f"not in {where}, and left out: {'; '.join(dict.fromkeys(absent))}")
+    for suite in dict.fromkeys(one.suite for one in missing):
+        absent = [f"{one.set} ({one.looked_for})" for one in missing if one.suite == suite]
+        say(f"{suite}: not in {where}, left out: {'; '.join(absent)}")
     if not found:
         raise DataError(
             f"no set of {', '.join(options.suite)} in {where}; fetch published sets with: "

@@ -3,25 +3,32 @@
 Reads: minbert, heads. Feeds: the command line; nothing else in evaluation knows an encoder.
 """
 
-import copy
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from baselines.config import ALL_PRESETS
 from baselines.embedder import of_encoder
+from baselines.isbert import load_tuned
+from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
-from data.examples import SentencePair
+from data.examples import DataError, SentencePair
+from data.fetch.locate import data_folder, training_file
 from data.overlap import Seen
+from data.selection import selection_pairs
 from data.tasks import Splits
 from data.trained_on import note_file
 from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics
 from evaluation.options import Options
+from evaluation.sts import sts_metrics
 from heads.cache import frozen_embeddings
 from heads.config import head_config
 from heads.features import BiFeatures, Item
@@ -32,10 +39,22 @@ from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from runtime.seeds import set_seed
+from simcse.objectives import Objective
+from simcse.stage import Backbone, read_texts, tuned_backbone
 
 logger = logging.getLogger(__name__)
 
 RANDOM = "random:"
+# The rows of trained baselines: objective -> the words after the backbone's name.
+TRAINED = {
+    "unsup": "unsup. SimCSE",
+    "sup": "sup. SimCSE",
+    "dual": "two encoders",
+    "ct": "CT",
+    "isbert": "IS-BERT",
+    "sbert": "SBERT",
+}
+Say = Callable[[str], None]
 
 # Of the NLI pairs, the last tenth chooses the epoch of a HANS head.
 DEV_SHARE = 0.1
@@ -74,7 +93,7 @@ class EncodedTexts:
         return found
 
 
-def open_models(options: Options, texts: list[str], say: Callable[[str], None]) -> Iterator[Model]:
+def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]:
     """Yield the models of a command line one after the other, so that one is held at a time.
 
     Raises:
@@ -92,19 +111,59 @@ def open_models(options: Options, texts: list[str], say: Callable[[str], None]) 
         encoder = open_encoder(first, options)
         for embedder in baselines(encoder, label(first), options.glove, reading):
             yield Model(embedder, seen_by(first, options))
+        for objective, folder in trained_baselines(first, options, say):
+            tuned = load_tuned(folder, options.device, options.precision)
+            embedder = of_encoder(tuned, f"{label(first)}, {TRAINED[objective]}", None, reading)
+            yield Model(embedder, seen_by(str(folder), options))
 
 
 def open_encoder(name: str, options: Options) -> SentenceEncoder:
     """Return the encoder of a name; "random:NAME" is that of NAME with random weights."""
+    folder = find_checkpoint(name.removeprefix(RANDOM))
+    if not options.pooling and not name.startswith(RANDOM):
+        return load_tuned(folder, options.device, options.precision)
     encoder = SentenceEncoder.from_pretrained(
-        name.removeprefix(RANDOM), options.pooling, options.device, options.precision
+        str(folder), options.pooling, options.device, options.precision
     )
-    if not name.startswith(RANDOM):
-        return encoder
-    set_seed(options.seed)
-    twin = copy.copy(encoder)
-    twin.model = accelerate(BertModel(encoder.model.config)).to(encoder.device).eval()
-    return twin
+    if name.startswith(RANDOM):
+        set_seed(options.seed)
+        encoder.model = accelerate(BertModel(encoder.model.config)).to(encoder.device).eval()
+    return encoder
+
+
+def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[str, Path]]:
+    """Yield (objective, tuned folder) of all contrastive objectives whose training file is there.
+
+    They are tuned by the quick recipes, as `run_multitask.py --pretrain` does it, which finds the
+    same folders.
+    """
+    backbone = Backbone(find_checkpoint(name), open_encoder(name, options))
+    folders = [data_folder(one) for one in options.data]
+    selection_folder = next((f for f in folders if selection_pairs(f)), folders[0])
+    selection = selection_pairs(selection_folder)
+
+    def dev_score(encoder: SentenceEncoder) -> float:
+        spearman = sts_metrics(encoder.encode_quietly, selection)["spearman"]
+        return -1.0 if spearman is None else spearman
+
+    for objective in ALL_OBJECTIVES.values():
+        path = _training_file(objective, folders)
+        if path is None:
+            say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
+            continue
+        config = replace(ALL_PRESETS["quick"][objective.name], seed=options.seed)
+        say(f"tuning    {objective.name} on {path}")
+        texts = read_texts(objective, path, backbone.encoder, config, selection, selection_folder)
+        root = options.run_dir / "backbones"
+        score = dev_score if selection else None
+        yield objective.name, tuned_backbone(objective, backbone, texts, config, root, score)
+
+
+def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
+    for folder in folders:
+        with suppress(DataError):
+            return training_file(objective.name, objective.source, None, folder)
+    return None
 
 
 def label(name: str) -> str:
@@ -115,30 +174,38 @@ def label(name: str) -> str:
 
 
 def seen_by(name: str, options: Options) -> Seen:
-    """Return the texts that a backbone was trained on or selected by, as far as they are known."""
+    """Return the texts that a backbone was trained on or selected by, as far as they are known.
+
+    A folder that this project tuned notes its training file and selection set. Where one of them
+    has moved, a warning says so: its texts count as unseen.
+
+    Raises:
+        CheckpointError: damaged notes.
+        DataError: a training file is broken.
+    """
     seen = Seen()
-    noted = trained_on(find_checkpoint(name.removeprefix(RANDOM)))
-    for path in noted + list(options.trained_on):
+    for path in options.trained_on:
         note_file(path, seen)
+    notes = find_checkpoint(name.removeprefix(RANDOM)) / "training.json"
+    noted = _read_notes(notes)
+    if "trained_on" in noted and _is_there(Path(noted["trained_on"]), notes):
+        note_file(Path(noted["trained_on"]), seen)
+    if "selected_by" in noted and _is_there(Path(noted["selected_by"]), notes):
+        seen.add_examples(selection_pairs(Path(noted["selected_by"])))
     return seen
 
 
-def trained_on(folder: Path) -> list[Path]:
-    """Return the training and selection files that a folder of this project notes, if they exist.
-
-    A file that has moved is named in a warning: its texts would count as unseen.
-    """
-    notes = folder / "training.json"
-    if not notes.is_file():
-        return []
+def _read_notes(notes: Path) -> dict[str, Any]:
     try:
-        files = list(map(Path, json.loads(notes.read_text(encoding="utf-8")).get("files", [])))
-    except (ValueError, TypeError, AttributeError) as error:
+        return dict(json.loads(notes.read_text(encoding="utf-8"))) if notes.is_file() else {}
+    except (ValueError, TypeError) as error:
         raise CheckpointError(f"{notes}: not the notes of a tuned backbone ({error!r})") from None
-    for path in files:
-        if not path.is_file():
-            logger.warning("%s: was trained on %s, which is gone: leaks unknown", folder, path)
-    return [path for path in files if path.is_file()]
+
+
+def _is_there(path: Path, notes: Path) -> bool:
+    if not path.exists():
+        logger.warning("%s: names %s, which is gone; what it saw is not known", notes, path)
+    return path.exists()
 
 
 def entailment_heads(encoder: SentenceEncoder, cache: Path, seed: int) -> Mapping[str, Entailment]:

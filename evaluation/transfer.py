@@ -5,10 +5,12 @@ one; the strength of the L2 penalty is chosen inside the training part. Determin
 Reads: embeddings and labels. Feeds: suites.
 """
 
+import warnings
 from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
@@ -94,4 +96,12 @@ def _chosen_on(dev: Vectors, dev_labels: np.ndarray, train: Vectors, labels: np.
 
 
 def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
-    return LogisticRegression(C=penalty, max_iter=MOST_STEPS).fit(vectors, labels)
+    # Newton's steps end after a handful, at the optimum; they need a square of all weights, which
+    # is too large for a column per word, or for many classes.
+    newton = isinstance(vectors, np.ndarray) and len(np.unique(labels)) == 2
+    solver = "newton-cholesky" if newton else "lbfgs"
+    fitted = LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS)
+    with warnings.catch_warnings():
+        # Weak penalties stop at MOST_STEPS; the choice among penalties is by held-out rows anyway.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fitted.fit(vectors, labels)

@@ -7,12 +7,13 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from baselines.isbert import load_tuned
+from baselines.objectives import ALL_OBJECTIVES
 from evaluation.sts import sts_metrics
 from experiment.inputs import Inputs
 from minbert.encoder import SentenceEncoder
 from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
-from simcse.objectives import OBJECTIVES
 from simcse.stage import Backbone, read_notes, tuned_backbone
 
 Say = Callable[[str], None]  # called with every line of output
@@ -43,7 +44,7 @@ def reader_of(
 
     say(f"tuning    {pretrain}, seed {seed}")
     tuned = tuned_backbone(
-        OBJECTIVES[pretrain],
+        ALL_OBJECTIVES[pretrain],
         untuned,
         inputs.texts[pretrain],
         settings.simcse_config(pretrain, seed),
@@ -57,5 +58,5 @@ def reader_of(
     score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
     say(f"          {score}, {notes['seconds']:.0f} s: {tuned}")
     # A tuned checkpoint states its own pooling.
-    encoder = SentenceEncoder.from_pretrained(str(tuned), None, settings.device, settings.precision)
+    encoder = load_tuned(tuned, settings.device, settings.precision)
     return Reader(encoder, encoder.fingerprint())

@@ -8,20 +8,19 @@ from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
+from baselines.objectives import ALL_OBJECTIVES
 from data.examples import Example
 from data.fetch.locate import data_folder, training_file
 from data.overlap import Seen
 from data.selection import selection_pairs
 from data.tasks import read_task
 from experiment.grid import pairings, seeds
-from experiment.settings import Settings
+from experiment.settings import Settings, file_setting
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, file_digest
 from runtime.processes import main_first
-from simcse.objectives import OBJECTIVES
-from simcse.stage import Backbone, TrainingTexts
-from simcse.train import check_settings
+from simcse.stage import Backbone, TrainingTexts, read_texts
 
 
 class Inputs:
@@ -52,9 +51,9 @@ class Inputs:
         settings = self.settings
         # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
         # [CLS] adds a pooler: the checkpoint need not have one.
-        loading = "cls_before_pooler" if settings.pooling else None
         encoder = SentenceEncoder.from_pretrained(
-            str(self.backbone_folder), loading, settings.device, settings.precision
+            *(str(self.backbone_folder), settings.pooling, settings.device, settings.precision),
+            tuning=True,
         )
         if settings.pooling and "none" in settings.pretrain:
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
@@ -82,14 +81,18 @@ class Inputs:
 
     def _training_file(self, name: str) -> Path:
         named = self.settings.training_file(name)
-        return training_file(name, OBJECTIVES[name].source, named, self.data_folder)
+        flag = f"--{file_setting(name).replace('_', '-')}"
+        return training_file(name, ALL_OBJECTIVES[name].source, named, self.data_folder, flag)
 
     def _read(self, name: str, encoder: SentenceEncoder) -> TrainingTexts:
         """Read a training file once: its token ids for training, its texts for the audit."""
         config = self.settings.simcse_config(name, seeds(self.settings)[0])
-        check_settings(encoder, config)
-        path, seen = self.files[name], self.seen[name]
-        data = OBJECTIVES[name].data(path, encoder.tokenizer, config.max_length, seen)
-        seen.add_examples(self.selection)
-        digests = {key: self.digests[key] for key in (name, "selection")}
-        return TrainingTexts(path.name, data, digests)
+        return read_texts(
+            ALL_OBJECTIVES[name],
+            self.files[name],
+            encoder,
+            config,
+            self.selection,
+            self.data_folder,
+            self.seen[name],
+        )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from heads.config import HeadConfig, head_config
 from minbert.config import POOLINGS
@@ -15,10 +16,15 @@ from runtime.errors import UserError
 from runtime.options import check, option, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
-OBJECTIVES = tuple(PRESETS["quick"])
+OBJECTIVES = tuple(ALL_PRESETS["quick"])
 
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads")
+
+
+def file_setting(objective: str) -> str:
+    """Return the setting that names an objective's training file; most read the same sentences."""
+    return f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
 
 
 def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
@@ -42,7 +48,7 @@ def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
 
 
 def told_of_simcse(name: str) -> str:
-    """Return what the presets say about a field of SimCSEConfig."""
+    """Return what SimCSE's presets say about a field of SimCSEConfig."""
     values = {
         preset: {kind: getattr(config, name) for kind, config in recipes.items()}
         for preset, recipes in PRESETS.items()
@@ -72,7 +78,8 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup)",
+        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup); or what it is "
+        "compared with: two encoders (dual), contrastive tension (ct), IS-BERT, SBERT",
         choices=("none", *OBJECTIVES),
         group="what to compare (several values make a grid)",
     )
@@ -117,11 +124,17 @@ class Settings:
     )
     unsup_data: str | None = option(
         None,
-        "sentences, one per line (wiki1m_for_simcse.txt in the data folder)",
+        "sentences, one per line, for all but sup and sbert (wiki1m_for_simcse.txt in the data "
+        "folder)",
         metavar="FILE",
     )
     sup_data: str | None = option(
         None, "sent0,sent1,hard_neg CSV (nli_for_simcse.csv in the data folder)", metavar="FILE"
+    )
+    sbert_data: str | None = option(
+        None,
+        "premise, hypothesis, label TSV (nli_pairs.tsv in the data folder)",
+        metavar="FILE",
     )
 
     preset: str = option(
@@ -184,7 +197,7 @@ class Settings:
 
     def training_file(self, objective: str) -> str | None:
         """Return the training file named for an objective, None for the default one."""
-        named: str | None = getattr(self, f"{objective}_data", None)
+        named: str | None = getattr(self, file_setting(objective))
         return named
 
     def simcse_config(self, objective: str, seed: int) -> SimCSEConfig:
@@ -192,8 +205,8 @@ class Settings:
         given = dict(self.simcse)
         if "num_epochs" in given:
             given.setdefault("max_steps", None)  # else the preset's few steps would cut the epochs
-        config = PRESETS[self.preset][objective]
-        return replace(config, seed=seed, pooling=self.pooling, **given)
+        config = ALL_PRESETS[self.preset][objective]
+        return replace(config, seed=seed, pooling=self.pooling or config.pooling, **given)
 
     def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
         """Return a head's settings: the preset's, overridden by single values."""

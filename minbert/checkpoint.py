@@ -17,13 +17,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from minbert.config import CheckpointError
+from minbert.config import ARCHITECTURES, Architecture, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from runtime.files import whole_folder
 
 logger = logging.getLogger(__name__)
 
 Tensors = dict[str, Tensor]
+HEAD = "cls.predictions."  # BERT's masked-language-model head
 
 
 def read_tensors(folder: Path) -> Tensors:
@@ -86,15 +87,38 @@ def _read_shards(index: Path) -> Tensors:
 
 
 def _rename(tensors: Tensors) -> Tensors:
-    """Drop the `bert.` prefix and TensorFlow's gamma/beta; leave out buffers."""
+    """Give every tensor BERT's name, without prefix and TensorFlow's gamma; leave out buffers."""
     renamed = {}
     for key, tensor in tensors.items():
-        key = key.removeprefix("bert.")
+        for architecture in ARCHITECTURES.values():
+            key = key.removeprefix(architecture.prefix)
+            key = _replace_start(key, architecture.head)
         key = key.replace("LayerNorm.gamma", "LayerNorm.weight")
         key = key.replace("LayerNorm.beta", "LayerNorm.bias")
         if key != "embeddings.position_ids":  # a constant that old releases stored
             renamed[key] = tensor
     return renamed
+
+
+def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
+    """Return an encoder's and its prediction head's tensors under the names of a checkpoint.
+
+    Args:
+        tensors: named as `read_tensors` does.
+        architecture: whose names.
+    """
+    head = {ours: theirs for theirs, ours in architecture.head.items()}
+    return {
+        _replace_start(key, head) if key.startswith(HEAD) else architecture.prefix + key: tensor
+        for key, tensor in tensors.items()
+    }
+
+
+def _replace_start(key: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        if key.startswith(old):
+            return new + key.removeprefix(old)
+    return key
 
 
 def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
@@ -108,7 +132,7 @@ def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
         logger.info("%s: has no pooler; [CLS] is available only before the pooler", folder)
     surplus = tensors.keys() - model.state_dict().keys()
     # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
-    heads = {".".join(key.split(".")[:2]) for key in surplus} - {"cls.predictions"}
+    heads = {".".join(key.split(".")[:2]) for key in surplus} - {HEAD.rstrip(".")}
     if heads:
         logger.warning(
             "%s: ignored weights outside the encoder: %s", folder, ", ".join(sorted(heads))

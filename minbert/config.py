@@ -1,7 +1,10 @@
-"""The sizes of a BERT encoder, read from a Hugging Face `config.json`. Feeds: every module here."""
+"""The sizes of an encoder, read from a Hugging Face `config.json`. Feeds: every module here.
+
+`ARCHITECTURES` holds all that tells RoBERTa and XLM-R from BERT: names, and where positions begin.
+"""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,6 @@ POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
 # What this encoder computes. With other values it would load the weights and compute wrongly.
 SUPPORTED = {
-    "model_type": "bert",
     "position_embedding_type": "absolute",
     "hidden_act": "gelu",
     "is_decoder": False,
@@ -21,6 +23,41 @@ SUPPORTED = {
 
 class CheckpointError(UserError):
     """A checkpoint cannot be used; the message is one line naming the file and what is wrong."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What the checkpoints of one `model_type` call things; they all compute as BERT does.
+
+    RoBERTa (Liu et al. 2019) changed BERT's training and vocabulary, not its encoder.
+    """
+
+    # transformers' classes: this and `Model`, this and `ForMaskedLM`.
+    class_name: str
+    # The encoder's weights begin with this name where a prediction head is in the same file.
+    prefix: str
+    # Whether the first position is that after the padding's, pad_token_id + 1, instead of 0.
+    counts_from_padding: bool = False
+    # The parts of the prediction head, and what BERT calls them.
+    head: dict[str, str] = field(default_factory=dict)
+    # Sizes where config.json has none.
+    defaults: dict[str, int] = field(default_factory=dict)
+
+
+ROBERTA_HEAD = {
+    "lm_head.dense.": "cls.predictions.transform.dense.",
+    "lm_head.layer_norm.": "cls.predictions.transform.LayerNorm.",
+    "lm_head.decoder.": "cls.predictions.decoder.",
+    "lm_head.bias": "cls.predictions.bias",
+}
+ARCHITECTURES = {
+    "bert": Architecture("Bert", "bert."),
+    "roberta": Architecture(
+        "Roberta", "roberta.", True, ROBERTA_HEAD, {"vocab_size": 50265, "pad_token_id": 1}
+    ),
+    # XLM-R (Conneau et al. 2020): RoBERTa with another vocabulary.
+    "xlm-roberta": Architecture("XLMRoberta", "roberta.", True, ROBERTA_HEAD, {"pad_token_id": 1}),
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +80,22 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     pad_token_id: int = 0
+    model_type: str = "bert"
+
+    @property
+    def architecture(self) -> Architecture:
+        """Return the names that checkpoints of this `model_type` use."""
+        return ARCHITECTURES[self.model_type]
+
+    @property
+    def first_position(self) -> int:
+        """Return the position of a sequence's first token: 0, or in RoBERTa pad_token_id + 1."""
+        return self.pad_token_id + 1 if self.architecture.counts_from_padding else 0
+
+    @property
+    def num_positions(self) -> int:
+        """Return how many tokens a sequence may have: RoBERTa's 514 embeddings place 512."""
+        return self.max_position_embeddings - self.first_position
 
     @property
     def head_size(self) -> int:
@@ -57,15 +110,23 @@ class BertConfig:
             CheckpointError: no such file, not JSON, or an architecture other than this encoder's.
         """
         raw = _read_object(path)
+        raw = {**_architecture(raw, path).defaults, **raw}
         _check_architecture(raw, path)
         known = {field.name: field.type for field in fields(cls)}
         for name in known.keys() & raw.keys():
             _check_value(name, raw[name], getattr(cls, name), path)
-        return cls(**{name: raw[name] for name in known if name in raw})
+        config = cls(**{name: raw[name] for name in known if name in raw})
+        if config.num_positions < 1:
+            raise CheckpointError(
+                f"{path}: max_position_embeddings {config.max_position_embeddings} leaves no "
+                f"position; the first one is {config.first_position}"
+            )
+        return config
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of a `config.json` that `transformers` reads as a BertModel."""
-        architecture = {"model_type": "bert", "architectures": ["BertModel"]}
+        names = [f"{self.architecture.class_name}Model"]
+        architecture = {"model_type": self.model_type, "architectures": names}
         return {**architecture, "position_embedding_type": "absolute", **asdict(self)}
 
 
@@ -83,12 +144,21 @@ def _read_object(path: Path) -> dict[str, Any]:
     return raw
 
 
+def _architecture(raw: dict[str, Any], path: Path) -> Architecture:
+    kind = raw.get("model_type", "bert")
+    if not isinstance(kind, str) or kind not in ARCHITECTURES:
+        raise CheckpointError(
+            f"{path}: model_type is {kind!r}; supported are {', '.join(ARCHITECTURES)}"
+        )
+    return ARCHITECTURES[kind]
+
+
 def _check_architecture(raw: dict[str, Any], path: Path) -> None:
     """Refuse what this encoder would load but compute wrongly."""
-    for field, expected in SUPPORTED.items():
-        if raw.get(field, expected) != expected:
+    for name, expected in SUPPORTED.items():
+        if raw.get(name, expected) != expected:
             raise CheckpointError(
-                f"{path}: {field} is {raw[field]!r}; only {expected!r} is supported"
+                f"{path}: {name} is {raw[name]!r}; only {expected!r} is supported"
             )
     pieces = raw.get("vocab_size", BertConfig.vocab_size)
     padding = raw.get("pad_token_id", BertConfig.pad_token_id)

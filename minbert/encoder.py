@@ -6,6 +6,7 @@ Legend: N texts, B sequences of a batch, H hidden_size.
 import copy
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,11 +24,14 @@ from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
 from minbert.pooling import choose_pooling, pool
+from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
+
+logger = logging.getLogger(__name__)
 
 # Tokens per forward pass when encoding: chosen by measurement on two cores (docs/performance.md);
 # on a GPU enough that computing takes longer than launching (an estimate, not measured).
@@ -36,7 +40,7 @@ BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 WORTH_KEEPING = 1024
 
 
-class SentenceEncoder:
+class SentenceEncoder(SentenceCalls):
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
     From here on the model computes in its fast forms (`minbert.fast`).
@@ -71,7 +75,7 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.normalize = normalize
-        self.max_length = model.config.max_position_embeddings
+        self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
 
     @classmethod
@@ -81,25 +85,33 @@ class SentenceEncoder:
         pooling: str | None = None,
         device: str = "auto",
         precision: str = "auto",
+        tuning: bool = False,
     ) -> "SentenceEncoder":
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         Args:
             path_or_name: e.g. `bert-base-uncased`.
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
-                folder does), else the raw [CLS] state.
+                folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.
             precision: `auto`, `float32` or `bfloat16` (of the matrix products).
+            tuning: the encoder is about to be tuned, which adds the pooler that `pooling` may need;
+                until then a chosen pooling leaves it with the raw [CLS] state.
 
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
         folder = find_checkpoint(path_or_name)
         stated = read_pooling(folder, pooling)
+        if pooling and stated.pooling and pooling != stated.pooling:
+            logger.warning(
+                "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
+            )
+        now = "cls_before_pooler" if pooling and tuning else pooling
         encoder = cls(
             BertModel.from_pretrained(str(folder)),
             BertTokenizer.from_pretrained(folder),
-            choose_pooling(pooling, stated.pooling),
+            choose_pooling(now, stated.pooling),
             device,
             precision,
             stated.normalize,
@@ -134,7 +146,10 @@ class SentenceEncoder:
         Raises:
             CheckpointError: pairs for a model with one segment only.
         """
-        if text_pairs is not None and self.model.config.type_vocab_size < 2:
+        if (
+            text_pairs is not None
+            and self.model.config.type_vocab_size <= self.tokenizer.second_type
+        ):
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
         return self.tokenizer(texts, text_pairs, max_length or self.max_length)
 
@@ -161,28 +176,23 @@ class SentenceEncoder:
         with torch.inference_mode(), kept:
             yield
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        batch_tokens: int | None = None,
-        show_progress: bool | None = None,
+    def encode_texts(
+        self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
-        """Encode texts in evaluation mode, each distinct text once.
+        """Encode texts in evaluation mode, each distinct text once; `encode` is how to ask for it.
 
         Args:
-            texts: N texts; a list of pairs is not accepted.
-            batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
+            texts: N texts.
+            batch_tokens: real tokens in one forward pass.
             show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
             float32 array (N, H); rows of unit length if the checkpoint says so.
         """
-        if isinstance(texts, str):
-            raise TypeError("encode takes a list of texts; put a single text into a list")
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = list(batches_by_tokens(sequences.lengths, batch_tokens or self.batch_tokens))
+        batches = list(batches_by_tokens(sequences.lengths, batch_tokens))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
@@ -200,7 +210,8 @@ class SentenceEncoder:
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
-        return self.encode(texts, show_progress=False)
+        embeddings: np.ndarray = self.encode(texts, show_progress=False)
+        return embeddings
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""
@@ -228,7 +239,7 @@ class SentenceEncoder:
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
             (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
             write_tensors(self.model.state_dict(), folder / "model.safetensors")
-            self.tokenizer.save(folder, self.model.config.max_position_embeddings)
+            self.tokenizer.save(folder, self.model.config.num_positions)
             if notes is not None:
                 (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
@@ -244,5 +255,6 @@ class SentenceEncoder:
             *(weights or tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
             *(config.num_attention_heads, config.layer_norm_eps),
             *(self.pooling, self.max_length, str(self.dtype), self.device.type),
+            *([config.first_position] if config.first_position else []),
         )
         return hashlib.sha256(str(made_of).encode()).hexdigest()

@@ -14,8 +14,12 @@ SAFETENSORS, INDEX, PICKLE = (
     "pytorch_model.bin",
 )
 MINI = Path(__file__).parent / "mini"
-# The small files of a checkpoint: sizes, vocabulary, and how sentence-transformers pools it.
-SMALL_FILES = ["*.json", "vocab.txt", "1_Pooling/*", "2_Dense/*"]
+# The small files of a checkpoint: sizes, vocabulary (merges.txt is RoBERTa's), and how
+# sentence-transformers pools it.
+SMALL_FILES = [
+    *("*.json", "vocab.txt", "merges.txt"),
+    *("?_Pooling/*", "?_WeightedLayerPooling/*", "2_Dense/*"),
+]
 
 
 def find_checkpoint(path_or_name: str | Path) -> Path:
@@ -89,6 +93,6 @@ def _from_hub(name: str) -> Path:
         raise CheckpointError(
             f"{name}: no such folder, not in the cache ({constants.HF_HUB_CACHE}), and "
             f"not downloaded ({type(error).__name__}: {reason}); give a folder with "
-            f"config.json, {SAFETENSORS} and vocab.txt, or run once with network access"
+            f"config.json, {SAFETENSORS} and tokenizer, or run once with network access"
         ) from None
     return folder

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from minbert.checkpoint import Tensors, load_module, read_tensors, tensors_digest
+from minbert.checkpoint import HEAD, Tensors, load_module, read_tensors, tensors_digest
 from minbert.config import BertConfig
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
@@ -137,11 +137,10 @@ def head_digest(folder: Path) -> str:
 
 def _head_tensors(folder: Path) -> Tensors:
     """Return the tensors of the prediction head in a checkpoint, {} if there is none."""
-    prefix = "cls.predictions."
     tensors = {
-        key[len(prefix) :]: tensor
+        key.removeprefix(HEAD): tensor
         for key, tensor in read_tensors(folder).items()
-        if key.startswith(prefix)
+        if key.startswith(HEAD)
     }
     # Newer releases of transformers store the bias twice, older ones once, under this name.
     if "decoder.bias" in tensors:

@@ -1,4 +1,4 @@
-"""BERT's encoder (Devlin et al. 2019), one screen per class, on packed batches.
+"""BERT's encoder (Devlin et al. 2019), also RoBERTa's, one screen per class, on packed batches.
 
 Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D head size (N*D = H);
 total_tokens is the number of real tokens of all sequences of a batch.
@@ -18,7 +18,7 @@ from minbert.attention import attention
 from minbert.checkpoint import load_encoder, read_tensors
 from minbert.config import BertConfig
 from minbert.hub import find_checkpoint
-from minbert.packing import PackedBatch, pack_padded
+from minbert.packing import PackedBatch, pack_padded, positions_after_padding
 
 # Weight decay would shrink embeddings of positions and token types that a corpus never uses.
 UNDECAYED = ("position_embeddings", "token_type_embeddings")
@@ -42,7 +42,12 @@ class BertEmbeddings(nn.Module):
         self.word_embeddings = nn.Embedding(
             config.vocab_size, size, padding_idx=config.pad_token_id
         )
-        self.position_embeddings = nn.Embedding(config.max_position_embeddings, size)
+        # RoBERTa's padding has a position too, of its own id; those before and of it stay unused.
+        self.position_embeddings = nn.Embedding(
+            config.max_position_embeddings,
+            size,
+            padding_idx=config.pad_token_id if config.first_position else None,
+        )
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
         self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
@@ -52,10 +57,17 @@ class BertEmbeddings(nn.Module):
         # stands in its sequence, and whether it is in the first or second sentence of a pair.
         # (total_tokens,) -> (total_tokens, H), three times.
         embeddings = self.word_embeddings(batch.input_ids)
-        embeddings = embeddings + self.position_embeddings(batch.position_ids)
+        embeddings = embeddings + self.position_embeddings(self.positions(batch))
         embeddings = embeddings + self.token_type_embeddings(batch.token_type_ids)
         # Attention itself knows no order: without the positions a sentence would be a bag of words.
         return self.dropout(self.LayerNorm(embeddings))  # (total_tokens, H)
+
+    def positions(self, batch: PackedBatch) -> Tensor:
+        """Return each token's row of the position table: from 0, or RoBERTa's after padding's."""
+        padding_id = self.position_embeddings.padding_idx
+        if padding_id is None:
+            return batch.position_ids
+        return positions_after_padding(batch, padding_id)
 
 
 class BertSelfAttention(nn.Module):
@@ -232,10 +244,10 @@ class BertModel(nn.Module):
     def check_length(self, batch: PackedBatch) -> None:
         """Raise ValueError if a sequence is longer than there are positions."""
         longest = max(batch.lengths)
-        if longest > self.config.max_position_embeddings:
+        if longest > self.config.num_positions:
             raise ValueError(
                 f"a sequence of {longest} tokens exceeds this encoder's "
-                f"{self.config.max_position_embeddings} positions; truncate when tokenizing"
+                f"{self.config.num_positions} positions; truncate when tokenizing"
             )
 
     def forward(
@@ -257,7 +269,8 @@ class BertModel(nn.Module):
             States of shape (B, T, H), zero at padding; `pooler_output` (B, H).
         """
         # Padding is removed before the first product and restored after the last.
-        batch, mask = pack_padded(input_ids, attention_mask, token_type_ids)
+        padding_id = self.embeddings.position_embeddings.padding_idx
+        batch, mask = pack_padded(input_ids, attention_mask, token_type_ids, padding_id)
         output = self.packed(batch)
         assert output.hidden_states is not None
         # Only requested states are unpacked: each is a copy of B * T * H numbers.

@@ -23,6 +23,9 @@ class PackedBatch:
     position_ids: Tensor  # (total_tokens,) int64, counted from 0 in every sequence
     cu_seqlens: Tensor  # (B + 1,) int64, cumulative lengths, starting with 0
     lengths: tuple[int, ...]  # B lengths on the host, so that shapes never wait for a device
+    # (B,) int64, the tokens of each pair's first segment. RoBERTa's pairs have one token type, so
+    # that token_type_ids do not tell the segments apart.
+    first_lengths: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -35,6 +38,7 @@ class PackedBatch:
             _copy(self.position_ids, device),
             _copy(self.cu_seqlens, device),
             self.lengths,
+            None if self.first_lengths is None else _copy(self.first_lengths, device),
         )
 
 
@@ -56,6 +60,7 @@ class TokenSequences:
     ids: np.ndarray  # (total,) uint16, or int32 for a vocabulary of more than 65,536 pieces
     offsets: np.ndarray  # (N + 1,) int64
     first_lengths: np.ndarray  # (N,) int32: tokens of the first segment, [CLS] and [SEP] included
+    second_type: int = 1  # token type of the second segment; RoBERTa's is 0, as the first one's
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -81,13 +86,15 @@ class TokenSequences:
         # The same positions, counted from where each sequence starts in `ids`, gather the tokens.
         input_ids = self.ids[np.repeat(starts, lengths) + position_ids].astype(np.int64)
         # What follows the first segment belongs to the second.
-        token_type_ids = position_ids >= np.repeat(self.first_lengths[rows], lengths)
+        first_lengths = self.first_lengths[rows].astype(np.int64)
+        in_second = position_ids >= np.repeat(first_lengths, lengths)
         return PackedBatch(
             torch.from_numpy(input_ids),
-            torch.from_numpy(token_type_ids.astype(np.int64)),
+            torch.from_numpy(in_second.astype(np.int64) * self.second_type),
             torch.from_numpy(position_ids),
             torch.from_numpy(cu_seqlens),
             tuple(lengths.tolist()),
+            torch.from_numpy(first_lengths),
         )
 
     @classmethod
@@ -100,11 +107,30 @@ class TokenSequences:
             np.concatenate([part.ids for part in parts]),
             np.concatenate([[0], np.cumsum(lengths)]),
             np.concatenate([part.first_lengths for part in parts]),
+            parts[0].second_type,
         )
 
 
+def positions_after_padding(batch: PackedBatch, padding_id: int) -> Tensor:
+    """Return RoBERTa's positions (total_tokens,): a sequence's tokens count from padding_id + 1.
+
+    As in fairseq's `make_positions`, padding is at position padding_id and is not counted, even if
+    it is a token of the text: "<pad>" written out, or drawn for a masked one.
+    """
+    padding = batch.input_ids == padding_id
+    # How many paddings the batch holds before each token, less those of earlier sequences.
+    before = padding.cumsum(0) - padding.long()
+    earlier = before[batch.cu_seqlens[:-1]]  # (B,)
+    lengths = batch.cu_seqlens.diff()
+    before = before - earlier.repeat_interleave(lengths, output_size=len(batch.input_ids))
+    return torch.where(padding, padding_id, batch.position_ids + padding_id + 1 - before)
+
+
 def pack_padded(
-    input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    input_ids: Tensor,
+    attention_mask: Tensor | None = None,
+    token_type_ids: Tensor | None = None,
+    padding_id: int | None = None,
 ) -> tuple[PackedBatch, Tensor]:
     """Pack a padded batch.
 
@@ -113,6 +139,7 @@ def pack_padded(
         attention_mask: (B, T), 1 = real token; all real when absent. The real tokens of a row
             need not be contiguous; they keep their positions, as in `transformers`.
         token_type_ids: (B, T); all 0 when absent.
+        padding_id: if given, padding takes no position, wherever it stands (RoBERTa).
 
     Returns:
         The packed batch, and the (B, T) boolean mask that puts packed rows back in place.
@@ -133,14 +160,16 @@ def pack_padded(
         raise ValueError("attention_mask: a row has no real token")
     # Every column has one position: a hole in the mask leaves a gap in the positions.
     positions = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+    if padding_id is not None:
+        # The model finds the padding among real tokens itself (`positions_after_padding`).
+        positions = (mask | (input_ids != padding_id)).cumsum(dim=1) - 1
     # (B + 1,): where each sequence begins, and the end of the last one.
     cu_seqlens = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     # The one place where the host waits for the device: later shapes follow from these numbers.
     host_lengths = tuple(lengths.tolist())
-    return (
-        PackedBatch(input_ids[mask], types[mask], positions[mask], cu_seqlens, host_lengths),
-        mask,
-    )
+    tokens = (input_ids[mask], types[mask], positions[mask])  # (total_tokens,) each
+    firsts = (mask & (types == 0)).sum(dim=1)  # (B,)
+    return PackedBatch(*tokens, cu_seqlens, host_lengths, firsts), mask
 
 
 def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:

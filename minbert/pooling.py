@@ -74,15 +74,13 @@ def mean_of_tokens(states: Tensor, batch: PackedBatch) -> Tensor:
 def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor]:
     """Average packed states of pairs over each of the two segments: two (B, H) float32.
 
-    Every pair is `[CLS] a [SEP] b [SEP]`, so neither segment is ever empty.
+    Every pair is `[CLS] a [SEP] b [SEP]` or `<s> a </s></s> b </s>`, cut after the first separator,
+    so neither segment is ever empty.
     """
-    ends = batch.cu_seqlens[1:]
-    # Token types are 1 in the second segment: their sum is its length.
-    second = torch.segment_reduce(
-        batch.token_type_ids.double(), "sum", lengths=batch.cu_seqlens.diff(), axis=0
-    ).long()
+    assert batch.first_lengths is not None, "a batch of pairs knows where the first text ends"
+    starts, ends = batch.cu_seqlens[:-1], batch.cu_seqlens[1:]
     # Where the first and the second segment of each pair begin.
-    borders = torch.stack([batch.cu_seqlens[:-1], ends - second], dim=1)  # (B, 2)
+    borders = torch.stack([starts, starts + batch.first_lengths], dim=1)  # (B, 2)
     lengths = torch.cat([borders.flatten(), ends[-1:]]).diff()  # (2B,): a, b, a, b, ...
     means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
     # First segments are in even rows, second ones in odd rows.

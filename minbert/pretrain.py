@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from minbert.checkpoint import check_target, whole_checkpoint, write_tensors
+from minbert.checkpoint import (
+    HEAD,
+    check_target,
+    published_names,
+    whole_checkpoint,
+    write_tensors,
+)
 from minbert.config import BertConfig, CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.mlm import BertForMaskedLM
@@ -121,9 +127,9 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
     """Return a checkpoint's model, without dropout, and how it was pre-trained, if recorded."""
     model = BertForMaskedLM.from_pretrained(str(source), **NO_DROPOUT)
     config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
-    if length > config.max_position_embeddings or pieces > config.vocab_size:
+    if length > config.num_positions or pieces > config.vocab_size:
         raise CheckpointError(
-            f"{source}: has {config.max_position_embeddings} positions and {config.vocab_size} "
+            f"{source}: has {config.num_positions} positions and {config.vocab_size} "
             f"word embeddings; --length is {length}, its vocabulary {pieces} pieces"
         )
     notes = source / "training.json"
@@ -197,17 +203,19 @@ def save_pretrained(
     [CLS] was not trained to predict anything, so the checkpoint states an average as its pooling.
     It was trained without dropout but states the rates for tuning: SimCSE's views need them.
     """
-    tensors = {f"bert.{key}": t.half() for key, t in model.bert.state_dict().items()}
+    tensors = {key: tensor.half() for key, tensor in model.bert.state_dict().items()}
     for key, tensor in model.head.state_dict().items():
-        tensors[f"cls.predictions.{key}"] = tensor.half()
+        tensors[HEAD + key] = tensor.half()
+    shape = model.bert.config
     with whole_checkpoint(folder) as temporary:
-        write_tensors(tensors, temporary / "model.safetensors")
-        config = {**model.bert.config.to_dict(), "architectures": ["BertForMaskedLM"], **dropout}
+        named = published_names(tensors, shape.architecture)
+        write_tensors(named, temporary / "model.safetensors")
+        architectures = {"architectures": [f"{shape.architecture.class_name}ForMaskedLM"]}
+        config = {**shape.to_dict(), **architectures, **dropout}
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
         (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
-        length = model.bert.config.max_position_embeddings
-        tokenizer.save(temporary, length)
-        write_modules(temporary, model.bert, "avg", normalize=False, max_length=length)
+        tokenizer.save(temporary, shape.num_positions)
+        write_modules(temporary, model.bert, "avg", False, max_length=shape.num_positions)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,8 @@ def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
     Raises:
         CheckpointError: a damaged file, or steps that this project has no pooling for.
     """
-    name = folder.name
-    if folder.parent.name == "snapshots":
-        name = f"{folder.parent.parent.name} {name}"
+    place = folder.absolute()  # a name for "." as well
+    name = place.parent.parent.name if place.parent.name == "snapshots" else place.name
     try:
         return _read_pooling(folder, name, chosen)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

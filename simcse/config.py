@@ -77,6 +77,16 @@ class SimCSEConfig:
         least=1e-12,
         most=MOST,
     )
+    # The tuned checkpoint's config.json keeps the backbone's own rates, for whatever tunes it next.
+    dropout: float | None = option(
+        None,
+        "dropout of the encoder in the contrastive stage, hidden and attention; without this flag, "
+        "the backbone's own (0.1); SimCSE's reproduction in Chinese uses 0.3",
+        flag="--simcse-dropout",
+        source="SimCSE, table 3, tried 0 to 0.5",
+        least=0,
+        most=0.9,
+    )
     mlm_weight: float = option(
         0.0,
         "lambda of the auxiliary masked-language-model loss",

@@ -5,19 +5,23 @@ Setup", section 3. A contrastive loss needs all embeddings of a batch at once, b
 activations behind them. Legend: n sequences, H hidden_size. Feeds: train.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from minbert.packing import PackedBatch
 from runtime.seeds import random_state, restore_random_state
+
+# A packed batch, or anything else that has a length and can be embedded.
+Chunk = TypeVar("Chunk", bound=Sized)
 
 
 def backward(
-    embed: Callable[[PackedBatch], Tensor],
-    chunks: Sequence[PackedBatch],
+    embed: Callable[[Chunk], Tensor],
+    chunks: Sequence[Chunk],
     objective: Callable[[Tensor], tuple[Tensor, Tensor]],
+    at_once: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Add the gradients of an objective on the embeddings of all chunks to `embed`'s parameters.
 
@@ -27,16 +31,17 @@ def backward(
     more computation, in the memory of one chunk.
 
     Args:
-        embed: packed batch -> (n, H).
+        embed: chunk of n sequences -> (n, H).
         chunks: one or more.
         objective: all embeddings, in the order of the chunks -> a scalar loss, and another number.
+        at_once: the chunks fit into memory together, and are several for another reason.
 
     Returns:
         The loss without gradient, and the other number.
     """
     # What fits into memory at once needs no second pass.
-    if len(chunks) == 1:
-        loss, other = objective(embed(chunks[0]))
+    if at_once or len(chunks) == 1:
+        loss, other = objective(torch.cat([embed(chunk) for chunk in chunks]))
         loss.backward()
         return loss.detach(), other
     # First pass: the embeddings alone. The generators' states are kept to repeat the dropout.

@@ -1,8 +1,10 @@
 """The contrastive objectives of SimCSE, on tensors only.
 
 Legend: B examples, H hidden_size. sim(u, v) is the cosine, tau the temperature.
-Feeds: train.
+Feeds: objectives.
 """
+
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -77,3 +79,11 @@ def nt_xent(
 def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
     """Return all cosines between the rows of left (A, H) and right (B, H): (A, B)."""
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
+
+
+@torch.no_grad()
+def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
+    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
+    # Candidates are all positives, then all hard negatives; the right one for row i is column i.
+    nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
+    return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()

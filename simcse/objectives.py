@@ -1,7 +1,9 @@
-"""The contrastive objectives as a table: which texts, as which views, under which loss.
+"""The contrastive objectives as a table: which texts, as which views, embedded and compared how.
 
-A new objective is one entry here and its recipes in `config.PRESETS`.
-Legend: B examples, V views of each, H hidden_size. Reads: views, loss. Feeds: train, stage.
+A new objective is one entry here and its recipes in `config.PRESETS`; `baselines.objectives` adds
+entries whose form is another than SimCSE's.
+Legend: B examples, V views of each, n sequences, H hidden_size.
+Reads: views, projection, loss. Feeds: train, stage.
 """
 
 import math
@@ -10,43 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from data.overlap import Seen
 from data.readers.sentences import iter_sentences
 from data.readers.triplets import iter_triplets
+from minbert.encoder import SentenceEncoder
+from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
+from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
-from simcse.loss import info_nce, nt_xent
+from simcse.loss import in_batch_accuracy, info_nce, nt_xent
+from simcse.projection import attach_projection
 from simcse.views import ContrastiveData, supervised, unsupervised
 
 Loss = Callable[[Sequence[Tensor], SimCSEConfig], Tensor]
-
-
-@dataclass(frozen=True)
-class Objective:
-    """One entry of the table."""
-
-    # As on the command line.
-    name: str
-    # The published data that it trains on, a name of data.fetch.sources.
-    source: str
-    # A file -> its examples, as a stream.
-    read: Callable[[Path], Iterator[Any]]
-    # Examples, tokenizer, max_length, seen -> token ids, and which rows belong together.
-    views: Callable[..., ContrastiveData]
-    # V views, (B, H) each, and the settings -> scalar.
-    loss: Loss
-
-    def data(
-        self, path: Path, tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
-    ) -> ContrastiveData:
-        """Return a training file as token ids; read it once and note its texts in `seen`.
-
-        Raises:
-            DataError: a broken file.
-        """
-        return self.views(self.read(path), tokenizer, max_length, seen)
 
 
 def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
@@ -59,11 +39,114 @@ def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
     return loss(views[0], views[1], hard_negatives, config.temperature, logit)
 
 
-# SBERT's softmax over [u; v; |u-v|], IS-BERT's and others differ in `views` and `loss` only.
+class Siamese(nn.Module):
+    """SimCSE's form of an objective: one encoder embeds all views, and a loss compares them.
+
+    Other forms derive from it. Their submodules are trained with the encoder; what is kept
+    afterwards is `reader`.
+
+    Attributes:
+        two_encoders: whether the first view is embedded by another encoder than the others.
+        in_batch: whether the other examples of a batch are negatives.
+    """
+
+    two_encoders = False
+    in_batch = True
+
+    def __init__(
+        self, encoder: SentenceEncoder, config: SimCSEConfig, loss: Loss = contrastive_loss
+    ):
+        """Set the encoder's pooling, and draw the weights of what is put on top of it."""
+        super().__init__()
+        # No module, so its weights are not counted among those of the form.
+        self.encoder, self.config, self.loss = encoder, config, loss
+        self.projection = attach_projection(encoder, config)
+
+    def check(self, data: ContrastiveData) -> None:
+        """Refuse data that this form cannot learn from with these settings.
+
+        Raises:
+            TrainingError: batches without any negative, whose loss is 0 whatever the encoder does;
+                `symmetric` where the loss has no such form.
+        """
+        if self.config.symmetric and not self.in_batch:
+            raise TrainingError("--symmetric is for losses with in-batch negatives; leave it out")
+        # An anchor's own hard negative would do.
+        alone = min(self.config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
+        if self.in_batch and alone:
+            raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
+
+    def embed(self, batch: PackedBatch, first: bool) -> Tensor:
+        """Return the embeddings of a batch, (n, H), with gradient.
+
+        Args:
+            batch: n sequences.
+            first: whether they are of the first view; always False without `two_encoders`.
+        """
+        # Pooled, and through the MLP where training has one of its own.
+        embeddings: Tensor = self.projection(self.encoder.embed(batch))
+        return embeddings
+
+    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the loss and an accuracy of a whole batch.
+
+        Args:
+            views: what `embed` made of each of the V views, (B, H) each.
+            labels: (B,) int64, None for data without.
+        """
+        # Labels are for other forms: here a view's partner is the answer.
+        return self.loss(views, self.config), in_batch_accuracy(views)
+
+    @property
+    def head(self) -> nn.Module | None:
+        """Return the submodule whose parameters `measure` uses and `embed` does not, if any."""
+        return None
+
+    @property
+    def kept(self) -> nn.Module:
+        """Return the module whose best state is kept: all that `reader` computes with."""
+        return self.encoder.model
+
+    @property
+    def reader(self) -> SentenceEncoder:
+        """Return what embeds sentences once this is trained, sharing its weights."""
+        return self.encoder
+
+
+Form = Callable[[SentenceEncoder, SimCSEConfig], Siamese]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One entry of the table."""
+
+    # As on the command line.
+    name: str
+    # The published data that it trains on, a name of data.fetch.sources; or the name of a file
+    # that the user brings.
+    source: str
+    # A file -> its examples, as a stream.
+    read: Callable[[Path], Iterator[Any]]
+    # Examples, tokenizer, max_length, seen -> token ids, and which rows belong together.
+    views: Callable[..., ContrastiveData]
+    # An encoder and the settings -> how views are embedded and compared.
+    form: Form = Siamese
+
+    def data(
+        self, path: Path, tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
+    ) -> ContrastiveData:
+        """Return a training file as token ids; read it once and note its texts in `seen`.
+
+        Raises:
+            DataError: a broken file.
+        """
+        return self.views(self.read(path), tokenizer, max_length, seen)
+
+
 OBJECTIVES = {
     objective.name: objective
     for objective in (
-        Objective("unsup", "wiki1m", iter_sentences, unsupervised, contrastive_loss),
-        Objective("sup", "nli", iter_triplets, supervised, contrastive_loss),
+        Objective("unsup", "wiki1m", iter_sentences, unsupervised),
+        Objective("sup", "nli", iter_triplets, supervised),
     )
 }

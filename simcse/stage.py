@@ -5,19 +5,22 @@ Reads: an untuned encoder and training texts. Feeds: heads, through the folder i
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import minbert
+from data.examples import SentencePair
+from data.overlap import Seen
 from minbert.checkpoint import check_target, tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
-from runtime.digests import digest
+from runtime.digests import digest, file_digest
 from runtime.processes import barrier, is_main, main_decides, world_size
+from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective
 from simcse.train import SimCSETrainer
@@ -46,6 +49,47 @@ class TrainingTexts:
     name: str  # of the file
     data: ContrastiveData
     digests: dict[str, str]  # SHA-256 of the file and of the selection set
+    # The training file ("trained_on") and the folder of the selection set ("selected_by"): an
+    # evaluation reads them again, to tell what the tuned encoder has seen.
+    sources: dict[str, str] = field(default_factory=dict)
+
+
+def read_texts(
+    objective: Objective,
+    path: Path,
+    encoder: SentenceEncoder,
+    config: SimCSEConfig,
+    selection: Sequence[SentencePair],
+    folder: Path,
+    seen: Seen | None = None,
+) -> TrainingTexts:
+    """Return a training file as token ids, read once.
+
+    Args:
+        objective: which texts belong together.
+        path: the file.
+        encoder: that will be tuned.
+        config: the stage's settings.
+        selection: the pairs that checkpoints are selected by, [] for none.
+        folder: the data folder that they come from.
+        seen: where to note all these texts, for the leak audit.
+
+    Raises:
+        TrainingError: settings that cannot work.
+        DataError: a broken file.
+    """
+    check_settings(encoder, config)
+    data = objective.data(path, encoder.tokenizer, config.max_length, seen)
+    if seen is not None:
+        seen.add_examples(selection)
+    digests = {
+        objective.name: file_digest(path),
+        "selection": digest([asdict(pair) for pair in selection]),
+    }
+    sources = {"trained_on": str(path.absolute())}
+    if selection:
+        sources["selected_by"] = str(folder.absolute())
+    return TrainingTexts(path.name, data, digests, sources)
 
 
 def stage_key(
@@ -80,7 +124,7 @@ def tuned_backbone(
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
     Args:
-        objective: of simcse.objectives.OBJECTIVES.
+        objective: of simcse.objectives.OBJECTIVES, or of baselines.objectives.
         backbone: the untuned one; it is not changed.
         texts: what to train on.
         config: the stage's settings.
@@ -111,17 +155,24 @@ def tune(
     check_target(folder)
     encoder = backbone.encoder.clone()
     state_path = folder.with_name(folder.name + ".state.pt")
-    score = None if dev_score is None else lambda: dev_score(encoder)
+    trainer: SimCSETrainer
+    # What is scored is what is saved: a form may put something on top of the encoder.
+    score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
     trainer = SimCSETrainer(
-        encoder, texts.data, config, score, state_path, backbone.folder, objective.loss
+        encoder, texts.data, config, score, state_path, backbone.folder, objective.form
     )
     history = trainer.run(resume)
     notes: dict[str, Any] = {
         "pretrain": objective.name,
         "backbone": str(backbone.folder),
         "data": texts.name,
+        **texts.sources,
         "examples": len(texts.data),
-        "negatives_per_anchor": num_negatives(texts.data.rows.shape[1], len(texts.data), config),
+        "negatives_per_anchor": (
+            num_negatives(texts.data.rows.shape[1], len(texts.data), config)
+            if trainer.form.in_batch
+            else None
+        ),
         "config": asdict(config),
         "pooling": encoder.pooling,
         "best_score": trainer.best_score,
@@ -130,7 +181,7 @@ def tune(
     }
     barrier()  # no process reads the state any more
     if is_main():
-        encoder.save(folder, notes)
+        trainer.form.reader.save(folder, notes)
         state_path.unlink(missing_ok=True)
     barrier()
 

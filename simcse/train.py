@@ -5,7 +5,7 @@ Reads: the rest of simcse. Feeds: stage.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,23 @@ import torch
 from torch import Tensor, nn
 
 from minbert.encoder import SentenceEncoder
+from minbert.fast.dropout import set_dropout
 from minbert.fast.switch import compile_blocks
 from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED
-from minbert.packing import PackedBatch, batches_by_tokens
 from runtime.device import RELEASE_STEPS, release_memory
 from runtime.epochs import batch_rows, steps_per_epoch
-from runtime.errors import TrainingError
 from runtime.optimizer import adamw, check_finite, linear_schedule
-from runtime.processes import draw_apart, join_shares, share, sum_gradients
+from runtime.processes import draw_apart, join_shares, share, sum_gradients, world_size
 from runtime.progress import progress
 from runtime.resume import Stateful, load_training, save_training, saved_state
 from runtime.seeds import set_seed
 from simcse.auxiliary import mlm_backward
+from simcse.checks import check_settings
+from simcse.chunks import Chunk, cut
 from simcse.config import SimCSEConfig
 from simcse.grad_cache import backward
-from simcse.loss import cosine_matrix
-from simcse.objectives import Loss, contrastive_loss
-from simcse.projection import attach_projection
+from simcse.objectives import Form, Siamese
 from simcse.views import ContrastiveData
 
 History = list[dict[str, Any]]
@@ -47,11 +46,11 @@ class SimCSETrainer:
         dev_score: called every `eval_steps`; higher is better; the best state is kept.
         state_path: where the resumable state is written at every dev check; None keeps none.
         mlm_source: the checkpoint folder whose prediction head the MLM objective starts from.
-        loss: of the V views, (B, H) each.
+        form: how the objective embeds and compares views.
 
     Raises:
-        TrainingError: batches without any negative, whose loss is 0 whatever the encoder does, or
-            with fewer examples than processes; or what `check_settings` refuses.
+        TrainingError: batches with fewer examples than processes; or what `check_settings` or the
+            form refuses.
     """
 
     def __init__(
@@ -62,19 +61,20 @@ class SimCSETrainer:
         dev_score: Callable[[], float] | None = None,
         state_path: Path | None = None,
         mlm_source: Path | None = None,
-        loss: Loss = contrastive_loss,
+        form: Form = Siamese,
     ):
-        if min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2:
-            raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
         check_settings(encoder, config)
         # From here on all draws are seeded: the projection's weights first.
         set_seed(config.seed)
+        if config.dropout is not None:
+            set_dropout(encoder.model, config.dropout)
         self.encoder, self.data, self.config = encoder, data, config
-        self.dev_score, self.state_path, self.loss = dev_score, state_path, loss
-        projection = attach_projection(encoder, config)
+        self.dev_score, self.state_path = dev_score, state_path
+        self.form = form(encoder, config)
+        self.form.check(data)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
         # What the optimizer changes; the MLM model contains the encoder.
-        self.trained = nn.ModuleDict({"projection": projection})
+        self.trained = nn.ModuleDict(dict(self.form.named_children()))
         self.trained["encoder"] = mlm or encoder.model
         self.trained.to(encoder.device)
         if config.compile:
@@ -128,8 +128,8 @@ class SimCSETrainer:
                 bar.set_postfix(self._postfix(window, time.perf_counter() - started))
         # Without dev checks there is no best state, and the last one stays.
         if self.best_state:
-            self.encoder.model.load_state_dict(self.best_state)
-        self.encoder.model.eval()
+            self.form.kept.load_state_dict(self.best_state)
+        self.form.kept.eval()
         return self.history
 
     def _train_step(self) -> dict[str, Any]:
@@ -159,7 +159,11 @@ class SimCSETrainer:
         own = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
         rows = self.data.rows[own].T.ravel()
-        chunks, order = self._chunks(rows)
+        num_first = len(own) if self.form.two_encoders else 0
+        chunks, order = cut(self.data.sequences, rows, num_first, self.config.chunk_tokens)
+        classes = None  # (B,), those of all processes
+        if self.data.labels is not None:
+            classes = torch.from_numpy(self.data.labels[examples]).to(self.encoder.device)
 
         def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
             # Encoded longest first; put back into the order of `rows`, one block per view.
@@ -167,14 +171,20 @@ class SimCSETrainer:
             views = embeddings[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
             # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
-            return self.loss(joint, self.config), in_batch_accuracy(joint)
+            return self.form.measure(joint, classes)
 
         # In one piece, or piece by piece with the same gradients (gradient caching).
-        loss, accuracy = backward(self._embed, chunks, objective)
+        loss, accuracy = backward(self._embed, chunks, objective, not self.config.chunk_tokens)
+        # Every process has the whole loss's gradient for what compares the embeddings, and the
+        # sum over processes must be one of them.
+        for parameter in self.form.head.parameters() if self.form.head else ():
+            if parameter.grad is not None:
+                parameter.grad /= world_size()
         # The auxiliary objective adds its gradients to those of the contrastive one.
         model = self.trained["encoder"]
         if isinstance(model, BertForMaskedLM):
-            loss = loss + mlm_backward(model, self.encoder, chunks, self.config)
+            batches = [chunk.batch for chunk in chunks]
+            loss = loss + mlm_backward(model, self.encoder, batches, self.config)
         sum_gradients(self.trained.parameters())
         return loss, accuracy
 
@@ -182,21 +192,8 @@ class SimCSETrainer:
         """Return the example numbers of a step; every epoch has its own seeded order."""
         return batch_rows(step, len(self.data), self.config.batch_size, self.config.seed)
 
-    def _chunks(self, rows: np.ndarray) -> tuple[list[PackedBatch], np.ndarray]:
-        """Pack `rows` of the data, longest first; return the batches, and that order of `rows`.
-
-        Sorted by length, equal lengths are neighbours, which attention needs to be fast.
-        """
-        lengths = self.data.sequences.lengths[rows]
-        # Without a limit the whole batch is one chunk.
-        budget = self.config.chunk_tokens or int(lengths.sum())
-        parts = list(batches_by_tokens(lengths, budget))
-        return [self.data.sequences.pack(rows[part]) for part in parts], np.concatenate(parts)
-
-    def _embed(self, batch: PackedBatch) -> Tensor:
-        # (n, H): pooled, and through the MLP where training has one of its own.
-        embeddings: Tensor = self.trained["projection"](self.encoder.embed(batch))  # (n, H)
-        return embeddings
+    def _embed(self, chunk: Chunk) -> Tensor:
+        return self.form.embed(chunk.batch, chunk.first)  # (n, H)
 
     def _check(self, window: History, seconds: float) -> None:
         """Score on dev, keep the best state, record, and save so that a killed run can resume."""
@@ -210,7 +207,7 @@ class SimCSETrainer:
             # The earlier of two equal scores is kept: it trained less.
             if self.best_score is None or score > self.best_score:
                 self.best_score = score
-                self.best_state = _copy(self.encoder.model.state_dict())
+                self.best_state = _copy(self.form.kept.state_dict())
         # Excludes the check itself, which is not training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
@@ -247,40 +244,10 @@ class SimCSETrainer:
             setattr(self, name, value)
 
 
-def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
-    """Refuse settings that cannot work, before anything is read or trained.
-
-    Raises:
-        TrainingError: sentences longer than the encoder has positions; `compile` on a CPU, where
-            it loses time, or with `chunk_tokens`.
-    """
-    # BERT has an embedding for each position, and none beyond the last.
-    positions = encoder.model.config.max_position_embeddings
-    if config.max_length > positions:
-        raise TrainingError(
-            f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
-        )
-    if config.compile and encoder.device.type == "cpu":
-        raise TrainingError("--compile is for GPUs, a CPU loses time with it; leave it out")
-    if config.compile and config.chunk_tokens:
-        raise TrainingError(
-            "--compile and --chunk-tokens exclude each other: compiled dropout may differ "
-            "when a chunk is encoded again; leave one out"
-        )
-
-
 def _read(record: dict[str, Any], step: int) -> None:
     """Wait for a step's loss and accuracy, and stop a run that has diverged."""
     record.update({name: record[name].item() for name in ("loss", "accuracy")})
     check_finite(record["loss"], step)
-
-
-@torch.no_grad()
-def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
-    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
-    # Candidates are all positives, then all hard negatives; the right one for row i is column i.
-    nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
-    return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
 
 
 def _copy(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

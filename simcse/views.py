@@ -1,6 +1,6 @@
 """Examples as rows of token sequences: which sentences a contrastive example consists of.
 
-Legend: n examples, V views of one example (2, or 3 with a hard negative).
+Legend: n examples, V views of one example (in SimCSE 2, or 3 with a hard negative).
 Reads: data.examples through minbert's tokenizer. Feeds: objectives, train.
 """
 
@@ -22,6 +22,8 @@ class ContrastiveData:
 
     sequences: TokenSequences
     rows: np.ndarray  # (n, V) int64
+    # (n,) int64, the class of each example; SimCSE has none.
+    labels: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -52,24 +52,32 @@ def _bundled_folder() -> Path:
     return folder
 
 
-def training_file(pretrain: str, source: str, named: str | None, folder: Path) -> Path:
+def training_file(
+    pretrain: str, source: str, named: str | None, folder: Path, flag: str = ""
+) -> Path:
     """Return the training file of an objective: the one named, or where downloads put it.
 
     Args:
         pretrain: the objective, as on the command line.
-        source: the data set of SOURCES that was published for it.
+        source: the data set of SOURCES that was published for it, or the name of a file that is
+            not to be downloaded.
         named: the file that the command line names, if any.
         folder: the data folder, in which a file of the published name is taken first.
+        flag: that names the file on the command line; made from the objective's name if empty.
 
     Raises:
         DataError: it is in none of these places.
     """
-    file = SOURCES[source][0].name
-    tried = [Path(named)] if named else [folder / file, DEFAULT_FOLDER / source / file]
+    published = source in SOURCES
+    file = SOURCES[source][0].name if published else source
+    tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
+    if named:
+        tried = [Path(named)]
     for path in tried:
         if path.is_file():
             return path
+    fetch_it = f", or fetch it: python -m data.download {source}" if published else ""
     raise DataError(
         f"--pretrain {pretrain}: no file {' or '.join(map(str, tried))}; "
-        f"give --{pretrain}-data FILE, or fetch it: python -m data.download {source}"
+        f"give {flag or f'--{pretrain}-data'} FILE{fetch_it}"
     )

@@ -33,3 +33,10 @@ class Dropout(nn.Dropout):
     def forward(self, x: Tensor) -> Tensor:
         """Return x, with dropout while training."""
         return dropout(x, self.p) if self.training else x
+
+
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """Set the rate of all dropout in a model, hidden and attention; its configuration stays."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate

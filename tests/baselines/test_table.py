@@ -5,9 +5,9 @@ import pytest
 import torch
 from conftest import toy_sentences
 
-from baselines.embedder import cosines, of_encoder, similarities
+from baselines.embedder import of_encoder, similarities
 from baselines.static import word_embeddings
-from baselines.table import baselines, reduced_size, tuned_baselines
+from baselines.table import baselines, reduced_size
 
 TEXTS = toy_sentences(40)
 
@@ -53,12 +53,3 @@ def test_word_embeddings_are_averaged_without_special_tokens(tiny_encoder):
 @pytest.mark.parametrize(("hidden_size", "kept"), [(1024, 256), (768, 256), (256, 128), (32, 16)])
 def test_whitening_reduces_as_the_paper_does(hidden_size, kept):
     assert reduced_size(hidden_size) == kept
-
-
-def test_tuned_encoders_are_read_with_the_pooling_of_their_folder(tiny_encoder, tmp_path):
-    tiny_encoder.pool_by("avg")
-    tiny_encoder.save(tmp_path / "tuned")
-    (row,) = tuned_baselines({"SBERT": tmp_path / "tuned"}, "cpu")
-    assert row.name == "SBERT"
-    # Closer to its own pooling than bfloat16 is to float32, and far from any other.
-    assert cosines(row.embed(TEXTS), tiny_encoder.encode(TEXTS)).min() > 0.999

@@ -37,6 +37,7 @@ def noted(path: Path) -> Seen:
             "premise\thypothesis\tlabel\nA cat .\tA dog .\tneutral\n",
             ("A dog", "a cat"),
         ),
+        ("sts-dev.csv", "g\tf\t2012\t0001\t2.6\tA cat .\tA dog .\n", ("a cat", "a dog")),
         ("nli.csv", "sent0,sent1,hard_neg\nA cat .,A dog .,No cat .\n", ("a cat", "no cat")),
     ],
 )

@@ -7,12 +7,12 @@ import pytest
 import toy_runs
 from safetensors.torch import load_file
 
+from baselines.objectives import ALL_OBJECTIVES
 from data.tasks import read_task
 from experiment import inputs as experiment_inputs
 from minbert import encoder as encoder_module
 from minbert.encoder import SentenceEncoder
 from simcse import stage
-from simcse.objectives import OBJECTIVES
 
 
 @pytest.fixture
@@ -60,13 +60,13 @@ def test_a_training_file_is_read_and_hashed_once_whatever_the_seeds(
     tiny_checkpoint, toy_data, tmp_path, monkeypatch, counted
 ):
     reads = Counter()
-    for name, objective in list(OBJECTIVES.items()):
+    for name, objective in list(ALL_OBJECTIVES.items()):
 
         def read(path, objective=objective):
             reads[path.name] += 1
             return objective.read(path)
 
-        monkeypatch.setitem(OBJECTIVES, name, replace(objective, read=read))
+        monkeypatch.setitem(ALL_OBJECTIVES, name, replace(objective, read=read))
     hashes = counted(experiment_inputs, "file_digest", lambda path: path.name)
     grid = {"pretrain": ("unsup", "sup"), "task": "sts", "seeds": 2}
     cells = toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))

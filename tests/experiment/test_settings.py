@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from baselines.objectives import ALL_OBJECTIVES as TABLE
 from data.tasks import TASKS
 from experiment.options import build_parser, parse_options
 from experiment.settings import OBJECTIVES, Settings
 from heads.config import HeadConfig, head_config
 from runtime.errors import UserError
 from simcse.config import PRESETS, SimCSEConfig
-from simcse.objectives import OBJECTIVES as TABLE
 
 
 def test_help_tells_the_presets():
@@ -65,6 +65,12 @@ def test_single_values_stand_over_the_preset_and_both_under_seed_features_and_po
     assert settings.simcse_config("sup", 5) == expected
     expected = replace(head_config("paper", "full", "sts"), batch_size=7, features="concat", seed=5)
     assert settings.head_config("sts", "full", 5) == expected
+
+
+def test_a_recipes_own_pooling_stands_unless_another_is_asked_for():
+    assert Settings().simcse_config("sbert", 1).pooling == "avg"
+    assert Settings(pooling="cls").simcse_config("sbert", 1).pooling == "cls"
+    assert Settings().simcse_config("sup", 1).pooling is None
 
 
 def test_a_program_says_the_same_as_the_command_line():
@@ -121,9 +127,10 @@ def test_settings_do_not_change():
 
 def test_the_objectives_to_choose_from_are_those_of_the_table():
     assert tuple(TABLE) == OBJECTIVES
-    named = Settings(unsup_data="u.txt", sup_data="s.csv")
+    named = Settings(unsup_data="u.txt", sup_data="s.csv", sbert_data="p.tsv")
     files = {name: named.training_file(name) for name in OBJECTIVES}
-    assert files == {"unsup": "u.txt", "sup": "s.csv"}
+    sentences = dict.fromkeys(("unsup", "dual", "ct", "isbert"), "u.txt")
+    assert files == sentences | {"sup": "s.csv", "sbert": "p.tsv"}
     assert {Settings().training_file(name) for name in OBJECTIVES} == {None}
 
 

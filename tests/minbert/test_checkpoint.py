@@ -170,7 +170,7 @@ def test_a_missing_or_misshapen_tensor_is_named(how, tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"model_type": "roberta"}, "roberta"),
+        ({"model_type": "distilbert"}, "distilbert"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "relu"}, "relu"),
         ({"is_decoder": True}, "is_decoder"),

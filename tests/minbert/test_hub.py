@@ -169,6 +169,18 @@ def test_pickled_weights_are_not_fetched_beside_safetensors(tiny_checkpoint, tmp
     assert not any("pytorch_model.bin" in line for line in asked)
 
 
+def test_a_roberta_of_old_files_is_fetched_with_its_merges(tmp_path):
+    """Pickled weights, vocab.json and merges.txt, as the published SimCSE checkpoints have them."""
+    from families import checkpoint
+
+    folder = checkpoint(tmp_path / "repository", "roberta")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with hub(folder) as (endpoint, asked):
+        assert load_by_name(tmp_path / "cache", endpoint) == expected(folder)
+    assert any("merges.txt" in line for line in asked)
+
+
 @pytest.mark.parametrize("how", ["offline", "nobody_listens", "no_such_repository"])
 def test_a_name_that_cannot_be_had_is_one_line_and_soon(how, tmp_path):
     (tmp_path / "empty").mkdir()

@@ -13,7 +13,8 @@ import torch
 import torch.multiprocessing as mp
 from conftest import toy_sentences
 
-from data.examples import Triplet
+from baselines.objectives import ALL_OBJECTIVES
+from data.examples import SentencePair, Triplet
 from data.tasks import read_task
 from heads.cache import frozen_embeddings
 from heads.config import HeadConfig
@@ -107,6 +108,28 @@ def test_two_ranks_have_the_loss_and_gradients_of_one(
             assert (found[2][name] is None) == (gradient is None), name
             if gradient is not None:
                 torch.testing.assert_close(found[2][name], gradient, rtol=1e-5, atol=1e-5)
+
+
+def classifier_gradients(checkpoint):
+    """Return the loss and all gradients of one batch of SBERT, whose loss has parameters."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    texts = toy_sentences(24)
+    columns = enumerate(zip(texts[1:], texts[:-1], strict=True))
+    pairs = [SentencePair("", a, b, i % 3) for i, (a, b) in columns]
+    sbert = ALL_OBJECTIVES["sbert"]
+    data = sbert.views(pairs, encoder.tokenizer, 32)
+    trainer = SimCSETrainer(encoder, data, SimCSEConfig(pooling="avg"), form=sbert.form)
+    trainer.trained.eval()
+    loss, _ = trainer.add_gradients(np.arange(len(pairs)))
+    return loss.item(), [p.grad for p in trainer.trained.parameters() if p.grad is not None]
+
+
+def test_two_ranks_have_the_classifiers_gradients_of_one(tiny_checkpoint, tmp_path):
+    loss, gradients = classifier_gradients(tiny_checkpoint)
+    for found in on_two_ranks(classifier_gradients, tmp_path, tiny_checkpoint):
+        assert found[0] == pytest.approx(loss, rel=1e-5)
+        for gradient, expected in zip(found[1], gradients, strict=True):
+            torch.testing.assert_close(gradient, expected, rtol=1e-5, atol=1e-5)
 
 
 def primitives(folder):

@@ -1,6 +1,7 @@
 """The contrastive loop: what is refused, what a step does, which state is kept."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tuning import QUICK, trainer, triplets
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
 from simcse.loss import cosine_matrix
+from simcse.objectives import Siamese
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -68,7 +70,9 @@ def test_an_objectives_own_loss_is_what_is_trained(tiny_encoder):
     def nearness(views, config):
         return -cosine_matrix(views[0], views[1]).diagonal().mean()
 
-    history = trainer(tiny_encoder, replace(QUICK, eval_steps=1), loss=nearness).run()
+    history = trainer(
+        tiny_encoder, replace(QUICK, eval_steps=1), form=partial(Siamese, loss=nearness)
+    ).run()
     losses = [record["loss"] for record in history]
     assert -1 <= losses[-1] < losses[0] <= 1
 

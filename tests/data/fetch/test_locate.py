@@ -123,3 +123,14 @@ def test_a_training_file_that_is_nowhere_names_the_places_and_the_remedy(tmp_pat
     )
     with pytest.raises(DataError, match=r"no file mine.txt; give --unsup-data FILE"):
         locate.training_file("unsup", "wiki1m", "mine.txt", tmp_path)
+
+
+def test_a_file_that_nothing_downloads_is_looked_for_in_the_data_folder(tmp_path):
+    with pytest.raises(DataError) as caught:
+        locate.training_file("sbert", "pairs.tsv", None, tmp_path, "--sbert-data")
+    assert str(caught.value) == (
+        f"--pretrain sbert: no file {tmp_path / 'pairs.tsv'}; give --sbert-data FILE"
+    )
+    (tmp_path / "pairs.tsv").touch()
+    found = locate.training_file("sbert", "pairs.tsv", None, tmp_path)
+    assert found == tmp_path / "pairs.tsv"

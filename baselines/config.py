@@ -1,0 +1,42 @@
+"""The recipes of the other objectives, beside simcse.config.PRESETS. Feeds: experiment.
+
+`paper` is each method's own. `report` had no such runs and is the same. `quick` takes minutes on
+two cores and small encoders, with SimCSE's own quick learning rate for all, so that they differ in
+the objective and in what belongs to it only.
+"""
+
+from dataclasses import replace
+
+from simcse.config import PRESETS, UNSUP, UNSUP_QUICK, SimCSEConfig
+
+# Reimers and Gurevych 2019, section 3.1; the length and the dev check are those of their script.
+SBERT = SimCSEConfig(
+    batch_size=16,
+    learning_rate=2e-5,
+    warmup_ratio=0.1,
+    max_length=128,
+    eval_steps=1000,
+    pooling="avg",
+)
+# Carlsson et al. 2021 and their published code: 16 pairs, two bags of 8. The learning rate of their
+# RMSProp falls in steps from 1e-5 to 2e-6; here it is AdamW, with a linear fall from 1e-5 to 0.
+CT = SimCSEConfig(batch_size=2, learning_rate=1e-5, max_length=75, eval_steps=500, pooling="avg")
+# Zhang et al. 2020; they train on the sentences of NLI. Warm-up: their script.
+ISBERT = SimCSEConfig(
+    batch_size=32, learning_rate=1e-6, warmup_ratio=0.1, eval_steps=1000, pooling="avg"
+)
+
+_PAPER = {"dual": UNSUP, "ct": CT, "isbert": ISBERT, "sbert": SBERT}
+_QUICK = {
+    "dual": UNSUP_QUICK,
+    # As many sentences in a step as the others have: 16 bags of 9.
+    "ct": replace(UNSUP_QUICK, batch_size=16, pooling="avg", mlp_only_train=False),
+    "isbert": replace(UNSUP_QUICK, pooling="avg", mlp_only_train=False),
+    "sbert": replace(UNSUP_QUICK, pooling="avg", mlp_only_train=False),
+}
+
+# By preset, then by objective (the names of baselines.objectives.ALL_OBJECTIVES).
+ALL_PRESETS: dict[str, dict[str, SimCSEConfig]] = {
+    preset: recipes | (_QUICK if preset == "quick" else _PAPER)
+    for preset, recipes in PRESETS.items()
+}

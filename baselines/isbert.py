@@ -1,0 +1,195 @@
+"""IS-BERT: a sentence's vector should tell its own words from those of others (Zhang et al. 2020).
+
+Convolutions over the encoder's token states give each token features of its neighbourhood; their
+mean is the sentence's vector. Training raises the mutual information between the two.
+Legend: B sentences, n of them in a chunk, T tokens, H hidden_size.
+Reads: simcse's form of an objective. Feeds: objectives, table.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from minbert.checkpoint import (
+    load_module,
+    read_file,
+    tensors_digest,
+    whole_checkpoint,
+    write_tensors,
+)
+from minbert.encoder import SentenceEncoder
+from minbert.packing import PackedBatch
+from runtime.device import autocast
+from runtime.errors import TrainingError
+from simcse.config import SimCSEConfig
+from simcse.objectives import Siamese
+from simcse.views import ContrastiveData
+
+# How many neighbours a convolution sees, the token included.
+WINDOWS = (1, 3, 5)
+FILE = "isbert.safetensors"  # the convolutions, beside the encoder's weights
+
+
+class TokenFeatures(nn.Module):
+    """Convolutions of several windows over token states, side by side: H numbers per token."""
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        # As in the paper, where 3 x 256 = 768: the features are as wide as the states.
+        share, rest = divmod(hidden_size, len(WINDOWS))
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(hidden_size, share + (number < rest), window, padding=window // 2)
+            for number, window in enumerate(WINDOWS)
+        )
+
+    def forward(self, states: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return features (n, T, H) and which tokens are real (n, T), from packed states."""
+        # Zeros around each sentence: no window reaches into the next one.
+        padded = pad_sequence(list(states.split(list(lengths))), batch_first=True)  # (n, T, H)
+        places = torch.arange(padded.shape[1], device=states.device)
+        real = places < torch.tensor(lengths, device=states.device)[:, None]  # (n, T)
+        channels = padded.transpose(1, 2)  # (n, H, T), as convolutions read
+        features = torch.cat([F.relu(convolve(channels)) for convolve in self.convolutions], dim=1)
+        return features.transpose(1, 2) * real[..., None], real
+
+
+def mean_features(features: Tensor, real: Tensor) -> Tensor:
+    """Return the mean (n, H) of features (n, T, H), zero where `real` (n, T) is not."""
+    return features.sum(dim=1) / real.sum(dim=1, keepdim=True)
+
+
+class InfoEncoder(SentenceEncoder):
+    """An encoder whose embeddings are the mean of its token features."""
+
+    features: TokenFeatures
+
+    @classmethod
+    def around(cls, encoder: SentenceEncoder, features: TokenFeatures) -> "InfoEncoder":
+        """Return an encoder with the weights of `encoder`, and `features` on top of them."""
+        info = cls.__new__(cls)
+        vars(info).update(vars(encoder))
+        info.features = features.to(encoder.device)
+        return info
+
+    def embed_tokens(self, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+        """Return float32 features of all tokens (n, T, H), and which tokens are real (n, T)."""
+        batch = batch.to(self.device)
+        with autocast(self.device, self.dtype):
+            output = self.model.packed(batch)
+        found: tuple[Tensor, Tensor] = self.features(
+            output.last_hidden_state.float(), batch.lengths
+        )
+        return found
+
+    def embed(self, batch: PackedBatch) -> Tensor:
+        """Return the mean of each sentence's token features, (n, H), with gradient."""
+        return mean_features(*self.embed_tokens(batch))
+
+    def save(self, path: str | Path, notes: dict[str, Any] | None = None) -> None:
+        """Write the encoder's checkpoint, and the convolutions beside it as isbert.safetensors."""
+        with whole_checkpoint(Path(path)) as folder:
+            super().save(folder, notes)
+            write_tensors(self.features.state_dict(), folder / FILE)
+
+    def fingerprint(self, weights: str | None = None) -> str:
+        """Return a SHA-256 of what decides the embeddings, the convolutions included."""
+        made_of = super().fingerprint(weights) + tensors_digest(self.features.state_dict())
+        return hashlib.sha256(made_of.encode()).hexdigest()
+
+
+def load_isbert(folder: Path, device: str = "auto", precision: str = "auto") -> InfoEncoder:
+    """Return the encoder of a folder that IS-BERT left, with its convolutions.
+
+    Raises:
+        CheckpointError: the folder, or isbert.safetensors in it, is missing or damaged.
+    """
+    encoder = SentenceEncoder.from_pretrained(str(folder), None, device, precision)
+    features = TokenFeatures(encoder.model.config.hidden_size)
+    load_module(features, read_file(folder / FILE), folder / FILE)
+    return InfoEncoder.around(encoder, features)
+
+
+def load_tuned(folder: Path, device: str = "auto", precision: str = "auto") -> SentenceEncoder:
+    """Return the encoder of a folder that a contrastive stage left, whichever objective it had.
+
+    Raises:
+        CheckpointError: the folder is missing or damaged.
+    """
+    if (folder / FILE).is_file():
+        return load_isbert(folder, device, precision)
+    return SentenceEncoder.from_pretrained(str(folder), None, device, precision)
+
+
+class MutualInformation(Siamese):
+    """The mutual information between sentences and their tokens, as a loss."""
+
+    in_batch = False
+
+    def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
+        """Draw the convolutions' weights."""
+        # The mean of token features is the pooling, so the saved folder states the mean, too.
+        super().__init__(encoder, replace(config, pooling="avg"))
+        self.features = TokenFeatures(encoder.model.config.hidden_size)
+        self.info = InfoEncoder.around(encoder, self.features)
+
+    def check(self, data: ContrastiveData) -> None:
+        """Refuse, besides what every form does, batches of one sentence."""
+        super().check(data)
+        if min(self.config.batch_size, len(data)) == 1:
+            raise TrainingError("a batch of 1 holds no other sentence's tokens; use 2")
+
+    def embed(self, batch: PackedBatch, first: bool) -> Tensor:
+        """Return token features (n, max_length, H + 1); the last number is 1 for real tokens.
+
+        All sentences have the same shape, so chunks and processes can be joined.
+        """
+        features, real = self.info.embed_tokens(batch)
+        marked = torch.cat([features, real[..., None].float()], dim=2)
+        return F.pad(marked, (0, 0, 0, self.config.max_length - marked.shape[1]))
+
+    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the loss, and the share of tokens whose own sentence scores highest."""
+        features, real = views[0][..., :-1], views[0][..., -1].bool()
+        return jensen_shannon_loss(features, real)
+
+    @property
+    def kept(self) -> nn.Module:
+        """Return the encoder with the convolutions."""
+        return nn.ModuleDict({"model": self.encoder.model, "features": self.features})
+
+    @property
+    def reader(self) -> InfoEncoder:
+        """Return the encoder that embeds by the convolutions."""
+        return self.info
+
+
+def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    """Return minus the estimated mutual information, and the share of tokens told right.
+
+    The Jensen-Shannon estimator (paper, equation 2; Hjelm et al. 2019) with the dot product as its
+    discriminator T, as in the published code: the mean of sp(-T) over tokens with their own
+    sentence, plus the mean of sp(T) over tokens with every other, where sp(x) = log(1 + e^x).
+
+    Args:
+        features: (B, T, H) of tokens.
+        real: (B, T), which of them are.
+    """
+    sentences = mean_features(features, real)  # (B, H)
+    tokens = features[real]  # (all tokens, H)
+    scores = tokens @ sentences.T  # (all tokens, B)
+    # Token i is of sentence owners[i].
+    owners = real.nonzero()[:, 0]
+    own = F.one_hot(owners, len(sentences)).bool()  # (all tokens, B)
+    positive = F.softplus(-scores[own]).mean()
+    # A last batch of one sentence has no others, and an empty mean would be NaN.
+    others = scores[~own]
+    negative = F.softplus(others).sum() / max(1, others.numel())
+    accuracy = (scores.argmax(dim=1) == owners).float().mean()
+    return positive + negative, accuracy

@@ -1,0 +1,60 @@
+"""The objectives that SimCSE is compared with, in a grid beside it."""
+
+import pytest
+import toy_runs
+from conftest import toy_sentences
+
+from baselines.isbert import InfoEncoder, load_tuned
+from data.readers.nli import LABELS
+from data.tasks import read_task
+from evaluation.sts import sts_metrics
+
+OTHERS = ("dual", "ct", "isbert", "sbert")
+
+
+@pytest.fixture
+def nli(tmp_path):
+    """Return a file of labelled pairs."""
+    texts = toy_sentences(61)
+    rows = zip(texts[1:], texts, list(LABELS) * 20, strict=False)
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(["premise\thypothesis\tlabel", *map("\t".join, rows)]) + "\n")
+    return path
+
+
+def test_every_objective_makes_its_cells(tiny_checkpoint, toy_data, tmp_path, nli):
+    folder = tmp_path / "runs" / "r"
+    words = ["--pretrain", "none", *OTHERS, "--task", "sts", "--encoder", "bi", "cross"]
+    command = (tiny_checkpoint, toy_data, folder, *words, "--sbert-data", str(nli))
+    assert toy_runs.run(*command) == 0
+    cells = toy_runs.cells_of(folder)
+    assert [(cell.pretrain, cell.encoder) for cell in cells] == [
+        (pretrain, encoder) for pretrain in ("none", *OTHERS) for encoder in ("bi", "cross")
+    ]
+    cosines = {c.pretrain: c.metrics["cosine_spearman"] for c in cells if c.encoder == "bi"}
+    pairs = read_task(toy_data, "sts").dev
+    for name in OTHERS:
+        # What stands under the heads is what the stage left, with IS-BERT's convolutions.
+        left = load_tuned(folder / "backbones" / f"{name}-42", "cpu", "float32")
+        assert isinstance(left, InfoEncoder) == (name == "isbert")
+        assert cosines[name] == pytest.approx(sts_metrics(left.encode, pairs)["spearman"])
+    before = toy_runs.hashes_of(folder.parent / "backbones")
+    assert toy_runs.run(*command) == 0
+    assert toy_runs.hashes_of(folder.parent / "backbones") == before
+
+
+def test_a_missing_file_names_the_flag_that_gives_it(tiny_checkpoint, toy_data, tmp_path, capsys):
+    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--pretrain")
+    assert toy_runs.run(*argv, "sbert") == 2
+    assert "give --sbert-data FILE" in capsys.readouterr().err
+    assert toy_runs.run(*argv, "ct", "--unsup-data", "none.txt") == 2
+    assert "--pretrain ct: no file none.txt; give --unsup-data FILE" in capsys.readouterr().err
+
+
+def test_a_setting_that_an_objective_cannot_follow_is_one_line(
+    tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--pretrain", "ct")
+    assert toy_runs.run(*argv, "--symmetric") == 2
+    error = capsys.readouterr().err
+    assert "--symmetric" in error and error.count("\n") == 1

@@ -1,0 +1,94 @@
+"""Evaluators of sentence-transformers score our encoder as they score a SentenceTransformer."""
+
+import pytest
+from conftest import real_checkpoint, real_data, toy_sentences
+from texts import benchmark_pairs, both_models, toy_pairs
+
+from data.readers.quora import read_quora
+from evaluation.sts import sts_metrics
+from minbert.encoder import SentenceEncoder
+
+sentence_transformers = pytest.importorskip("sentence_transformers")
+evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
+
+TEXTS, OTHERS = toy_sentences(24, 3), toy_sentences(24, 4)
+NAMED = {f"d{row}": text for row, text in enumerate(OTHERS)}
+
+
+@pytest.fixture(scope="module")
+def models(tiny_checkpoint, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("evaluators") / "avg")
+    SentenceEncoder.from_pretrained(str(tiny_checkpoint), "avg", device="cpu").save(folder)
+    return both_models(folder, sentence_transformers.SentenceTransformer)
+
+
+def similarity(pairs, **keywords):
+    columns = zip(*((pair.text_a, pair.text_b, pair.label) for pair in pairs), strict=True)
+    return evaluation.EmbeddingSimilarityEvaluator(*columns, **keywords)
+
+
+def evaluators():
+    """Return one of every kind that needs no training, no network and no second model."""
+    labels = [row % 3 == 0 for row in range(24)]
+    binary = evaluation.BinaryClassificationEvaluator
+    ranked = [{"query": TEXTS[i], "positive": [OTHERS[i]], "negative": OTHERS[:i]} for i in (3, 9)]
+    sought = {f"q{row}": text for row, text in enumerate(TEXTS[:6])}
+    found = {query: {f"d{row}"} for row, query in enumerate(sought)}
+    return {
+        "similarity": similarity(toy_pairs(24)),
+        "similarity, cut": similarity(toy_pairs(24), truncate_dim=9, precision="float32"),
+        "similarity, bits": similarity(toy_pairs(24), precision="binary"),
+        "similarity, all": similarity(
+            toy_pairs(24), similarity_fn_names=["cosine", "dot", "euclidean", "manhattan"]
+        ),
+        "classification": binary(TEXTS, OTHERS, labels, name="toy"),
+        "triplets": evaluation.TripletEvaluator(TEXTS, OTHERS, OTHERS[::-1]),
+        "retrieval": evaluation.InformationRetrievalEvaluator(sought, NAMED, found),
+        "reranking": evaluation.RerankingEvaluator(ranked),
+        "mining": evaluation.ParaphraseMiningEvaluator(NAMED, [("d1", "d2"), ("d3", "d7")]),
+        "translation": evaluation.TranslationEvaluator(TEXTS, OTHERS),
+    }
+
+
+@pytest.mark.parametrize("name", evaluators())
+def test_an_evaluator_gives_both_the_same_metrics(name, models, tmp_path):
+    own, theirs = (evaluators()[name](model, output_path=str(tmp_path)) for model in models)
+    assert own and own == pytest.approx(theirs, abs=1e-4)
+    assert own.items() <= models[0].model_card_data.metrics.items()
+
+
+def test_an_encoder_teaches_and_learns_in_the_squared_error_evaluator(models):
+    own, theirs = models
+    evaluator = evaluation.MSEEvaluator(TEXTS, OTHERS, teacher_model=own)
+    expected = evaluation.MSEEvaluator(TEXTS, OTHERS, teacher_model=theirs)(theirs)
+    assert evaluator(own) == pytest.approx(expected, rel=1e-4)
+
+
+def test_paraphrase_mining_takes_the_encoder(models):
+    mined = [
+        sentence_transformers.util.paraphrase_mining(model, TEXTS, top_k=3) for model in models
+    ]
+    for (score, *pair), (expected, *expected_pair) in zip(*mined, strict=True):
+        assert score == pytest.approx(expected, abs=1e-5) and pair == expected_pair
+
+
+def test_the_similarity_evaluator_agrees_with_our_own_on_the_benchmark():
+    own, theirs = both_models(str(real_checkpoint()), sentence_transformers.SentenceTransformer)
+    pairs = benchmark_pairs()[:400]
+    metrics = similarity(pairs)(own)
+    assert metrics == pytest.approx(similarity(pairs)(theirs), abs=1e-4)
+    expected = sts_metrics(own.encode_quietly, pairs)
+    for name in ("pearson", "spearman"):
+        assert metrics[f"{name}_cosine"] == pytest.approx(expected[name], abs=1e-4)
+
+
+def test_the_classification_evaluator_agrees_on_real_duplicates():
+    own, theirs = both_models(str(real_checkpoint()), sentence_transformers.SentenceTransformer)
+    pairs = read_quora(real_data("cs224n/quora-dev.csv"))[:400]
+    # Two pairs of equal texts both have cosine 1, and rounding would order them: at the top of
+    # the ranking such an exchange moves average precision by more than 0.001.
+    ids = own.tokenizer([text for pair in pairs for text in pair.texts])
+    pairs = [pair for row, pair in enumerate(pairs) if ids[2 * row] != ids[2 * row + 1]]
+    columns = zip(*((pair.text_a, pair.text_b, int(pair.label)) for pair in pairs), strict=True)
+    evaluator = evaluation.BinaryClassificationEvaluator(*columns)
+    assert evaluator(own) == pytest.approx(evaluator(theirs), abs=1e-4)
