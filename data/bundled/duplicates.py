@@ -1,6 +1,6 @@
 """The paraphrase task: its kinds of pairs and their shares.
 
-Reads: alike, differing. Feeds: scored, generate.
+Reads: alike, differing. Feeds: scored, suites, generate.
 """
 
 from random import Random
@@ -42,6 +42,15 @@ NEGATIVE: list[tuple[Maker, float]] = [
     (not_done, 0.06), (same_topic, 0.03), (unrelated, 0.01),
 ]  # fmt: skip
 
+# As in MRPC, most negatives say something else, and few the same words in another order.
+MILD: list[tuple[Maker, float]] = [
+    (edited("other agent", 0.4), 0.12), (edited("other patient", 0.4), 0.12),
+    (edited("other verb", 0.4), 0.1), (same_topic, 0.16), (unrelated, 0.05),
+    (edited("role swap"), 0.08), (swapped_passive, 0.08), (edited("place"), 0.08),
+    (edited("negation"), 0.06), (edited("number"), 0.06), (edited("antonym adjective"), 0.05),
+    (edited("time"), 0.04),
+]  # fmt: skip
+
 
 def weighted(random: Random, makers: list[tuple[Maker, float]]) -> Maker:
     """Return one of the makers, drawn by weight."""
@@ -64,7 +73,9 @@ def make(random: Random, split: str, makers: list[tuple[Maker, float]]) -> Pair:
             return pair
 
 
-def duplicate_pair(random: Random, split: str, positive: bool) -> Example:
-    """Return a row of the paraphrase task."""
-    pair = make(random, split, POSITIVE if positive else NEGATIVE)
+def duplicate_pair(
+    random: Random, split: str, positive: bool, negative: list[tuple[Maker, float]] = NEGATIVE
+) -> Example:
+    """Return a row of the paraphrase task, or of one with other makers of negatives."""
+    pair = make(random, split, POSITIVE if positive else negative)
     return Example(pair.texts, "1.0" if positive else "0.0", pair.phenomenon)

@@ -12,7 +12,8 @@ from random import Random
 
 from data.bundled.asking import LABELS as QUESTION_LABELS
 from data.bundled.asking import typed_question
-from data.bundled.duplicates import duplicate_pair
+from data.bundled.duplicates import MILD, duplicate_pair
+from data.bundled.frames import chance
 from data.bundled.heuristics import TEMPLATES, heuristic, overlapping_pair
 from data.bundled.inference import LABELS, inferred_pair
 from data.bundled.pairs import Example
@@ -64,9 +65,12 @@ def _similarities(writer: Writer) -> None:
 
 
 def _opinion(random: Random, split: str, positive: bool) -> Example:
+    """Return an opinion, by even chances a clear or a mild one of its class."""
+    clear = chance(random, 0.5)
+    wanted = (4 if clear else 3) if positive else (0 if clear else 1)
     while True:
         view = opinion(random, split)
-        if label(view.value, random) in ((3, 4) if positive else (0, 1)):
+        if label(view.value, random) == wanted:
             return Example((view.text,), str(int(positive)), view.phenomenon)
 
 
@@ -88,7 +92,9 @@ def _questions(writer: Writer) -> None:
 
 
 def _paraphrases(writer: Writer) -> None:
-    makers = [partial(duplicate_pair, positive=positive) for positive in (True, False)]
+    makers = [
+        partial(duplicate_pair, positive=positive, negative=MILD) for positive in (True, False)
+    ]
     names = TRANSFER_SETS["synthetic-paraphrase"].names
     header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
     for (name,), (split, size) in zip(names, PARAPHRASES.items(), strict=True):

@@ -18,7 +18,7 @@ from data.tasks import TASKS, read_task
 
 # Of names and contents: of the thirteen files, and of all. A change of any byte is a new VERSION.
 THIRTEEN = "dac1b629434f5586c8d7524feae28005c4978db4d8e20db4a40a9863a410cbc5"
-ALL = "e8889886e2aa4c74c076fc83931c055ce6d32370c6a48eb2fa0fe64b0c20155a"
+ALL = "333ff46c49643b9ffad17e33de3b03e4b55c0e0e458566e8ad14e71260239ece"
 HARD = 0.85  # what no baseline without word order may reach
 
 

@@ -2,6 +2,7 @@
 
 import collections
 import re
+from random import Random
 
 import pytest
 from scipy.stats import spearmanr
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from data.bundled.asking import LABELS as QUESTION_LABELS
 from data.bundled.heuristics import TEMPLATES
+from data.bundled.scored import scored_genre
 from data.bundled.vocabulary import lexicon
 from data.readers.sentences import iter_sentences
 from data.readers.trec import TYPES
@@ -141,7 +143,7 @@ def test_no_question_is_both_trained_on_and_scored(bundled_data):
 def test_words_alone_do_not_solve_a_transfer_set(bundled_data):
     polarity = read_transfer_set(bundled_data, "synthetic-polarity").train
     texts, labels = [row.text for row in polarity], [row.label for row in polarity]
-    assert 0.55 < cross_val_score(linear(), texts, labels, cv=5).mean() < 0.75
+    assert 0.6 < cross_val_score(linear(), texts, labels, cv=5).mean() < 0.85
     questions = read_transfer_set(bundled_data, "synthetic-questions")
     model = linear().fit([r.text for r in questions.train], [r.label for r in questions.train])
     score = model.score([r.text for r in questions.test], [r.label for r in questions.test])
@@ -150,7 +152,7 @@ def test_words_alone_do_not_solve_a_transfer_set(bundled_data):
     edges = sorted(overlap(pair) for pair in pairs.train)
     for edge in edges[::20]:
         right = sum((overlap(pair) >= edge) == pair.label for pair in pairs.test)
-        assert right / len(pairs.test) < 0.65
+        assert right / len(pairs.test) < 0.7
 
 
 def test_word_overlap_says_a_part_of_the_similarity(bundled_data):
@@ -186,3 +188,10 @@ def test_overlap_predicts_entailment_and_word_order_nothing(bundled_data):
     nothing_new = [pair for pair in pairs if says_nothing_new(pair)]
     assert sum(pair.label == 0.0 for pair in nothing_new) > 0.9 * len(nothing_new)
     assert not any(bag(p.text_a) == bag(p.text_b) for p in pairs if p.label != 0.0)
+
+
+def test_every_seed_finds_questions_with_little_in_common():
+    for seed in range(8):  # with a mood that fits no verb of a domain, the draw would never end
+        random = Random(seed)
+        labels = [float(scored_genre(random, "test", "questions").label) for _ in range(40)]
+        assert min(labels) < 1.5
