@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.options import Options
+from evaluation.options import parse_options as parse_evaluation
 from experiment.options import build_parser, parse_options
 from minbert import pretrain
 from minbert.pretraining.options import PretrainOptions
@@ -18,7 +20,7 @@ PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in (
         *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md", "docs/equations.md"),
-        *("docs/architecture.md", "docs/performance.md"),
+        *("docs/architecture.md", "docs/performance.md", "docs/evaluation.md", "docs/interop.md"),
         *("minbert/mini/README.md", "data/bundled/README.md"),
     )
 }
@@ -64,6 +66,14 @@ def test_every_pretraining_command_parses():
         assert pretrain.parse_options(shlex.split(line, comments=True)[3:])
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_every_evaluation_command_parses(name):
+    for line in commands(PAGES[name]):
+        if "-m evaluation " in line:
+            words = shlex.split(line, comments=True)
+            assert parse_evaluation(words[words.index("evaluation") + 1 :])
+
+
 def test_every_module_that_is_run_exists():
     modules = {m for page in PAGES.values() for m in re.findall(r"python -m ([\w.]+)", page)}
     for module in modules - {"venv", "pytest"}:
@@ -72,8 +82,8 @@ def test_every_module_that_is_run_exists():
 
 
 def test_every_flag_of_the_readme_exists():
-    mentioned = set(re.findall(r"`(--[a-z-]+)", README))
-    parsers = (build_parser(), options.build_parser(PretrainOptions))
+    mentioned = set(re.findall(r"`(--[a-z-]+)", README + PAGES["docs/evaluation.md"]))
+    parsers = (build_parser(), *map(options.build_parser, (PretrainOptions, Options)))
     actions = [action for parser in parsers for action in parser._actions]
     known = {flag for action in actions for flag in action.option_strings}
     assert mentioned <= known, mentioned - known
@@ -81,9 +91,7 @@ def test_every_flag_of_the_readme_exists():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_file_that_a_page_names_exists(name):
-    packages = (
-        "runtime|data|minbert|simcse|heads|evaluation|report|experiment|benchmarks|docs|tests"
-    )
+    packages = "runtime|data|minbert|simcse|heads|baselines|evaluation|report|experiment|benchmarks|docs|tests"
     named = re.findall(rf"`((?:{packages})/[\w/.-]*\w)`", PAGES[name])
     own = [found for found in named if name != "CHANGELOG.md" and not found.endswith(".work")]
     for found in own:
