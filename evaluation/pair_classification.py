@@ -24,10 +24,12 @@ def pair_metrics(
         train_similarities, train_labels: (M,) of training pairs to choose thresholds on, or None.
 
     Returns:
-        `average_precision`; `accuracy_best`, `f1_best` at the best thresholds of the scored split;
+        `average_precision`, None where all labels are equal; `accuracy_best`, `f1_best` at the best thresholds of the scored split;
         `accuracy_train`, `f1_train` at the best thresholds of the training pairs, None without.
     """
-    metrics: Metrics = {"average_precision": float(average_precision_score(labels, similarities))}
+    both = len(np.unique(labels)) == 2
+    precision = float(average_precision_score(labels, similarities)) if both else None
+    metrics: Metrics = {"average_precision": precision}
     for name, counted in (("accuracy", accuracies), ("f1", f1_scores)):
         metrics[f"{name}_best"] = float(counted(similarities, labels)[1].max())
         metrics[f"{name}_train"] = None
