@@ -162,3 +162,7 @@ def test_simcses_own_objectives_and_recipes_are_among_all():
     sbert = ALL_PRESETS["paper"]["sbert"]
     assert (sbert.batch_size, sbert.learning_rate, sbert.num_epochs) == (16, 2e-5, 1)
     assert (sbert.warmup_ratio, sbert.pooling) == (0.1, "avg")
+    for name in OTHERS:
+        quick, paper = ALL_PRESETS["quick"][name], ALL_PRESETS["paper"][name]
+        assert quick.learning_rate == pytest.approx(10 * paper.learning_rate)
+        assert quick.pooling == paper.pooling and quick.max_steps == 200
