@@ -102,18 +102,19 @@ def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]
     """
     cache = options.run_dir / "cache"
     reading = partial(EncodedTexts, texts=texts, cache=cache)
-    for name in options.backbone:
+    names = labels(options.backbone)
+    for name in names:
         encoder = open_encoder(name, options)
         heads = entailment_heads(encoder, cache, options.seed) if "hans" in options.suite else {}
-        yield Model(of_encoder(encoder, label(name), None, reading), seen_by(name, options), heads)
+        yield Model(of_encoder(encoder, names[name], None, reading), seen_by(name, options), heads)
     if options.baselines:
         first = options.backbone[0]
         encoder = open_encoder(first, options)
-        for embedder in baselines(encoder, label(first), options.glove, reading):
+        for embedder in baselines(encoder, names[first], options.glove, reading):
             yield Model(embedder, seen_by(first, options))
         for objective, folder in trained_baselines(first, options, say):
             tuned = load_tuned(folder, options.device, options.precision)
-            embedder = of_encoder(tuned, f"{label(first)}, {TRAINED[objective]}", None, reading)
+            embedder = of_encoder(tuned, f"{names[first]}, {TRAINED[objective]}", None, reading)
             yield Model(embedder, seen_by(str(folder), options))
 
 
@@ -166,11 +167,19 @@ def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
     return None
 
 
-def label(name: str) -> str:
-    """Return a backbone's name in tables: a folder's last part, a hub id as it is."""
-    if name.startswith(RANDOM):
-        return f"{label(name.removeprefix(RANDOM))}, random weights"
-    return Path(name).name if Path(name).is_dir() else name
+def labels(names: Sequence[str]) -> dict[str, str]:
+    """Return what tables call each backbone: a folder's last part, a hub id as it is.
+
+    Two folders that end alike have their whole paths: rows must not be mistaken for one another's.
+    """
+    sources = {name: name.removeprefix(RANDOM) for name in names}
+    ends = {source: Path(source).name for source in set(sources.values()) if Path(source).is_dir()}
+    alike = {end for end in ends.values() if list(ends.values()).count(end) > 1}
+    shown = {source: source if end in alike else end for source, end in ends.items()}
+    return {
+        name: shown.get(source, source) + (", random weights" if name != source else "")
+        for name, source in sources.items()
+    }
 
 
 def seen_by(name: str, options: Options) -> Seen:

@@ -24,8 +24,9 @@ def pair_metrics(
         train_similarities, train_labels: (M,) of training pairs to choose thresholds on, or None.
 
     Returns:
-        `average_precision`, None where all labels are equal; `accuracy_best`, `f1_best` at the best thresholds of the scored split;
-        `accuracy_train`, `f1_train` at the best thresholds of the training pairs, None without.
+        `average_precision`, None where all labels are equal; `accuracy_best` and `f1_best` at the
+        best thresholds of the scored split; `accuracy_train` and `f1_train` at the best thresholds
+        of the training pairs, None without.
     """
     both = len(np.unique(labels)) == 2
     precision = float(average_precision_score(labels, similarities)) if both else None

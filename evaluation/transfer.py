@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 Vectors: TypeAlias = np.ndarray | csr_matrix  # (N, D)
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
@@ -101,7 +102,8 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
     newton = isinstance(vectors, np.ndarray) and len(np.unique(labels)) == 2
     solver = "newton-cholesky" if newton else "lbfgs"
     fitted = LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS)
-    with warnings.catch_warnings():
+    # One thread: these products are small, and the numbers then do not depend on the cores.
+    with warnings.catch_warnings(), threadpool_limits(1):
         # Weak penalties stop at MOST_STEPS; the choice among penalties is by held-out rows anyway.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return fitted.fit(vectors, labels)

@@ -25,7 +25,10 @@ ALLOWED = {
         *TENSORS,
     },
     # Functions of arrays and of `baselines.embedder`; leaks is a command line over texts alone.
-    "evaluation": {"evaluation", "data", "baselines.embedder", "numpy", "scipy", "sklearn", *PLAIN},
+    "evaluation": {
+        *("evaluation", "data", "baselines.embedder", "numpy", "scipy", "sklearn"),
+        *("threadpoolctl", *PLAIN),  # threadpoolctl comes with scikit-learn
+    },
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
     "experiment": {
         *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),

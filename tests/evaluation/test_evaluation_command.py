@@ -121,6 +121,21 @@ def test_random_weights_have_a_row_of_their_own(sets, tmp_path, tiny_checkpoint)
     assert len(set(values.values())) == 2
 
 
+def test_two_folders_of_one_name_have_rows_of_their_own(tmp_path):
+    first, second, other = (tmp_path / name for name in ("a/tuned", "b/tuned", "c"))
+    for folder in (first, second, other):
+        folder.mkdir(parents=True)
+    names = [str(first), str(second), f"random:{other}", str(other), "princeton-nlp/sup", "mini"]
+    assert opening.labels(names) == {
+        str(first): str(first),
+        str(second): str(second),
+        f"random:{other}": "c, random weights",
+        str(other): "c",
+        "princeton-nlp/sup": "princeton-nlp/sup",
+        "mini": "mini",
+    }
+
+
 def test_scores_stand_beside_those_on_what_was_not_trained_on(sets, tmp_path, tiny_checkpoint):
     pairs = read_sts_set(sets, "STSBenchmark")["test"]
     seen = tmp_path / "train.txt"

@@ -64,3 +64,7 @@ def test_a_constant_gives_no_perfect_score():
 def test_all_or_nothing_is_a_threshold_too():
     assert best_threshold(np.array([0.3, 0.4]), np.array([1, 1]), "accuracy") == -np.inf
     assert best_threshold(np.array([0.3, 0.4]), np.array([0, 0]), "accuracy") > 0.4
+
+
+def test_pairs_of_one_class_have_no_average_precision():
+    assert pair_metrics(np.array([0.3, 0.4]), np.array([1.0, 1.0]))["average_precision"] is None
