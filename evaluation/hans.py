@@ -41,7 +41,7 @@ def hans_metrics(
         for name, label in (("entailed", 1.0), ("not entailed", 0.0)):
             found[f"{heuristic}, {name}"] = _mean(right[own & (labels == label)])
         found[f"{heuristic}, AUC"] = (_auc(labels[own], scores[own]), int(own.sum()))
-    swapped = np.char.endswith(tags, SWAP)
+    swapped = np.char.endswith(tags.astype(str), SWAP)
     if swapped.any():
         found["word-order swap"] = _mean(right[swapped])
     for tag in sorted(set(tags.tolist())):

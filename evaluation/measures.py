@@ -3,6 +3,7 @@
 Reads: examples, and models as functions. Feeds: suites.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,7 +120,8 @@ def measure_transfer(model: Model, name: str, splits: Splits) -> list[Result]:
 def measure_hans(model: Model, name: str, data: HansData) -> list[Result]:
     """Return HANS's accuracies of the cosine and of the heads, as models of their own.
 
-    The cosine calls entailment what lies above the threshold that is best on the NLI pairs.
+    The cosine calls entailment what lies above the threshold that is best on the NLI pairs. Those
+    pairs count as seen, too.
     """
     found = _compared(model.embedder, data.pairs)
     threshold = best_threshold(
@@ -128,11 +130,20 @@ def measure_hans(model: Model, name: str, data: HansData) -> list[Result]:
     judged = {"cosine": (found, threshold)}
     for head, entailment in model.heads.items():
         judged[head] = (entailment(data.train, data.pairs), 0.5)
-    return [
-        Result(f"{model.embedder.name}, {judge}", "hans", name, "", metric, value, n)
-        for judge, (scores, least) in judged.items()
-        for metric, (value, n) in hans_metrics(data.pairs, scores, least).items()
-    ]
+    seen = copy.copy(model.seen)
+    seen.add_examples(data.train)
+    shared = overlap(data.pairs, seen).shared
+    results = []
+    for judge, (scores, least) in judged.items():
+        unseen = hans_metrics(_kept(data.pairs, ~shared), scores[~shared], least)
+        results += [
+            Result(
+                *(f"{model.embedder.name}, {judge}", "hans", name, "", metric, value, n),
+                *(float(shared.mean()), unseen.get(metric, (None, 0))[0]),
+            )
+            for metric, (value, n) in hans_metrics(data.pairs, scores, least).items()
+        ]
+    return results
 
 
 def measure_geometry(
@@ -144,12 +155,16 @@ def measure_geometry(
     # A bag of words has thousands of columns: no sphere of a size to compare.
     if embed is None or issparse(embed([pairs[0].text_a])):
         return []
-    measured = pair_geometry(lambda texts: np.asarray(embed(texts)), pairs)
-    texts = {text for pair in pairs for text in pair.texts}
-    return [
-        Result(model.embedder.name, "geometry", name, "", metric, value, len(texts))
-        for metric, value in measured.items()
-    ]
+    return list(
+        _on_all_and_unseen(
+            model, "geometry", name, pairs,
+            lambda rows: pair_geometry(lambda texts: np.asarray(embed(texts)), _kept(pairs, rows)),
+        )
+    )  # fmt: skip
+
+
+def _kept(pairs: Sequence[SentencePair], rows: np.ndarray) -> list[SentencePair]:
+    return [pair for pair, kept in zip(pairs, rows, strict=True) if kept]
 
 
 def _on_all_and_unseen(

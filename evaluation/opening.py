@@ -28,7 +28,7 @@ from data.trained_on import note_file
 from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics
 from evaluation.options import Options
-from evaluation.sts import sts_metrics
+from evaluation.sts import selection_score
 from heads.cache import frozen_embeddings
 from heads.config import head_config
 from heads.features import BiFeatures, Item
@@ -144,8 +144,7 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
     selection = selection_pairs(selection_folder)
 
     def dev_score(encoder: SentenceEncoder) -> float:
-        spearman = sts_metrics(encoder.encode_quietly, selection)["spearman"]
-        return -1.0 if spearman is None else spearman
+        return selection_score(encoder.encode_quietly, selection)
 
     for objective in ALL_OBJECTIVES.values():
         path = _training_file(objective, folders)

@@ -32,6 +32,12 @@ def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:
     return task_metrics("sts", cosine_scores(encode, pairs), labels)
 
 
+def selection_score(encode: Encode, pairs: Sequence[SentencePair]) -> float:
+    """Return what checkpoints are selected by: Spearman, or -1 where embeddings rank nothing."""
+    found = sts_metrics(encode, pairs)["spearman"]
+    return -1.0 if found is None else found
+
+
 def set_metrics(
     similarities: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]
 ) -> dict[tuple[str, str], tuple[float | None, int]]:

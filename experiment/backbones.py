@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
 from evaluation.geometry import pair_geometry
-from evaluation.sts import sts_metrics
+from evaluation.sts import selection_score
 from experiment.inputs import Inputs
 from minbert.encoder import SentenceEncoder
 from minbert.pooling import choose_pooling
@@ -40,8 +40,7 @@ def reader_of(
         return Reader(encoder, encoder.fingerprint(untuned.weights))
 
     def dev_score(encoder: SentenceEncoder) -> float:
-        spearman = sts_metrics(encoder.encode_quietly, inputs.selection)["spearman"]
-        return -1.0 if spearman is None else spearman  # constant embeddings rank nothing
+        return selection_score(encoder.encode_quietly, inputs.selection)
 
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
         return pair_geometry(encoder.encode_quietly, inputs.selection)

@@ -1,0 +1,41 @@
+"""The tables of docs/evaluation.md are those of the recorded runs, as the command prints them."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from evaluation.results import Result, shown_table
+from evaluation.suites import SUITES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+MARKS = re.findall(r"<!-- evaluation: (\S+) (\w+) (\d) -->", PAGE)
+
+
+def recorded(name: str, suite: str) -> list[Result]:
+    with (ROOT / "docs" / "results" / f"{name}.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["suite"] == suite]
+    return [
+        Result(
+            *(row[column] for column in ("model", "suite", "set", "part", "metric")),
+            float(row["value"]) if row["value"] else None,
+            int(row["n"]),
+            float(row["seen"]),
+            float(row["unseen"]) if row["unseen"] else None,
+        )
+        for row in rows
+    ]
+
+
+def test_the_page_shows_every_suite():
+    assert {suite for _, suite, _ in MARKS} == set(SUITES)
+
+
+@pytest.mark.parametrize(("name", "suite", "number"), MARKS)
+def test_a_table_is_the_recorded_run(name, suite, number):
+    after = PAGE.split(f"<!-- evaluation: {name} {suite} {number} -->\n")[1]
+    shown = shown_table(recorded(name, suite), SUITES[suite].shown[int(number)])
+    table = shown.split("\n\n")[1]
+    assert after.startswith(table), f"{name}: {suite} {number}"
