@@ -9,6 +9,7 @@ import warnings
 from typing import TypeAlias
 
 import numpy as np
+from scipy.linalg import LinAlgWarning
 from scipy.sparse import csr_matrix, hstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -100,10 +101,14 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
     # Newton's steps end after a handful, at the optimum; they need a square of all weights, which
     # is too large for a column per word, or for many classes.
     newton = isinstance(vectors, np.ndarray) and len(np.unique(labels)) == 2
+    # The square of nearly equal columns is singular in float32.
+    vectors = np.asarray(vectors, np.float64) if newton else vectors
     solver = "newton-cholesky" if newton else "lbfgs"
     fitted = LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS)
     # One thread: these products are small, and the numbers then do not depend on the cores.
     with warnings.catch_warnings(), threadpool_limits(1):
-        # Weak penalties stop at MOST_STEPS; the choice among penalties is by held-out rows anyway.
+        # Weak penalties may stop at MOST_STEPS, and Newton's method falls back to the other one;
+        # held-out rows choose among the penalties anyway.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)
         return fitted.fit(vectors, labels)
