@@ -152,8 +152,12 @@ def measure_geometry(
     """Return alignment, uniformity and the rest, on the texts of an STS set."""
     pairs = [pair for part in subsets.values() for pair in part]
     embed = model.embedder.embed
-    # A bag of words has thousands of columns: no sphere of a size to compare.
-    if embed is None or issparse(embed([pairs[0].text_a])):
+    if embed is None:
+        return []
+    # A bag of words has thousands of columns, the majority class a vector of zeros: neither lies on
+    # a sphere that could be compared.
+    sample = embed([pairs[0].text_a])
+    if issparse(sample) or not np.any(sample):
         return []
     return list(
         _on_all_and_unseen(
