@@ -5,8 +5,12 @@ one; the strength of the L2 penalty is chosen inside the training part. Determin
 Reads: embeddings and labels. Feeds: suites.
 """
 
+import os
 import warnings
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -19,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 Vectors: TypeAlias = np.ndarray | csr_matrix  # (N, D)
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as the built-in map
 
 FOLDS = 10
 SEED = 1111  # SentEval's
@@ -36,10 +41,18 @@ def pair_vectors(first: Vectors, second: Vectors) -> Vectors:
 
 def cross_validated(vectors: Vectors, labels: np.ndarray) -> np.ndarray:
     """Return predictions (N,) by 10-fold cross-validation; each fold chooses its own penalty."""
+
+    def held_out(rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        train, test = rows
+        penalty = _chosen(vectors[train], labels[train], _folds(labels[train]), map)
+        fitted = _fitted(vectors[train], labels[train], penalty)
+        return np.asarray(fitted.predict(vectors[test]))
+
     predictions = np.empty_like(labels)
-    for train, test in _folds(labels):
-        penalty = _chosen(vectors[train], labels[train], _folds(labels[train]))
-        predictions[test] = _fitted(vectors[train], labels[train], penalty).predict(vectors[test])
+    folds = _folds(labels)
+    with _workers() as each:
+        for (_, test), found in zip(folds, each(held_out, folds), strict=True):
+            predictions[test] = found
     return predictions
 
 
@@ -55,11 +68,12 @@ def with_split(
     The penalty is chosen on the dev rows if there are some, else by cross-validation on the
     training rows; the final fit uses the training rows alone, as SentEval does.
     """
-    if dev is None or dev_labels is None:
-        penalty = _chosen(train, train_labels, _folds(train_labels))
-    else:
-        penalty = _chosen_on(dev, dev_labels, train, train_labels)
-    return np.asarray(_fitted(train, train_labels, penalty).predict(test))
+    with _workers() as each:
+        if dev is None or dev_labels is None:
+            penalty = _chosen(train, train_labels, _folds(train_labels), each)
+        else:
+            penalty = _chosen_on(dev, dev_labels, train, train_labels, each)
+        return np.asarray(_fitted(train, train_labels, penalty).predict(test))
 
 
 def transfer_metrics(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -77,24 +91,25 @@ def _folds(labels: np.ndarray) -> Rows:
     return list(splitter.split(np.zeros(len(labels)), labels))
 
 
-def _chosen(vectors: Vectors, labels: np.ndarray, folds: Rows) -> float:
+def _chosen(vectors: Vectors, labels: np.ndarray, folds: Rows, each: Map) -> float:
     """Return the penalty with the best mean accuracy over folds; of equal ones the strongest."""
-    means = [
-        np.mean([_accuracy(penalty, vectors, labels, *rows) for rows in folds]) for penalty in GRID
-    ]
-    return GRID[int(np.argmax(means))]
+
+    def accuracies(rows: tuple[np.ndarray, np.ndarray]) -> list[float]:
+        train, test = rows
+        inside, known = vectors[train], labels[train]
+        held_out, right = vectors[test], labels[test]
+        return [_fitted(inside, known, penalty).score(held_out, right) for penalty in GRID]
+
+    return GRID[int(np.argmax(np.mean(list(each(accuracies, folds)), axis=0)))]
 
 
-def _accuracy(
-    penalty: float, vectors: Vectors, labels: np.ndarray, train: np.ndarray, test: np.ndarray
+def _chosen_on(
+    dev: Vectors, dev_labels: np.ndarray, train: Vectors, labels: np.ndarray, each: Map
 ) -> float:
-    fitted = _fitted(vectors[train], labels[train], penalty)
-    return float(fitted.score(vectors[test], labels[test]))
+    def accuracy(penalty: float) -> float:
+        return float(_fitted(train, labels, penalty).score(dev, dev_labels))
 
-
-def _chosen_on(dev: Vectors, dev_labels: np.ndarray, train: Vectors, labels: np.ndarray) -> float:
-    scores = [_fitted(train, labels, penalty).score(dev, dev_labels) for penalty in GRID]
-    return GRID[int(np.argmax(scores))]
+    return GRID[int(np.argmax(list(each(accuracy, GRID))))]
 
 
 def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
@@ -104,11 +119,22 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
     # The square of nearly equal columns is singular in float32.
     vectors = np.asarray(vectors, np.float64) if newton else vectors
     solver = "newton-cholesky" if newton else "lbfgs"
-    fitted = LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS)
-    # One thread: these products are small, and the numbers then do not depend on the cores.
-    with warnings.catch_warnings(), threadpool_limits(1):
+    return LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS).fit(vectors, labels)
+
+
+@contextmanager
+def _workers() -> Iterator[Map]:
+    """Yield a `map` that fits in several threads, each fit in one of them.
+
+    The numbers are those of one thread: no product is split, so none depends on the cores.
+    """
+    with (
+        threadpool_limits(1),
+        warnings.catch_warnings(),
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
         # Weak penalties may stop at MOST_STEPS, and Newton's method falls back to the other one;
         # held-out rows choose among the penalties anyway.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
-        return fitted.fit(vectors, labels)
+        yield pool.map
