@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from baselines.embedder import Embedder
+from runtime.errors import TrainingError
 
 # Below this share of the largest variance a direction holds rounding errors only.
 NO_VARIANCE = 1e-10
@@ -39,10 +40,10 @@ def fit_whitening(vectors: np.ndarray, size: int | None = None) -> Whitening:
         size: K; None keeps every direction in which the vectors vary at all.
 
     Raises:
-        ValueError: fewer than two vectors.
+        TrainingError: fewer than two vectors.
     """
     if len(vectors) < 2:
-        raise ValueError(f"whitening needs two or more vectors, got {len(vectors)}")
+        raise TrainingError(f"whitening needs two or more vectors, got {len(vectors)}")
     # Small differences of large sums, hence float64.
     wide = vectors.astype(np.float64)
     mean = wide.mean(axis=0)

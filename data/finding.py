@@ -27,8 +27,9 @@ def find(folder: Path, name: str) -> Path | None:
     """Return the file or folder of this name in `folder`, or None.
 
     The name may hold the folders above it, as in `STSBenchmark/sts-test.csv`. Breadth first, each
-    level in order of names, at most five levels deep; hidden folders are passed over. The first
-    hit counts. `folder` itself may have the name.
+    level in order of names, at most five levels deep; hidden folders are passed over, and so is
+    synthetic data below `folder`, whose files have the published names. The first hit counts.
+    `folder` itself may have the name.
     """
     wanted = Path(name).parts
     level = [folder.absolute()]
@@ -43,7 +44,7 @@ def find(folder: Path, name: str) -> Path | None:
 def _entries(folder: Path) -> list[Path]:
     """Return what a folder holds, in order; nothing for a file or a folder that cannot be read."""
     try:
-        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        return sorted(p for p in folder.iterdir() if not p.name.startswith((".", "bundled-")))
     except OSError:
         return []
 
@@ -61,11 +62,19 @@ def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str
     Raises:
         MissingSet: not all of them are there.
     """
-    found = [next(filter(None, (find(folder, n) for n in group)), None) for group in names]
+    # All from the folder of the first: files of one set must not come from two copies of it.
+    first = _first(folder, names[0])
+    around = first.parent if first else folder
+    found = [first, *(_first(around, group) or _first(folder, group) for group in names[1:])]
     missing = [" or ".join(group) for group, path in zip(names, found, strict=True) if path is None]
     if missing:
         raise missing_set(folder, what, missing, command)
     return [path for path in found if path is not None]
+
+
+def _first(folder: Path, names: Sequence[str]) -> Path | None:
+    """Return the first of several spellings that is there."""
+    return next(filter(None, (find(folder, name) for name in names)), None)
 
 
 def missing_set(folder: Path, what: str, missing: Sequence[str], command: str) -> MissingSet:

@@ -3,65 +3,105 @@
 Reads: data.readers. Feeds: evaluation.leaks, and the models of an evaluation.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+from data.examples import DataError
 from data.overlap import Seen
+from data.readers.cnsd import read_cnsd
 from data.readers.fields import number
+from data.readers.mrpc import read_mrpc
+from data.readers.nli import COLUMNS as NLI_COLUMNS
+from data.readers.nli import iter_nli
 from data.readers.sentences import iter_sentences
+from data.readers.sick import read_sick
 from data.readers.stsbenchmark import read_stsbenchmark
-from data.readers.tables import read_header, read_table
+from data.readers.tables import numbered_lines, read_table
+from data.readers.trec import read_trec
 from data.readers.triplets import iter_triplets
 
-# The columns that hold texts, in the tab-separated files of CS224N and of NLI.
-TEXT_COLUMNS = (("sentence1", "sentence2"), ("premise", "hypothesis"), ("sentence",))
+PAIR_COLUMNS, TEXT_COLUMNS = ("sentence1", "sentence2"), ("sentence",)  # of CS224N's files
 
 
 def note_file(path: Path, seen: Seen) -> None:
     """Note the texts, and the pairs, of a training file in `seen`.
 
-    A tab-separated table with known columns is one of CS224N's files or of NLI pairs; one without
-    a header, of STS-Benchmark's; any other .csv file holds SimCSE's triplets; any other file, one
-    sentence per line.
+    Its first line tells the format: a table of CS224N, NLI pairs, STS-Benchmark as published,
+    its Chinese translation, SICK, MRPC, TREC. Any other .csv file holds SimCSE's triplets, and any
+    other file without tabs one sentence per line.
 
     Raises:
-        DataError: unreadable, or broken.
+        DataError: unreadable, broken, or a table of no known format.
     """
-    columns = _text_columns(path)
-    if columns:
-        rows = read_table(path, columns, "\t", ragged=True)
-        # A row that lacks a text was not trained on either.
-        texts = (tuple(row[c] for c in columns) for _, row in rows)
-        whole = [row for row in texts if all(row)]
-        if len(columns) == 2:
-            seen.add_pairs(whole)
-        else:
-            seen.add_texts(text for (text,) in whole)
-    elif _is_stsbenchmark(path):
-        seen.add_examples(read_stsbenchmark(path))
-    elif path.suffix == ".csv":
-        _note_triplets(path, seen)
+    _, line = next(numbered_lines(path), (1, ""))
+    # Without quoting: the sentence of a line may begin with a quotation mark.
+    fields = line.rstrip("\r\n").split("\t")
+    for fits, note in FORMATS:
+        if fits(fields):
+            note(path, seen)
+            return
+    if path.suffix == ".csv":
+        seen.add_pairs(_pairs_of_triplets(path))
+    elif len(fields) > 1:
+        raise DataError(
+            f"{path}:1: {len(fields)} tab-separated fields of no known format; expected a table of "
+            "CS224N, NLI pairs, STS-Benchmark, SICK, MRPC, triplets (.csv) or one sentence per line"
+        )
     else:
         seen.add_texts(iter_sentences(path))
 
 
-def _text_columns(path: Path) -> tuple[str, ...]:
-    header = read_header(path, "\t")
-    return next((columns for columns in TEXT_COLUMNS if set(columns) <= set(header)), ())
+def _examples(read: Callable[[Path], Iterable[Any]]) -> Callable[[Path, Seen], None]:
+    return lambda path, seen: seen.add_examples(list(read(path)))
 
 
-def _is_stsbenchmark(path: Path) -> bool:
-    """Return whether a file without a header has STS-Benchmark's score in its fifth field."""
-    fields = read_header(path, "\t")
+def _table_pairs(path: Path, seen: Seen) -> None:
+    # A row that lacks a text was not trained on either.
+    rows = (row for _, row in read_table(path, PAIR_COLUMNS, "\t", ragged=True))
+    texts = ((row["sentence1"], row["sentence2"]) for row in rows)
+    seen.add_pairs(pair for pair in texts if all(pair))
+
+
+def _table_texts(path: Path, seen: Seen) -> None:
+    rows = (row for _, row in read_table(path, TEXT_COLUMNS, "\t", ragged=True))
+    seen.add_texts(row["sentence"] for row in rows if row["sentence"])
+
+
+def _pairs_of_triplets(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield an anchor with each of the other texts of its triplet."""
+    for triplet in iter_triplets(path):
+        for other in triplet.texts[1:]:
+            yield triplet.anchor, other
+
+
+def _is_stsbenchmark(fields: list[str]) -> bool:
     return len(fields) >= 7 and number(fields[4]) is not None
 
 
-def _note_triplets(path: Path, seen: Seen) -> None:
-    """Note all texts; as pairs, an anchor with each of the others."""
+def _is_mrpc(fields: list[str]) -> bool:
+    """Return whether there are the column names, or a label and two numbers as in a copy's rows."""
+    numbers = [number(field) for field in fields[:3]]
+    return fields[0] == "Quality" or (len(fields) == 5 and None not in numbers)
 
-    def pairs() -> Iterator[tuple[str, str]]:
-        for triplet in iter_triplets(path):
-            for other in triplet.texts[1:]:
-                yield triplet.anchor, other
 
-    seen.add_pairs(pairs())
+def _is_sick(fields: list[str]) -> bool:
+    return fields[0] == "pair_ID" or (len(fields) == 5 and number(fields[3]) is not None)
+
+
+def _is_trec(fields: list[str]) -> bool:
+    return re.match(r"(ABBR|DESC|ENTY|HUM|LOC|NUM):\w+ ", fields[0]) is not None
+
+
+# What the fields of the first line tell, and how such a file is noted.
+FORMATS: tuple[tuple[Callable[[list[str]], bool], Callable[[Path, Seen], None]], ...] = (
+    (lambda fields: set(NLI_COLUMNS) <= set(fields), _examples(iter_nli)),
+    (lambda fields: set(PAIR_COLUMNS) <= set(fields), _table_pairs),
+    (lambda fields: set(TEXT_COLUMNS) <= set(fields), _table_texts),
+    (_is_stsbenchmark, _examples(read_stsbenchmark)),
+    (_is_mrpc, _examples(read_mrpc)),
+    (_is_sick, _examples(read_sick)),
+    (lambda fields: fields[0].count("||") == 3, _examples(read_cnsd)),
+    (_is_trec, _examples(read_trec)),
+)

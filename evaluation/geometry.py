@@ -10,8 +10,9 @@ import numpy as np
 
 from data.examples import SentencePair
 
-# Pairs with at least this gold score mean the same (SimCSE, section 2.2, on STS-B).
+# Pairs with a higher gold score mean the same (SimCSE, section 3, on STS-B).
 POSITIVE_SCORE = 4.0
+MEASURES = ("alignment", "uniformity", "mean_cosine", "top_singular_share", "effective_rank")
 BLOCK = 1024  # rows of the (N, N) similarities at a time: a few megabytes
 
 
@@ -38,7 +39,7 @@ def uniformity(embeddings: np.ndarray, t: float = 2.0) -> float:
     Wang & Isola 2020, equation 5, as SimCSE's equation 3; 0 where all rows coincide.
 
     Args:
-        embeddings: (N, H), N at least 2, of distinct texts.
+        embeddings: (N, H), N at least 2, of distinct texts, none of zeros.
         t: 2 in both papers.
     """
     rows = unit(embeddings)
@@ -46,7 +47,7 @@ def uniformity(embeddings: np.ndarray, t: float = 2.0) -> float:
     for start in range(0, len(rows), BLOCK):
         # ||x - y||^2 = 2 - 2 x.y on the unit sphere.
         total += np.exp(-2 * t * (1 - rows[start : start + BLOCK] @ rows.T)).sum()
-    # A row with itself counts exp(0) = 1 in that sum; a row of zeros has no place on the sphere.
+    # A row with itself counts exp(0) = 1 in that sum.
     return float(np.log((total - len(rows)) / (len(rows) * (len(rows) - 1))))
 
 
@@ -81,26 +82,36 @@ def geometry(
 ) -> dict[str, float | None]:
     """Return all measures of an encoder.
 
+    Vectors of zeros, such as those of texts without a known word, have no place on the sphere and
+    are left out.
+
     Args:
         embeddings: (N, H) of distinct texts.
-        first, second: (M, H) of pairs that mean the same; alignment is None without any.
+        first, second: (M, H) of pairs that mean the same.
+
+    Returns:
+        Each measure by name; None where there are fewer than two vectors, or no pairs.
     """
-    values = singular_values(embeddings)
-    return {
-        "alignment": alignment(first, second) if len(first) else None,
-        "uniformity": uniformity(embeddings),
-        "mean_cosine": mean_cosine(embeddings),
-        "top_singular_share": float(values[0] ** 2 / (values**2).sum()),
-        "effective_rank": effective_rank(values),
-    }
+    known = embeddings[np.any(embeddings, axis=1)]
+    whole = np.any(first, axis=1) & np.any(second, axis=1)
+    found: dict[str, float | None] = dict.fromkeys(MEASURES)
+    if whole.any():
+        found["alignment"] = alignment(first[whole], second[whole])
+    if len(known) > 1:
+        values = singular_values(known)
+        found["uniformity"] = uniformity(known)
+        found["mean_cosine"] = mean_cosine(known)
+        found["top_singular_share"] = float(values[0] ** 2 / (values**2).sum())
+        found["effective_rank"] = effective_rank(values)
+    return found
 
 
 def pair_geometry(
     encode: Callable[[Sequence[str]], np.ndarray], pairs: Sequence[SentencePair]
 ) -> dict[str, float | None]:
-    """Return all measures on the distinct texts of scored pairs; positives score 4 or more."""
+    """Return all measures on the distinct texts of scored pairs; positives score more than 4."""
     rows = {text: row for row, text in enumerate(dict.fromkeys(t for p in pairs for t in p.texts))}
     embeddings = encode(list(rows))
-    same = [p for p in pairs if p.label is not None and p.label >= POSITIVE_SCORE]
+    same = [p for p in pairs if p.label is not None and p.label > POSITIVE_SCORE]
     first, second = (embeddings[[rows[pair.texts[side]] for pair in same]] for side in (0, 1))
     return geometry(embeddings, first, second)

@@ -24,7 +24,8 @@ def hans_metrics(
     Args:
         pairs: label 1.0 for entailment, else 0.0; phenomenon "HEURISTIC/SUBCASE".
         scores: (N,), higher for entailment.
-        threshold: pairs at or above it are called entailment.
+        threshold: pairs at or above it are called entailment; NaN where there is none, and so no
+            accuracy.
 
     Returns:
         `accuracy`; per heuristic, the accuracy on its entailed and its other pairs (HANS's table),
@@ -32,7 +33,7 @@ def hans_metrics(
         `word-order swap`, the accuracy on swapped nouns.
     """
     labels = np.array([pair.label for pair in pairs], np.float64)
-    right = (scores >= threshold) == (labels > 0)
+    right = np.where(np.isnan(threshold), np.nan, (scores >= threshold) == (labels > 0))
     tags = np.array([pair.phenomenon or "" for pair in pairs])
     heuristics = np.array([tag.partition("/")[0] for tag in tags])
     found: dict[str, tuple[float | None, int]] = {"accuracy": _mean(right)}
@@ -50,7 +51,8 @@ def hans_metrics(
 
 
 def _mean(right: np.ndarray) -> tuple[float | None, int]:
-    return (float(right.mean()) if len(right) else None, len(right))
+    known = len(right) and not np.isnan(right).any()
+    return (float(right.mean()) if known else None, len(right))
 
 
 def _auc(labels: np.ndarray, scores: np.ndarray) -> float | None:

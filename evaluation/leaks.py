@@ -85,6 +85,8 @@ def _cs224n(folder: Path) -> Iterator[tuple[str, list[Example]]]:
         # STS-Benchmark as published has files of the same names, without a header.
         if train is None or task.label not in read_header(train, "\t"):
             continue
+        if not (train.parent / task.files[1]).is_file():
+            continue
         splits = read_task(train.parent, task.name)
         yield f"{task.name} dev", splits.dev
         if splits.test:

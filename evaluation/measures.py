@@ -4,6 +4,7 @@ Reads: examples, and models as functions. Feeds: suites.
 """
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from baselines.embedder import Embedder, similarities
-from data.examples import Example, SentencePair
+from data.examples import DataError, Example, SentencePair
 from data.overlap import Seen, overlap
 from data.tasks import Splits
 from evaluation.geometry import pair_geometry
@@ -27,6 +28,8 @@ from evaluation.transfer import (
     transfer_metrics,
     with_split,
 )
+
+FEWEST = 4  # training rows of each class: two folds in each of two folds
 
 # Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
 Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]
@@ -60,15 +63,7 @@ def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]])
     scores = {part: _compared(model.embedder, pairs) for part, pairs in subsets.items()}
     gold = {part: _labels(pairs) for part, pairs in subsets.items()}
     seen = {part: overlap(pairs, model.seen).shared for part, pairs in subsets.items()}
-    rest = {part: ~rows for part, rows in seen.items() if not rows.all()}
-    unseen = (
-        set_metrics(
-            {part: scores[part][rows] for part, rows in rest.items()},
-            {part: gold[part][rows] for part, rows in rest.items()},
-        )
-        if rest
-        else {}
-    )
+    unseen = _set_metrics_of_unseen(scores, gold, seen)
     shares = {part: float(rows.mean()) for part, rows in seen.items()}
     everything = float(np.concatenate(list(seen.values())).mean())
     return [
@@ -78,6 +73,25 @@ def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]])
         )
         for (part, metric), (value, n) in set_metrics(scores, gold).items()
     ]
+
+
+def _set_metrics_of_unseen(
+    scores: dict[str, np.ndarray], gold: dict[str, np.ndarray], seen: dict[str, np.ndarray]
+) -> dict[tuple[str, str], tuple[float | None, int]]:
+    """Return the numbers of a set on its unseen rows; "mean" only if every subset has some."""
+    rest = {part: ~rows for part, rows in seen.items() if not rows.all()}
+    scores = {part: scores[part][rows] for part, rows in rest.items()}
+    gold = {part: gold[part][rows] for part, rows in rest.items()}
+    if len(rest) == len(seen):
+        return set_metrics(scores, gold)
+    if not rest:
+        return {}
+    joined = [{"rest": np.concatenate(list(side.values()))} for side in (scores, gold)]
+    found = set_metrics(*joined)
+    for part in rest:
+        own = set_metrics({part: scores[part]}, {part: gold[part]})
+        found |= {(part, metric): value for (_, metric), value in own.items()}
+    return found
 
 
 def measure_pairs(model: Model, name: str, splits: Splits) -> list[Result]:
@@ -98,7 +112,9 @@ def measure_transfer(model: Model, name: str, splits: Splits) -> list[Result]:
     """Return accuracy (and F1 of two classes) of a logistic regression on frozen vectors."""
     if model.embedder.embed is None:
         return []
-    train, train_labels = _features(model.embedder, splits.train), _classes(splits.train)
+    train_labels = _classes(splits.train)
+    _check_classes(name, train_labels)
+    train = _features(model.embedder, splits.train)
     scored = splits.test or splits.train
     if not splits.test:
         predictions = cross_validated(train, train_labels)
@@ -118,17 +134,19 @@ def measure_transfer(model: Model, name: str, splits: Splits) -> list[Result]:
 
 
 def measure_hans(model: Model, name: str, data: HansData) -> list[Result]:
-    """Return HANS's accuracies of the cosine and of the heads, as models of their own.
+    """Return HANS's accuracies of the similarity and of the heads, as models of their own.
 
-    The cosine calls entailment what lies above the threshold that is best on the NLI pairs. Those
-    pairs count as seen, too.
+    The similarity calls entailment what lies above the threshold that is best on the NLI pairs.
+    Those pairs count as seen, too. Without any, there is no threshold and no head: what is left is
+    the area under the curve.
     """
-    found = _compared(model.embedder, data.pairs)
-    threshold = best_threshold(
-        _compared(model.embedder, data.train), _labels(data.train), "accuracy"
-    )
-    judged = {"cosine": (found, threshold)}
-    for head, entailment in model.heads.items():
+    kind = "cosine" if model.embedder.compare is None else "similarity"
+    threshold = math.nan
+    if data.train:
+        known = _compared(model.embedder, data.train)
+        threshold = best_threshold(known, _labels(data.train), "accuracy")
+    judged = {kind: (_compared(model.embedder, data.pairs), threshold)}
+    for head, entailment in model.heads.items() if data.train else ():
         judged[head] = (entailment(data.train, data.pairs), 0.5)
     seen = copy.copy(model.seen)
     seen.add_examples(data.train)
@@ -152,19 +170,17 @@ def measure_geometry(
     """Return alignment, uniformity and the rest, on the texts of an STS set."""
     pairs = [pair for part in subsets.values() for pair in part]
     embed = model.embedder.embed
-    if embed is None:
+    # A bag of words has thousands of columns: no sphere of a size to compare.
+    if embed is None or issparse(embed([pairs[0].text_a])):
         return []
-    # A bag of words has thousands of columns, the majority class a vector of zeros: neither lies on
-    # a sphere that could be compared.
-    sample = embed([pairs[0].text_a])
-    if issparse(sample) or not np.any(sample):
-        return []
-    return list(
+    results = list(
         _on_all_and_unseen(
             model, "geometry", name, pairs,
             lambda rows: pair_geometry(lambda texts: np.asarray(embed(texts)), _kept(pairs, rows)),
         )
     )  # fmt: skip
+    # The majority class has nothing but zeros.
+    return results if any(result.value is not None for result in results) else []
 
 
 def _kept(pairs: Sequence[SentencePair], rows: np.ndarray) -> list[SentencePair]:
@@ -196,6 +212,17 @@ def _features(embedder: Embedder, examples: Sequence[Any]) -> Vectors:
         sides = (embedder.embed([pair.texts[side] for pair in examples]) for side in (0, 1))
         return pair_vectors(*sides)
     return embedder.embed([example.text for example in examples])
+
+
+def _check_classes(name: str, labels: np.ndarray) -> None:
+    """Raise DataError where folds of the training rows would lack a class."""
+    classes, counts = np.unique(labels, return_counts=True)
+    if len(classes) < 2 or counts.min() < FEWEST:
+        shown = ", ".join(f"class {c}: {n}" for c, n in zip(classes, counts, strict=True))
+        raise DataError(
+            f"{name}: training rows by class are {shown}; expected two or more classes of at "
+            f"least {FEWEST} rows"
+        )
 
 
 def _compared(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.ndarray:

@@ -3,36 +3,37 @@
 Reads: minbert, heads. Feeds: the command line; nothing else in evaluation knows an encoder.
 """
 
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from baselines.config import ALL_PRESETS
-from baselines.embedder import of_encoder
+from baselines.embedder import Embedder, of_encoder
+from baselines.isbert import FILE as ISBERT
 from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
-from data.examples import DataError, SentencePair
-from data.fetch.locate import data_folder, training_file
-from data.overlap import Seen
+from data.examples import DataError, Example, SentencePair
+from data.fetch.locate import data_folder
+from data.fetch.sources import SOURCES
+from data.finding import find
+from data.readers.tables import read_header
 from data.selection import selection_pairs
-from data.tasks import Splits
-from data.trained_on import note_file
+from data.tasks import TASKS, Splits
 from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics
 from evaluation.options import Options
+from evaluation.seen import RANDOM, seen_by
 from evaluation.sts import selection_score
 from heads.cache import frozen_embeddings
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.fitting import fit_head
+from heads.inputs import FrozenInputs, Inputs
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
@@ -44,7 +45,6 @@ from simcse.stage import Backbone, read_texts, tuned_backbone
 
 logger = logging.getLogger(__name__)
 
-RANDOM = "random:"
 # The rows of trained baselines: objective -> the words after the backbone's name.
 TRAINED = {
     "unsup": "unsup. SimCSE",
@@ -92,6 +92,11 @@ class EncodedTexts:
             found /= np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
         return found
 
+    def inputs(self, examples: Sequence[Example], features: BiFeatures) -> FrozenInputs:
+        """Return what a bi-encoder's head reads of examples."""
+        rows = [[self._rows[text] for text in example.texts] for example in examples]
+        return FrozenInputs(self._embeddings, np.array(rows), features, self.encoder.device)
+
 
 def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]:
     """Yield the models of a command line one after the other, so that one is held at a time.
@@ -100,29 +105,58 @@ def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]
         CheckpointError: a backbone cannot be used.
         DataError: a training file is broken.
     """
-    cache = options.run_dir / "cache"
-    reading = partial(EncodedTexts, texts=texts, cache=cache)
+    reading = partial(EncodedTexts, texts=texts, cache=options.run_dir / "cache")
     names = labels(options.backbone)
     for name in names:
         encoder = open_encoder(name, options)
-        heads = entailment_heads(encoder, cache, options.seed) if "hans" in options.suite else {}
-        yield Model(of_encoder(encoder, names[name], None, reading), seen_by(name, options), heads)
-    if options.baselines:
-        first = options.backbone[0]
-        encoder = open_encoder(first, options)
-        for embedder in baselines(encoder, names[first], options.glove, reading):
-            yield Model(embedder, seen_by(first, options))
-        for objective, folder in trained_baselines(first, options, say):
-            tuned = load_tuned(folder, options.device, options.precision)
-            embedder = of_encoder(tuned, f"{names[first]}, {TRAINED[objective]}", None, reading)
-            yield Model(embedder, seen_by(str(folder), options))
+        encoded = reading(encoder)
+        heads = entailment_heads(encoded, options.seed) if "hans" in options.suite else {}
+        yield Model(Embedder(names[name], encoded), seen_by(name, options.trained_on), heads)
+    if not options.baselines:
+        return
+    first = options.backbone[0]
+    # Not `open_encoder`: IS-BERT's own embeddings have no poolings to compare.
+    encoder = _plain_encoder(first, options)
+    seen = seen_by(first, options.trained_on)
+    for embedder in baselines(encoder, names[first], options.glove, reading):
+        yield Model(embedder, seen)
+    for objective, folder in trained_baselines(first, options, say):
+        tuned = load_tuned(folder, options.device, options.precision)
+        embedder = of_encoder(tuned, f"{names[first]}, {TRAINED[objective]}", None, reading)
+        yield Model(embedder, seen_by(str(folder), options.trained_on))
+
+
+def check_sources(options: Options) -> None:
+    """Refuse what cannot be opened, before hours are spent on the rest.
+
+    Raises:
+        CheckpointError: a backbone that is not found, or IS-BERT's with another pooling.
+        DataError: a file that is not there, or a target that is a folder.
+    """
+    for name in options.backbone:
+        folder = find_checkpoint(name.removeprefix(RANDOM))
+        if options.pooling and (folder / ISBERT).is_file():
+            raise CheckpointError(
+                f"{folder}: IS-BERT's embeddings are the mean of its convolutions; leave out "
+                "--pooling"
+            )
+    for path in (*options.trained_on, *([options.glove] if options.glove else [])):
+        if not path.is_file():
+            raise DataError(f"{path}: no such file")
+    for target in (options.json, options.csv):
+        if target and target.is_dir():
+            raise DataError(f"{target}: is a folder; name a file")
 
 
 def open_encoder(name: str, options: Options) -> SentenceEncoder:
     """Return the encoder of a name; "random:NAME" is that of NAME with random weights."""
+    if options.pooling or name.startswith(RANDOM):
+        return _plain_encoder(name, options)
+    return load_tuned(find_checkpoint(name), options.device, options.precision)
+
+
+def _plain_encoder(name: str, options: Options) -> SentenceEncoder:
     folder = find_checkpoint(name.removeprefix(RANDOM))
-    if not options.pooling and not name.startswith(RANDOM):
-        return load_tuned(folder, options.device, options.precision)
     encoder = SentenceEncoder.from_pretrained(
         str(folder), options.pooling, options.device, options.precision
     )
@@ -138,10 +172,10 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
     They are tuned by the quick recipes, as `run_multitask.py --pretrain` does it, which finds the
     same folders.
     """
-    backbone = Backbone(find_checkpoint(name), open_encoder(name, options))
+    source = find_checkpoint(name.removeprefix(RANDOM))
+    backbone = Backbone(source, _plain_encoder(name, options))
     folders = [data_folder(one) for one in options.data]
-    selection_folder = next((f for f in folders if selection_pairs(f)), folders[0])
-    selection = selection_pairs(selection_folder)
+    home, selection = _selection(folders)
 
     def dev_score(encoder: SentenceEncoder) -> float:
         return selection_score(encoder.encode_quietly, selection)
@@ -151,76 +185,59 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
         if path is None:
             say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
             continue
-        config = replace(ALL_PRESETS["quick"][objective.name], seed=options.seed)
+        recipe = ALL_PRESETS["quick"][objective.name]
+        config = replace(recipe, seed=options.seed, pooling=options.pooling or recipe.pooling)
         say(f"tuning    {objective.name} on {path}")
-        texts = read_texts(objective, path, backbone.encoder, config, selection, selection_folder)
+        texts = read_texts(objective, path, backbone.encoder, config, selection, home)
         root = options.run_dir / "backbones"
         score = dev_score if selection else None
         yield objective.name, tuned_backbone(objective, backbone, texts, config, root, score)
 
 
-def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
+def _selection(folders: list[Path]) -> tuple[Path, list[SentencePair]]:
+    """Return the first folder with an STS training file of CS224N's format, and its pairs."""
     for folder in folders:
-        with suppress(DataError):
-            return training_file(objective.name, objective.source, None, folder)
-    return None
+        path = find(folder, TASKS["sts"].files[0])
+        # STS-Benchmark as published has a file of the same name, without a header.
+        if path is not None and TASKS["sts"].label in read_header(path, "\t"):
+            return path.parent, selection_pairs(path.parent)
+    return folders[0], []
+
+
+def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
+    published = SOURCES.get(objective.source)
+    name = published[0].name if published else objective.source
+    return next(filter(None, (find(folder, name) for folder in folders)), None)
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
     """Return what tables call each backbone: a folder's last part, a hub id as it is.
 
-    Two folders that end alike have their whole paths: rows must not be mistaken for one another's.
+    Names that would be shown alike are shown in full: rows must not be taken for one another's.
     """
-    sources = {name: name.removeprefix(RANDOM) for name in names}
-    ends = {source: Path(source).name for source in set(sources.values()) if Path(source).is_dir()}
-    alike = {end for end in ends.values() if list(ends.values()).count(end) > 1}
-    shown = {source: source if end in alike else end for source, end in ends.items()}
+    ends = {name: _end(name.removeprefix(RANDOM)) for name in names}
+    full = {end for name, end in ends.items() for other in names if _alike(name, other, ends)}
     return {
-        name: shown.get(source, source) + (", random weights" if name != source else "")
-        for name, source in sources.items()
+        name: (name.removeprefix(RANDOM) if end in full else end)
+        + (", random weights" if name.startswith(RANDOM) else "")
+        for name, end in ends.items()
     }
 
 
-def seen_by(name: str, options: Options) -> Seen:
-    """Return the texts that a backbone was trained on or selected by, as far as they are known.
-
-    A folder that this project tuned notes its training file and selection set. Where one of them
-    has moved, a warning says so: its texts count as unseen.
-
-    Raises:
-        CheckpointError: damaged notes.
-        DataError: a training file is broken.
-    """
-    seen = Seen()
-    for path in options.trained_on:
-        note_file(path, seen)
-    notes = find_checkpoint(name.removeprefix(RANDOM)) / "training.json"
-    noted = _read_notes(notes)
-    if "trained_on" in noted and _is_there(Path(noted["trained_on"]), notes):
-        note_file(Path(noted["trained_on"]), seen)
-    if "selected_by" in noted and _is_there(Path(noted["selected_by"]), notes):
-        seen.add_examples(selection_pairs(Path(noted["selected_by"])))
-    return seen
+def _end(source: str) -> str:
+    return Path(source).resolve().name if Path(source).is_dir() else source
 
 
-def _read_notes(notes: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(notes.read_text(encoding="utf-8"))) if notes.is_file() else {}
-    except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{notes}: not the notes of a tuned backbone ({error!r})") from None
+def _alike(name: str, other: str, ends: dict[str, str]) -> bool:
+    """Return whether two names of different checkpoints would be shown alike."""
+    return ends[name] == ends[other] and name.removeprefix(RANDOM) != other.removeprefix(RANDOM)
 
 
-def _is_there(path: Path, notes: Path) -> bool:
-    if not path.exists():
-        logger.warning("%s: names %s, which is gone; what it saw is not known", notes, path)
-    return path.exists()
-
-
-def entailment_heads(encoder: SentenceEncoder, cache: Path, seed: int) -> Mapping[str, Entailment]:
+def entailment_heads(encoded: EncodedTexts, seed: int) -> Mapping[str, Entailment]:
     """Return the heads that learn entailment on a frozen encoder, by name."""
-    heads = {"bi head": partial(_entailment, encoder, "bi", cache, seed)}
-    if _reads_pairs(encoder):
-        heads["cross head"] = partial(_entailment, encoder, "cross", cache, seed)
+    heads = {"bi head": partial(_entailment, encoded, "bi", seed)}
+    if _reads_pairs(encoded.encoder):
+        heads["cross head"] = partial(_entailment, encoded, "cross", seed)
     return heads
 
 
@@ -233,9 +250,8 @@ def _reads_pairs(encoder: SentenceEncoder) -> bool:
 
 
 def _entailment(
-    encoder: SentenceEncoder,
+    encoded: EncodedTexts,
     kind: str,
-    cache: Path,
     seed: int,
     train: Sequence[SentencePair],
     scored: Sequence[SentencePair],
@@ -245,8 +261,14 @@ def _entailment(
     splits = Splits(list(train[:-held_out]), list(train[-held_out:]), list(scored))
     labels = np.array([pair.label for pair in splits.dev], np.float64)
     config = replace(head_config("report", "frozen", "para"), seed=seed)
+    inputs: dict[str, Inputs] | None = None
+    if kind == "bi":
+        features = BiFeatures(config.features)
+        named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
+        inputs = {name: encoded.inputs(pairs, features) for name, pairs in named.items()}
     fitted = fit_head(
-        encoder, splits, "para", kind, config,
-        lambda found: task_metrics("para", found, labels)["accuracy"], cache,
+        encoded.encoder, splits, "para", kind, config,
+        lambda found: task_metrics("para", found, labels)["accuracy"], encoded.cache,
+        inputs=inputs,
     )  # fmt: skip
     return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))

@@ -41,8 +41,9 @@ from evaluation.results import Result, Shown
 # The papers' averages are over these.
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
-MOST_NLI_PAIRS = 20_000  # that HANS's heads learn from: they are small, and encoding takes long
-# SimCSE draws its alignment and uniformity on STS-B's dev set (figure 3).
+# Training pairs for a threshold or a small head: more would take long to encode and change little.
+MOST_PAIRS, FEWEST_PAIRS = 20_000, 10
+# SimCSE draws its alignment and uniformity on STS-B's dev set (figure 2).
 GEOMETRY_SETS = ("STSBenchmark-dev", "synthetic-sts")
 
 
@@ -52,7 +53,6 @@ class Suite:
 
     Attributes:
         name: as on the command line.
-        about: a short description.
         sets: the names of its sets.
         read: (folders, set) -> what is measured on.
         examples: that -> all its examples, to be encoded.
@@ -62,7 +62,6 @@ class Suite:
     """
 
     name: str
-    about: str
     sets: tuple[str, ...]
     read: Callable[[Sequence[Path], str], Any]
     examples: Callable[[Any], Iterable[Example]]
@@ -105,13 +104,30 @@ def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
     return read(folders[-1], *name)
 
 
+def _spread(pairs: list[SentencePair]) -> list[SentencePair]:
+    """Return at most MOST_PAIRS, evenly spread: parts of a file may come from different sources."""
+    rows = np.linspace(0, len(pairs) - 1, min(len(pairs), MOST_PAIRS)).astype(int)
+    return [pairs[row] for row in rows]
+
+
+def _read_pairs(folders: Sequence[Path], name: str) -> Splits:
+    splits = in_first(read_pair_set, folders, name)
+    return replace(splits, train=_spread(splits.train))
+
+
 def _read_hans_data(folders: Sequence[Path], name: str) -> HansData:
     pairs = in_first(read_hans, folders, name)
-    nli = in_first(read_nli, folders)
-    # Spread over the file, whose parts may come from different sources.
-    rows = np.linspace(0, len(nli) - 1, min(len(nli), MOST_NLI_PAIRS)).astype(int)
+    nli: list[SentencePair] = []
+    with suppress(MissingSet):
+        nli = _spread(in_first(read_nli, folders))
     # To HANS, neutral and contradiction are one class: not entailed.
-    train = [replace(nli[row], label=float(nli[row].label == 0)) for row in rows]
+    train = [replace(pair, label=float(pair.label == 0)) for pair in nli]
+    entailed = sum(pair.label == 1.0 for pair in train)
+    if train and min(entailed, len(train) - entailed) < FEWEST_PAIRS:
+        raise DataError(
+            f"nli_pairs.tsv: {entailed} of {len(train)} pairs are entailed; to learn entailment, "
+            f"expected {FEWEST_PAIRS} or more of both kinds"
+        )
     return HansData(pairs, train)
 
 
@@ -143,8 +159,12 @@ def _set_if(metric: str) -> Callable[[Result], str | None]:
     return lambda result: result.set if result.metric == metric else None
 
 
-def _heuristic(result: Result) -> str | None:
-    return None if result.metric.startswith("subcase") else result.metric
+def _heuristic_of(name: str) -> Callable[[Result], str | None]:
+    def column(result: Result) -> str | None:
+        shown = result.set == name and not result.metric.startswith("subcase")
+        return result.metric if shown else None
+
+    return column
 
 
 def _metric_of(name: str) -> Callable[[Result], str | None]:
@@ -156,7 +176,6 @@ SUITES = {
     for suite in (
         Suite(
             "sts",
-            "semantic textual similarity: correlation of the cosine with human scores",
             tuple(STS_SETS),
             partial(in_first, read_sts_set),
             _of_subsets,
@@ -166,7 +185,6 @@ SUITES = {
         ),
         Suite(
             "transfer",
-            "SentEval's transfer tasks: logistic regression on frozen vectors",
             tuple(TRANSFER_SETS),
             partial(in_first, read_transfer_set),
             _of_splits,
@@ -179,10 +197,8 @@ SUITES = {
         ),
         Suite(
             "pairs",
-            "pair classification by the cosine, at the best threshold of the scored split (MTEB's "
-            "convention) and at one chosen on training pairs",
             tuple(PAIR_SETS),
-            partial(in_first, read_pair_set),
+            _read_pairs,
             _of_splits,
             _scored_split,
             measure_pairs,
@@ -200,17 +216,18 @@ SUITES = {
         ),
         Suite(
             "hans",
-            "entailment or word overlap? cosine, bi-encoder head and cross-encoder head",
             tuple(HANS_SETS),
             _read_hans_data,
             _of_hans,
             _hans_pairs,
             measure_hans,
-            (Shown("HANS: accuracy x 100, and area under the ROC curve (AUC)", _heuristic),),
+            tuple(
+                Shown(f"{name}: accuracy x 100, and area under the ROC curve", _heuristic_of(name))
+                for name in HANS_SETS
+            ),
         ),
         Suite(
             "geometry",
-            "alignment, uniformity, anisotropy and singular values",
             GEOMETRY_SETS,
             partial(in_first, read_sts_set),
             _of_subsets,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
+from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import Example
 from data.fetch.locate import data_folder, training_file
@@ -16,6 +17,7 @@ from data.selection import selection_pairs
 from data.tasks import read_task
 from experiment.grid import pairings, seeds
 from experiment.settings import Settings, file_setting
+from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, file_digest
@@ -49,6 +51,11 @@ class Inputs:
             DataError, CheckpointError, MachineError, TrainingError: as the stages would.
         """
         settings = self.settings
+        if (self.backbone_folder / ISBERT).is_file():
+            raise CheckpointError(
+                f"{self.backbone_folder}: IS-BERT's embeddings are the mean of its convolutions, "
+                "which --backbone would drop; measure it with python -m evaluation"
+            )
         # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
         # [CLS] adds a pooler: the checkpoint need not have one.
         encoder = SentenceEncoder.from_pretrained(

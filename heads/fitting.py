@@ -82,6 +82,7 @@ def fit_head(
     state_path: Path | None = None,
     resume: bool = False,
     fingerprint: str | None = None,
+    inputs: dict[str, Inputs] | None = None,
 ) -> FittedHead:
     """Train one head and predict dev and test.
 
@@ -99,13 +100,14 @@ def fit_head(
         state_path: of the resumable state; the caller deletes it once the result is written.
         resume: continue from that state.
         fingerprint: of the encoder, if already known.
+        inputs: of every split, if they are at hand; else they are made here.
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
     named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
     if splits.test:
         named["test"] = splits.test
-    inputs = _inputs(encoder, named, features, config, cache, fingerprint)
+    inputs = inputs or _inputs(encoder, named, features, config, cache, fingerprint)
     set_seed(config.seed)  # the head's initial weights
     head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
     head = head.to(encoder.device)

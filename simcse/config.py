@@ -68,7 +68,7 @@ class SimCSEConfig:
         None,
         "contrastive steps between two points of the curves of alignment and uniformity in "
         "metrics.jsonl, on the pairs that checkpoints are selected by; without this flag, none",
-        source="SimCSE, figure 3, has one every 10 steps",
+        source="SimCSE, figure 2, has one every 10 steps",
         least=1,
         most=MOST,
     )

@@ -6,6 +6,7 @@ from sklearn.decomposition import PCA
 
 from baselines.embedder import Embedder, cosines
 from baselines.whitening import fit_whitening, whitened
+from runtime.errors import TrainingError
 
 
 def narrow_cone(count: int = 400, size: int = 12) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_directions_without_variance_are_left_out():
 
 
 def test_a_single_vector_cannot_be_whitened():
-    with pytest.raises(ValueError, match="two or more"):
+    with pytest.raises(TrainingError, match="two or more"):
         fit_whitening(narrow_cone(1))
 
 
