@@ -2,8 +2,10 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,10 @@ from data.suites import read_sts_set
 from evaluation import opening
 from evaluation.command import evaluate
 from evaluation.options import Options, parse_options
+from evaluation.seen import seen_by
+from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,8 +74,11 @@ def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoin
     assert {r.model for r in results if r.suite == "hans"} == {
         "tiny, cosine", "tiny, bi head", "tiny, cross head",
     }  # fmt: skip
-    swaps = value(results, "hans", "word-order swap", "tiny, bi head")
-    assert swaps in (0, 1 / 3, 2 / 3, 1)
+    # The threshold is 0.5 for heads, whose rows add up to all six pairs.
+    for judge in ("cosine", "bi head", "cross head"):
+        swaps = value(results, "hans", "word-order swap", f"tiny, {judge}")
+        copies = value(results, "hans", "lexical_overlap, entailed", f"tiny, {judge}")
+        assert value(results, "hans", "accuracy", f"tiny, {judge}") == (swaps + copies) / 2
     with (tmp_path / "r.csv").open() as file:
         rows = list(csv.DictReader(file))
     written = json.loads((tmp_path / "r.json").read_text())["results"]
@@ -81,13 +89,14 @@ def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoin
     assert said[-1].endswith(f"{tmp_path / 'r.json'}, {tmp_path / 'r.csv'}")
 
 
-def test_a_bi_encoder_cannot_see_a_swap_of_equal_bags(sets, tmp_path, tiny_checkpoint):
+def test_a_bag_of_words_cannot_see_a_swap(sets, tmp_path, tiny_checkpoint, monkeypatch):
     """A baseline that reads words without order calls a swapped pair what it calls a copy."""
+    monkeypatch.setattr(opening, "trained_baselines", lambda *_: [])
     results = evaluate(
         options(sets, tmp_path, str(tiny_checkpoint), suite=("hans",), baselines=True),
         lambda line: None,
     )
-    for model in ("word overlap, cosine", "TF-IDF, cosine"):
+    for model in ("word overlap, similarity", "TF-IDF, cosine"):
         entailed = value(results, "hans", "lexical_overlap, entailed", model)
         assert value(results, "hans", "word-order swap", model) == 1 - entailed
         assert value(results, "hans", "lexical_overlap, AUC", model) == 0.5
@@ -104,7 +113,9 @@ def test_each_distinct_text_is_encoded_once_and_kept(sets, tmp_path, tiny_checkp
         return found
 
     monkeypatch.setattr(opening, "frozen_embeddings", counting)
-    asked = options(sets, tmp_path, str(tiny_checkpoint), suite=("sts", "pairs", "transfer"))
+    asked = options(
+        sets, tmp_path, str(tiny_checkpoint), suite=("sts", "pairs", "transfer", "hans")
+    )
     first = evaluate(asked, lambda line: None)
     again = evaluate(asked, lambda line: None)
     assert encoded[0] > 100 and encoded[1:] == [0]
@@ -153,6 +164,91 @@ def test_scores_stand_beside_those_on_what_was_not_trained_on(sets, tmp_path, ti
     first, second = (clean.encode([p.texts[side] for p in rest]) for side in (0, 1))
     cosines = cosines_by_row(first, second)
     assert found.unseen == pytest.approx(spearmanr(cosines, [p.label for p in rest])[0], abs=1e-6)
+
+
+def test_trained_baselines_are_tuned_once_and_know_their_texts(
+    sets, toy_data, tmp_path, tiny_checkpoint
+):
+    data = {"data": (str(sets), str(toy_data)), "suite": ("sts",), "baselines": True}
+    said: list[str] = []
+    results = evaluate(options(sets, tmp_path, str(tiny_checkpoint), **data), said.append)
+    models = {r.model for r in results}
+    for words in opening.TRAINED.values():
+        assert f"tiny, {words}" in models
+    tuned = set((tmp_path / "runs/backbones").iterdir())
+    assert len(tuned) == 6
+    notes = json.loads(
+        next(f for f in tuned if f.name.startswith("sup")).joinpath("training.json").read_text()
+    )
+    assert notes["trained_on"] == str(toy_data / "nli_for_simcse.csv")
+    assert notes["selected_by"] == str(toy_data)
+    # The toy sets are of the same sentences as the NLI pairs that SBERT was trained on.
+    (sbert,) = (
+        r for r in results
+        if (r.model, r.set, r.metric) == ("tiny, SBERT", "STSBenchmark", "spearman")
+    )  # fmt: skip
+    assert sbert.seen == 1.0 and sbert.unseen is None
+    before = {folder: folder.stat().st_mtime_ns for folder in tuned}
+    assert evaluate(options(sets, tmp_path, str(tiny_checkpoint), **data), said.append) == results
+    assert {folder: folder.stat().st_mtime_ns for folder in tuned} == before
+
+
+def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny_checkpoint):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, before, file in (
+        (first, tiny_checkpoint, "nli_for_simcse.csv"),
+        (second, first, "wiki1m_for_simcse.txt"),
+    ):
+        folder.mkdir()
+        notes = {"backbone": str(before), "trained_on": str(toy_data / file)}
+        (folder / "training.json").write_text(json.dumps(notes))
+    seen = seen_by(str(second), ())
+    triplet = (toy_data / "nli_for_simcse.csv").read_text().splitlines()[1].split(",")
+    assert seen.has_pair(triplet[0], triplet[1])
+    assert seen.has_text((toy_data / "wiki1m_for_simcse.txt").read_text().splitlines()[0])
+    assert not len(seen_by(f"random:{second}", ()).texts)
+    (second / "training.json").write_text('{"trained_on": 5}')
+    with pytest.raises(CheckpointError, match="trained_on is 5"):
+        seen_by(str(second), ())
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"json": Path(".")}, "is a folder"),
+        ({"glove": Path("none.txt")}, "none.txt: no such file"),
+        ({"data": ("no-such-folder",)}, "--data no-such-folder: no such folder"),
+        ({"sets": ("STS99",)}, "--sets STS99: unknown"),
+        ({"backbone": ("mini", "./nothing")}, "nothing: no such folder"),
+    ],
+)
+def test_wrong_input_is_found_before_anything_is_measured(sets, tmp_path, more, words):
+    said: list[str] = []
+    with pytest.raises(UserError, match=words):
+        evaluate(replace(options(sets, tmp_path, "mini"), **more), said.append)
+    assert not any(line.startswith("model") for line in said)
+
+
+def test_a_set_with_one_class_is_refused_in_one_line(sets, tmp_path, tiny_checkpoint):
+    folder = tmp_path / "one"
+    shutil.copytree(sets / "MRPC", folder)
+    train = folder / "msr_paraphrase_train.txt"
+    rows = train.read_text().splitlines()
+    train.write_text("\n".join([rows[0], *(r for r in rows[1:] if r.startswith("1"))]) + "\n")
+    asked = options(folder, tmp_path, str(tiny_checkpoint), suite=("transfer",))
+    with pytest.raises(UserError, match="MRPC: training rows by class are class 1: 20"):
+        evaluate(asked, lambda line: None)
+
+
+def test_hans_without_nli_pairs_has_areas_under_the_curve_only(sets, tmp_path, tiny_checkpoint):
+    folder = tmp_path / "hans"
+    folder.mkdir()
+    shutil.copy(sets / "heuristics_evaluation_set.txt", folder)
+    results = evaluate(
+        options(folder, tmp_path, str(tiny_checkpoint), suite=("hans",)), lambda line: None
+    )
+    assert {r.model for r in results} == {"tiny, cosine"}
+    assert {r.metric for r in results if r.value is not None} == {"lexical_overlap, AUC"}
 
 
 def test_a_folder_without_sets_is_one_line_and_code_2(tmp_path, tiny_checkpoint):

@@ -6,12 +6,14 @@ import torch
 import torch.nn.functional as F
 from sklearn.metrics.pairwise import cosine_similarity
 
+from data.examples import SentencePair
 from evaluation import geometry as measures
 from evaluation.geometry import (
     alignment,
     effective_rank,
     geometry,
     mean_cosine,
+    pair_geometry,
     singular_values,
     uniformity,
 )
@@ -62,3 +64,27 @@ def test_embeddings_in_a_cone_are_told_from_spread_ones():
 
 def test_without_pairs_of_one_meaning_there_is_no_alignment():
     assert geometry(FIRST, FIRST[:0], FIRST[:0])["alignment"] is None
+
+
+def test_vectors_of_zeros_are_left_out():
+    zeros = np.zeros((30, 16))
+    expected = geometry(FIRST, FIRST, SECOND)
+    found = geometry(
+        np.vstack([FIRST, zeros]), np.vstack([FIRST, zeros]), np.vstack([SECOND, zeros])
+    )
+    assert found == pytest.approx(expected)
+
+
+def test_too_few_vectors_have_no_geometry():
+    assert set(geometry(FIRST[:1], FIRST[:0], FIRST[:0]).values()) == {None}
+    assert set(geometry(np.zeros((5, 3)), FIRST[:0], FIRST[:0]).values()) == {None}
+
+
+def test_pairs_above_a_score_of_four_are_positives():
+    pairs = [SentencePair(str(i), f"a{i}", f"b{i}", 3.5 + i / 4) for i in range(5)]
+    rows = {text: row for row, text in enumerate(t for p in pairs for t in p.texts)}
+    found = pair_geometry(lambda texts: FIRST[[rows[text] for text in texts]], pairs)
+    above = [FIRST[[rows[p.texts[side]] for p in pairs if p.label > 4]] for side in (0, 1)]
+    assert len(above[0]) == 2
+    assert found["alignment"] == pytest.approx(alignment(*above))
+    assert found["uniformity"] == pytest.approx(uniformity(FIRST[:10]))

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
+from baselines.embedder import Embedder
+from data.examples import SentencePair
+from data.overlap import Seen
+from evaluation.measures import Model, measure_sts
 from evaluation.sts import set_metrics
 
 RANDOM = np.random.default_rng(4)
@@ -42,3 +46,27 @@ def test_a_mean_with_an_undefined_part_is_undefined():
     assert found["news", "spearman"] == (None, 30)
     assert found["mean", "spearman"] == found["wmean", "spearman"] == (None, 100)
     assert found["all", "spearman"][0] is not None
+
+
+def test_unseen_numbers_of_a_set_of_which_one_part_was_seen():
+    texts = {name: [f"{name} {row}" for row in range(len(gold))] for name, gold in GOLD.items()}
+    pairs = {
+        name: [
+            SentencePair(text, text, f"{text} again", float(label))
+            for text, label in zip(texts[name], GOLD[name], strict=True)
+        ]
+        for name in GOLD
+    }
+    seen = Seen()
+    seen.add_texts(texts["news"])
+    found = {f"{name} {row}": v for name in FOUND for row, v in enumerate(FOUND[name])}
+    embedder = Embedder("own", None, lambda first, _: np.array([found[text] for text in first]))
+    results = {
+        r.part: r for r in measure_sts(Model(embedder, seen), "set", pairs)
+        if r.metric == "spearman"
+    }  # fmt: skip
+    images = spearmanr(FOUND["images"], GOLD["images"])[0]
+    assert results["news"].seen == 1 and results["news"].unseen is None
+    assert results["images"].unseen == results["all"].unseen == pytest.approx(images)
+    assert results["all"].seen == 0.3
+    assert results["mean"].unseen is None and results["mean"].value is not None
