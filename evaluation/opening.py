@@ -3,7 +3,7 @@
 Reads: minbert, heads. Feeds: the command line; nothing else in evaluation knows an encoder.
 """
 
-import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -42,8 +42,6 @@ from minbert.model import BertModel
 from runtime.seeds import set_seed
 from simcse.objectives import Objective
 from simcse.stage import Backbone, read_texts, tuned_backbone
-
-logger = logging.getLogger(__name__)
 
 # The rows of trained baselines: objective -> the words after the backbone's name.
 TRAINED = {
@@ -225,7 +223,8 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
 
 def _end(source: str) -> str:
-    return Path(source).resolve().name if Path(source).is_dir() else source
+    # A link keeps its own name; "." has the folder's.
+    return Path(os.path.abspath(source)).name if Path(source).is_dir() else source
 
 
 def _alike(name: str, other: str, ends: dict[str, str]) -> bool:
