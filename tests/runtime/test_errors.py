@@ -7,15 +7,17 @@ import pytest
 
 from data.examples import DataError
 from data.fetch.transfer import DownloadError
+from data.finding import MissingSet
 from minbert.config import CheckpointError
 from minbert.pretraining.corpus import CorpusError
 from runtime.errors import MachineError, StateError, TrainingError, UserError
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "data evaluation experiment heads minbert report runtime simcse".split()
+PACKAGES = "baselines data evaluation experiment heads minbert report runtime simcse".split()
 USER_ERRORS = [
     DataError,
     DownloadError,
+    MissingSet,
     CheckpointError,
     CorpusError,
     MachineError,
@@ -27,7 +29,8 @@ USER_ERRORS = [
 @pytest.mark.parametrize("error", USER_ERRORS, ids=lambda error: error.__name__)
 def test_errors_of_the_user_are_user_errors_and_value_errors(error):
     assert issubclass(error, UserError) and issubclass(error, ValueError)
-    assert str(error("file:3: found x; expected y")) == "file:3: found x; expected y"
+    more = ("x",) if error is MissingSet else ()
+    assert str(error("file:3: found x; expected y", *more)) == "file:3: found x; expected y"
 
 
 def test_a_user_error_is_not_what_a_mistake_of_ours_raises():
