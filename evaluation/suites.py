@@ -104,31 +104,35 @@ def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
     return read(folders[-1], *name)
 
 
-def _spread(pairs: list[SentencePair]) -> list[SentencePair]:
-    """Return at most MOST_PAIRS, evenly spread: parts of a file may come from different sources."""
-    rows = np.linspace(0, len(pairs) - 1, min(len(pairs), MOST_PAIRS)).astype(int)
+def _spread(pairs: list[SentencePair], most: int) -> list[SentencePair]:
+    """Return at most so many, evenly spread: parts of a file may come from different sources."""
+    rows = np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int)
     return [pairs[row] for row in rows]
 
 
 def _read_pairs(folders: Sequence[Path], name: str) -> Splits:
     splits = in_first(read_pair_set, folders, name)
-    return replace(splits, train=_spread(splits.train))
+    return replace(splits, train=_spread(splits.train, MOST_PAIRS))
 
 
 def _read_hans_data(folders: Sequence[Path], name: str) -> HansData:
     pairs = in_first(read_hans, folders, name)
-    nli: list[SentencePair] = []
-    with suppress(MissingSet):
-        nli = _spread(in_first(read_nli, folders))
-    # To HANS, neutral and contradiction are one class: not entailed.
-    train = [replace(pair, label=float(pair.label == 0)) for pair in nli]
-    entailed = sum(pair.label == 1.0 for pair in train)
-    if train and min(entailed, len(train) - entailed) < FEWEST_PAIRS:
+    try:
+        nli = in_first(read_nli, folders)
+    except MissingSet:
+        return HansData(pairs, [])
+    # To HANS, neutral and contradiction are one class: not entailed. Half of its pairs are
+    # entailed, a third of NLI's; thresholds and heads learn from as many of both.
+    entailed = [replace(pair, label=1.0) for pair in nli if pair.label == 0]
+    others = [replace(pair, label=0.0) for pair in nli if pair.label != 0]
+    each = min(len(entailed), len(others), MOST_PAIRS // 2)
+    if each < FEWEST_PAIRS:
         raise DataError(
-            f"nli_pairs.tsv: {entailed} of {len(train)} pairs are entailed; to learn entailment, "
-            f"expected {FEWEST_PAIRS} or more of both kinds"
+            f"nli_pairs.tsv: {len(entailed)} of {len(nli)} pairs are entailed; to learn "
+            f"entailment, expected {FEWEST_PAIRS} or more of both kinds"
         )
-    return HansData(pairs, train)
+    balanced = zip(_spread(entailed, each), _spread(others, each), strict=True)
+    return HansData(pairs, list(chain(*balanced)))
 
 
 def _of_subsets(subsets: dict[str, list[SentencePair]]) -> Iterable[Example]:
