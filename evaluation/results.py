@@ -99,11 +99,11 @@ def _mean(values: Sequence[float | None], shown: Shown) -> str:
 
 
 def _shown(result: Result | None, shown: Shown) -> str:
-    """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where the model has seen some of it."""
+    """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where the model has seen 0.5 % or more."""
     if result is None or result.value is None:
         return "-"
     text = _number(result.value, shown)
-    if not result.seen:
+    if result.seen < 0.005:
         return text
     unseen = "-" if result.unseen is None else _number(result.unseen, shown)
     return f"{text} ({unseen} on the unseen {1 - result.seen:.0%})"
