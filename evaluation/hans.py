@@ -30,7 +30,8 @@ def hans_metrics(
     Returns:
         `accuracy`; per heuristic, the accuracy on its entailed and its other pairs (HANS's table),
         and the area under the ROC curve, which needs no threshold; the accuracy per subcase; and
-        `word-order swap`, the accuracy on swapped nouns.
+        `word-order swap`, the accuracy on swapped nouns, with the area under the curve of these
+        pairs against the entailed ones of their heuristic: 0.5 for who cannot tell them apart.
     """
     labels = np.array([pair.label for pair in pairs], np.float64)
     right = np.where(np.isnan(threshold), np.nan, (scores >= threshold) == (labels > 0))
@@ -45,6 +46,10 @@ def hans_metrics(
     swapped = np.char.endswith(tags.astype(str), SWAP)
     if swapped.any():
         found["word-order swap"] = _mean(right[swapped])
+        # Does a pair that is entailed score higher than one whose nouns changed places?
+        judged = swapped | ((labels > 0) & np.isin(heuristics, heuristics[swapped]))
+        area = _auc(labels[judged], scores[judged])
+        found["word-order swap, AUC"] = (area, int(judged.sum()))
     for tag in sorted(set(tags.tolist())):
         found[f"subcase {tag}"] = _mean(right[tags == tag])
     return found

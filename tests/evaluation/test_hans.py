@@ -38,6 +38,7 @@ def test_accuracies_by_heuristic_and_subcase():
 
 def test_the_swap_of_subject_and_object_stands_by_itself():
     assert metrics()["word-order swap"] == (pytest.approx(1 / 3), 3)
+    assert metrics()["word-order swap, AUC"] == (pytest.approx(4 / 6), 5)
 
 
 def test_the_area_under_the_curve_needs_no_threshold():
