@@ -1,13 +1,15 @@
 """Finds published files by name, however deep in a folder they lie.
 
 SentEval's tree, a flat folder and a folder of everything then work alike.
-Reads: folders. Feeds: data.suites.
+Reads: folders, data.tasks. Feeds: data.suites.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from data.examples import DataError
+from data.readers.tables import read_header
+from data.tasks import Task
 
 DEEPEST = 5  # levels below the folder
 
@@ -39,6 +41,18 @@ def find(folder: Path, name: str) -> Path | None:
                 return path
         level = [entry for path in level for entry in _entries(path)]
     return None
+
+
+def find_task(folder: Path, task: Task) -> Path | None:
+    """Return the folder, at any depth, with a task's training file in CS224N's format, or None.
+
+    STS-Benchmark as published has a file of the same name, without a header.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    train = find(folder, task.files[0])
+    return train.parent if train and task.label in read_header(train, "\t") else None
 
 
 def _entries(folder: Path) -> list[Path]:

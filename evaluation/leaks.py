@@ -11,7 +11,7 @@ from pathlib import Path
 
 from data.examples import DataError, Example
 from data.fetch.locate import data_folder
-from data.finding import find
+from data.finding import find_task
 from data.overlap import Seen, overlap
 from data.readers.sts import OFFICIAL_DEV_ROWS, read_sts
 from data.readers.tables import read_header
@@ -81,13 +81,10 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
 def _cs224n(folder: Path) -> Iterator[tuple[str, list[Example]]]:
     """Yield dev and test of the tasks whose files are in the folder, or one below."""
     for task in TASKS.values():
-        train = find(folder, task.files[0])
-        # STS-Benchmark as published has files of the same names, without a header.
-        if train is None or task.label not in read_header(train, "\t"):
+        home = find_task(folder, task)
+        if home is None or not (home / task.files[1]).is_file():
             continue
-        if not (train.parent / task.files[1]).is_file():
-            continue
-        splits = read_task(train.parent, task.name)
+        splits = read_task(home, task.name)
         yield f"{task.name} dev", splits.dev
         if splits.test:
             yield f"{task.name} test", splits.test

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from baselines.embedder import Embedder, similarities
+from baselines.embedder import Embedder, Vectors, similarities
 from data.examples import DataError, Example, SentencePair
 from data.overlap import Seen, overlap
 from data.tasks import Splits
@@ -22,7 +22,6 @@ from evaluation.pair_classification import best_threshold, pair_metrics
 from evaluation.results import Result
 from evaluation.sts import set_metrics
 from evaluation.transfer import (
-    Vectors,
     cross_validated,
     pair_vectors,
     transfer_metrics,

@@ -19,9 +19,8 @@ from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
 from data.fetch.locate import data_folder
-from data.fetch.sources import SOURCES
-from data.finding import find
-from data.readers.tables import read_header
+from data.fetch.sources import file_of
+from data.finding import find, find_task
 from data.selection import selection_pairs
 from data.tasks import TASKS, Splits
 from evaluation.measures import Entailment, Model
@@ -195,16 +194,13 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
 def _selection(folders: list[Path]) -> tuple[Path, list[SentencePair]]:
     """Return the first folder with an STS training file of CS224N's format, and its pairs."""
     for folder in folders:
-        path = find(folder, TASKS["sts"].files[0])
-        # STS-Benchmark as published has a file of the same name, without a header.
-        if path is not None and TASKS["sts"].label in read_header(path, "\t"):
-            return path.parent, selection_pairs(path.parent)
+        if home := find_task(folder, TASKS["sts"]):
+            return home, selection_pairs(home)
     return folders[0], []
 
 
 def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
-    published = SOURCES.get(objective.source)
-    name = published[0].name if published else objective.source
+    name = file_of(objective.source)
     return next(filter(None, (find(folder, name) for folder in folders)), None)
 
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -21,7 +21,8 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-Vectors: TypeAlias = np.ndarray | csr_matrix  # (N, D)
+from baselines.embedder import Vectors
+
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as the built-in map
 

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 
 from data import bundled
 from data.examples import DataError
-from data.fetch.sources import SOURCES
+from data.fetch.sources import SOURCES, file_of
 from data.fetch.transfer import fetch
 
 DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in it
@@ -68,8 +68,7 @@ def training_file(
     Raises:
         DataError: it is in none of these places.
     """
-    published = source in SOURCES
-    file = SOURCES[source][0].name if published else source
+    published, file = source in SOURCES, file_of(source)
     tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
     if named:
         tried = [Path(named)]

@@ -100,3 +100,8 @@ SOURCES: dict[str, list[RemoteFile]] = {
     ],
     "hans": _files(HANS, "heuristics_evaluation_set.txt"),
 }
+
+
+def file_of(source: str) -> str:
+    """Return the name of a training source's file: a data set of SOURCES, or a file of its own."""
+    return SOURCES[source][0].name if source in SOURCES else source
