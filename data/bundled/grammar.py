@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from data.bundled.frames import Frame, Phrase, choose
+from data.bundled.frames import PRONOUN, Frame, Phrase, choose
 from data.bundled.morphology import (
     article,
     counted,
@@ -57,6 +57,8 @@ def noun_phrase(phrase: Phrase | None) -> str:
     if phrase is None:
         return ""
     core = bare_phrase(phrase)
+    if phrase.noun.kind == PRONOUN:
+        return core
     if phrase.definite:
         return f"the {core}"
     if phrase.count == 1:
@@ -68,13 +70,19 @@ def bare_phrase(phrase: Phrase | None) -> str:
     """Return the noun phrase without its article, as in headlines."""
     if phrase is None:
         return ""
-    noun = plural(phrase.word) if phrase.plural else phrase.word
+    inflected = phrase.plural and phrase.noun.kind != PRONOUN
+    noun = plural(phrase.word) if inflected else phrase.word
     adjective = phrase.adjective.word + " " if phrase.adjective else ""
     return (counted(phrase.count) + " " if phrase.count > 1 else "") + adjective + noun
 
 
 def _with(word: str, phrase: str) -> str:
     return f"{word} {phrase}" if phrase else ""
+
+
+def _by(phrase: Phrase, text: str) -> str:
+    """Return "by" and the agent, or nothing for "someone", whom a passive leaves out."""
+    return "" if phrase.noun.kind == PRONOUN else f"by {text}"
 
 
 # --- verbs
@@ -136,6 +144,11 @@ def _other_verb(frame: Frame, lemma: str, many: bool) -> str:
     return _finite(replace(frame, word=lemma, attitude="", manner=None), many)
 
 
+def _asked_event(frame: Frame) -> tuple[str, str]:
+    """Return "take" as a question about an event splits it: did, take."""
+    return _active(replace(frame, word="take", attitude=""), False, split_aux=True)
+
+
 def _rest(frame: Frame) -> str:
     aux = "not " if frame.negated else ""
     return aux + _active(frame, frame.agent.plural, split_aux=True)[1]
@@ -154,12 +167,20 @@ def _patient_plural(frame: Frame) -> bool:
     return frame.patient is not None and frame.patient.plural
 
 
+def _patient(frame: Frame) -> str:
+    """Return the patient; "how do you peel onions" asks about onions in general."""
+    phrase = frame.patient
+    if frame.mood == "how" and phrase and phrase.plural and not phrase.definite:
+        return bare_phrase(phrase)
+    return noun_phrase(phrase)
+
+
 SLOTS: dict[str, Callable[[Frame], str]] = {
     "S": lambda f: noun_phrase(f.agent),
     "S0": lambda f: bare_phrase(f.agent),
-    "by": lambda f: f"by {noun_phrase(f.agent)}",
-    "by0": lambda f: f"by {bare_phrase(f.agent)}",
-    "O": lambda f: noun_phrase(f.patient),
+    "by": lambda f: _by(f.agent, noun_phrase(f.agent)),
+    "by0": lambda f: _by(f.agent, bare_phrase(f.agent)),
+    "O": _patient,
     "O0": lambda f: bare_phrase(f.patient),
     "R": lambda f: _with("to", noun_phrase(f.receiver)),
     "R0": lambda f: _with("to", bare_phrase(f.receiver)),
@@ -182,20 +203,27 @@ SLOTS: dict[str, Callable[[Frame], str]] = {
     "ing": lambda f: gerund(f.word),
     "en": lambda f: participle(f.word),
     "B": lambda f: _finite_passive(f, _patient_plural(f)),
+    "B+": lambda f: _finite_passive(replace(f, negated=False), _patient_plural(f)),
     "Bs": lambda f: _finite_passive(f, False),
     "Br": lambda f: _finite_passive(f, f.receiver is not None and f.receiver.plural),
     "Bm": lambda f: _finite_passive(f, _patient_plural(f), _word(f, "manner")),
     "paux": lambda f: _passive(f, f.mood != "what" and _patient_plural(f))[0],
     "prest": lambda f: ("not " if f.negated else "") + _passive(f, False)[1],
     "who": lambda f: "who" if f.agent.noun.human else "that",
+    "whoO": lambda f: "who" if f.patient and f.patient.noun.human else "that",
     "that": lambda f: "that",
     "is": lambda f: _is(f.tense, False),
     "isS": lambda f: _is(f.tense, f.agent.plural),
     "isO": lambda f: _is(f.tense, _patient_plural(f)),
+    "areS": lambda f: _is("now", f.agent.plural),
+    "areO": lambda f: _is("now", _patient_plural(f)),
     "theone": lambda f: "the ones" if f.agent.plural else "the one",
     "pronoun": lambda f: "they" if _patient_plural(f) else "it",
     "did": lambda f: _other_verb(f, "do", f.agent.plural),
     "use": lambda f: _other_verb(f, "use", f.agent.plural),
+    "carries": lambda f: _other_verb(f, "carry", f.agent.plural),
     "takes": lambda f: _other_verb(f, "take", False),
+    "takesaux": lambda f: _asked_event(f)[0],
+    "takesrest": lambda f: _asked_event(f)[1],
     "event": lambda f: f.verb.event,
 }
