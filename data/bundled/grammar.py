@@ -22,6 +22,7 @@ from data.bundled.renderings import SLOT, Pattern
 from data.bundled.wordlists import fields, lines
 
 JOINTS = [fields(line) for line in lines("joints")]
+POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of what may be a rule
 
 
 def say(frame: Frame, pattern: Pattern) -> str:
@@ -78,6 +79,19 @@ def bare_phrase(phrase: Phrase | None) -> str:
 
 def _with(word: str, phrase: str) -> str:
     return f"{word} {phrase}" if phrase else ""
+
+
+def _said(frame: Frame, phrase: Phrase | None) -> str:
+    """Return a noun phrase of a frame, where "some women" are often just "women".
+
+    Not where this would speak of all women: not in what often happens, nor in a denial. But who
+    asks how to peel onions asks about onions in general.
+    """
+    single = frame.tense in ("now", "past") and frame.mood not in POSSIBLE and not frame.negated
+    several = phrase is not None and phrase.count == 0 and not phrase.definite
+    if several and (single or frame.mood == "how"):
+        return bare_phrase(phrase)
+    return noun_phrase(phrase)
 
 
 def _by(phrase: Phrase, text: str) -> str:
@@ -167,24 +181,16 @@ def _patient_plural(frame: Frame) -> bool:
     return frame.patient is not None and frame.patient.plural
 
 
-def _patient(frame: Frame) -> str:
-    """Return the patient; "how do you peel onions" asks about onions in general."""
-    phrase = frame.patient
-    if frame.mood == "how" and phrase and phrase.plural and not phrase.definite:
-        return bare_phrase(phrase)
-    return noun_phrase(phrase)
-
-
 SLOTS: dict[str, Callable[[Frame], str]] = {
-    "S": lambda f: noun_phrase(f.agent),
+    "S": lambda f: _said(f, f.agent),
     "S0": lambda f: bare_phrase(f.agent),
-    "by": lambda f: _by(f.agent, noun_phrase(f.agent)),
+    "by": lambda f: _by(f.agent, _said(f, f.agent)),
     "by0": lambda f: _by(f.agent, bare_phrase(f.agent)),
-    "O": _patient,
+    "O": lambda f: _said(f, f.patient),
     "O0": lambda f: bare_phrase(f.patient),
-    "R": lambda f: _with("to", noun_phrase(f.receiver)),
+    "R": lambda f: _with("to", _said(f, f.receiver)),
     "R0": lambda f: _with("to", bare_phrase(f.receiver)),
-    "receiver": lambda f: noun_phrase(f.receiver),
+    "receiver": lambda f: _said(f, f.receiver),
     "W": lambda f: _with("with", noun_phrase(f.tool)),
     "W0": lambda f: _with("with", bare_phrase(f.tool)),
     "tool": lambda f: noun_phrase(f.tool),

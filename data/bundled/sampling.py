@@ -23,9 +23,9 @@ STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", 
 # Asked how to do it is what takes care or skill.
 TAUGHT = frozenset(("careful", "skill"))
 UNNAMED = 0.06  # of those who could be named
-TENSES = ("now",) * 7 + ("past",) * 7 + ("habit",) * 2 + ("future",) * 2 + ("perfect",) * 2
+TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
 AGENT_COUNTS = (1,) * 16 + (0, 2, 2, 3)
-COUNTS = (1,) * 16 + (0, 0, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
+COUNTS = (1,) * 24 + (0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
 
 
 def kept_frame(verb: Verb, noun: Noun) -> bool:
@@ -75,9 +75,14 @@ def between_people(verb: Verb) -> bool:
 
 
 def draw_phrase(
-    random: Random, noun: Noun, split: str, adjectives: float, counts: tuple[int, ...] = COUNTS
+    random: Random,
+    noun: Noun,
+    split: str,
+    adjectives: float,
+    counts: tuple[int, ...] = COUNTS,
+    known: float = 0.5,
 ) -> Phrase:
-    """Return a noun with its number, its article and perhaps an adjective."""
+    """Return a noun with its number, an article ("the" if `known`) and perhaps an adjective."""
     adjective = None
     if noun.groups and chance(random, adjectives):
         words = lexicon()
@@ -88,7 +93,7 @@ def draw_phrase(
             and not set(quality.word.split("-")) & set(noun.word.replace("-", " ").split())
         ]
         adjective = choose(random, options) if options else None
-    definite = chance(random, 0.5)
+    definite = chance(random, known)
     if noun.human:
         counts = AGENT_COUNTS
     # "Injured an arm", never "three arms": the arm is the agent's own.
@@ -103,7 +108,7 @@ def draw_frame(
     domain: str = "",
     mood: str = "statement",
     swappable: bool = False,
-    adjectives: float = 0.35,
+    adjectives: float = 0.3,
 ) -> Frame:
     """Return a frame.
 
@@ -153,10 +158,13 @@ def _fill(
         return None
     if mood == "how" and not (agent.human and patient and TAUGHT.intersection(verb.manners)):
         return None
+    tense = _tense(random, verb, mood)
+    # Captions have "a man" where questions have "the man".
+    known = 0.8 if mood in QUESTIONS else 0.35 if tense == "now" else 0.55
     frame = Frame(
-        domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS),
+        domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS, known),
         draw_phrase(random, patient, split, adjectives) if patient else None,
-        mood=mood, tense=_tense(random, verb, mood),
+        mood=mood, tense=tense,
     )  # fmt: skip
     return _details(random, split, _unnamed(random, frame))
 
@@ -164,8 +172,11 @@ def _fill(
 def _unnamed(random: Random, frame: Frame) -> Frame:
     """Return the frame, now and then without a name for its agent."""
     if frame.mood == "how" and frame.patient:
-        one = replace(frame.patient, count=choose(random, (1, 1, 0)), definite=False)
-        return replace(frame, agent=ANYBODY, patient=one)
+        # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
+        adjective = frame.patient.adjective if chance(random, 0.3) else None
+        number = choose(random, (1, 1, 0))
+        any_one = replace(frame.patient, count=number, definite=False, adjective=adjective)
+        return replace(frame, agent=ANYBODY, patient=any_one)
     human = frame.agent.noun.human and frame.patient is not None and frame.verb.passive
     if not human or frame.verb.symmetric or frame.mood == "who" or not chance(random, UNNAMED):
         return frame

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from data.bundled.edits import negate, reword, swap_roles
-from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase
+from data.bundled.frames import ANYBODY, PRONOUN, SOMEONE, Frame, Phrase, choose
 from data.bundled.grammar import say
 from data.bundled.morphology import article, gerund, participle, past, plural, third_person
-from data.bundled.renderings import draw_pattern, renderings
+from data.bundled.renderings import MOODS, draw_pattern, patterns, renderings
 from data.bundled.sampling import draw_frame, kept
 from data.bundled.scores import similarity
 from data.bundled.sentiment import opinion
@@ -105,6 +105,39 @@ def test_how_asks_for_no_one_in_particular(slicing):
     assert said(how, "how question, passive") == "How are onions sliced?"
     drawn = [draw_frame(Random(seed), "train", mood="how") for seed in range(50)]
     assert all(frame.agent == ANYBODY and not frame.time for frame in drawn)
+
+
+def test_several_need_no_some_where_one_act_is_meant(slicing):
+    several = replace(slicing, patient=replace(slicing.patient, count=0))
+    assert said(several, "active") == "The chef sliced onions."
+    assert said(replace(several, negated=True), "active") == "The chef did not slice some onions."
+    future = replace(several, tense="future")
+    assert said(future, "passive") == "Some onions will be sliced by the chef."
+
+
+def parts(frame):
+    """Return the words that every rendering of a frame must hold."""
+    asked = {"who": frame.agent, "what": frame.patient, "how": frame.agent}.get(frame.mood)
+    phrases = [p for p in (*frame.phrases().values(), frame.tool) if p and p is not asked]
+    named = [p for p in phrases if p.noun.kind != PRONOUN]
+    found = [plural(p.word) if p.plural else p.word for p in named]
+    found += [p.adjective.word for p in named if p.adjective]
+    details = frame.manner and frame.manner.word, frame.time and frame.time.word
+    return [*found, frame.place.split(" ")[-1], *filter(None, details)]
+
+
+def test_every_rendering_says_all_of_its_frame():
+    random, seen = Random(7), set()
+    for _ in range(2500):
+        mood = choose(random, ("statement",) * 6 + MOODS)
+        frame = draw_frame(random, "train", mood=mood)
+        found = renderings(frame)
+        assert any(pattern.share >= 1 for pattern in found), frame
+        for pattern in found:
+            text = say(frame, pattern).lower()
+            assert all(part.lower() in text for part in parts(frame)), (text, frame)
+            seen.add(pattern.name)
+    assert len(seen) > 0.9 * len(patterns())
 
 
 def test_someone_is_left_out_of_a_passive(slicing):
