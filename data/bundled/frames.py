@@ -32,14 +32,10 @@ class Phrase:
         return self.count != 1
 
 
-# "Someone opened the door" says no more than "the door was opened"; "how do you open it" asks how
-# anybody does. Neither has a class in the word lists, so no edit replaces or swaps them.
-SOMEONE = Phrase(
-    Noun("someone", PRONOUN, "", ("somebody",), human=True, animate=True), "someone", definite=False
-)
-ANYBODY = Phrase(
-    Noun("you", PRONOUN, "", ("I", "we", "people"), human=True, animate=True), "you", 0, False
-)
+# "Someone opened the door" says no more than "the door was opened"; "how do you open it" asks
+# how anybody does. Neither has a class in the word lists, so no edit replaces or swaps them.
+SOMEONE = Phrase(Noun("someone", PRONOUN, "", human=True, animate=True), "someone", definite=False)
+ANYBODY = Phrase(Noun("anybody", PRONOUN, "", human=True, animate=True), "anybody", definite=False)
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,7 @@ def bare_phrase(phrase: Phrase | None) -> str:
     """Return the noun phrase without its article, as in headlines."""
     if phrase is None:
         return ""
-    inflected = phrase.plural and phrase.noun.kind != PRONOUN
-    noun = plural(phrase.word) if inflected else phrase.word
+    noun = plural(phrase.word) if phrase.plural else phrase.word
     adjective = phrase.adjective.word + " " if phrase.adjective else ""
     return (counted(phrase.count) + " " if phrase.count > 1 else "") + adjective + noun
 
