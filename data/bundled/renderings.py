@@ -120,7 +120,8 @@ def _fits(pattern: Pattern, roles: frozenset[str], traits: frozenset[str], att: 
         return False
     conditions = pattern.conditions
     # "Someone did not open it" leaves open whether others did; "it was not opened" does not.
-    if {"neg", "statement"} <= traits and "named" not in traits and "passive" not in conditions:
+    denied = {"neg", "passive"} <= traits and "named" not in traits
+    if denied and "passive" not in conditions:
         return False
     mood = next((mood for mood in MOODS if mood in conditions), "statement")
     if mood not in traits and not ("headline" in traits and pattern.name in PLAIN_IN_HEADLINES):

@@ -145,8 +145,10 @@ def test_someone_is_left_out_of_a_passive(slicing):
     assert said(frame, "active") == "Someone sliced two onions."
     assert said(frame, "passive") == "Two onions were sliced."
     # Whoever denies that someone did it may think of one person; the passive denies it of all.
-    denied = renderings(replace(frame, negated=True))
-    assert denied and all("passive" in pattern.conditions for pattern in denied)
+    for mood in (*MOODS, "statement"):
+        denied = renderings(replace(frame, mood=mood, negated=True))
+        assert all("passive" in pattern.conditions for pattern in denied)
+        assert denied or mood in ("who", "how"), mood
     assert swap_roles(frame, Random(0), "train") is None
 
 
