@@ -22,10 +22,10 @@ QUESTIONS = ("polar", "why", "where", "when", "who", "what", "how")
 STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", "hearsay") * 2
 # Asked how to do it is what takes care or skill.
 TAUGHT = frozenset(("careful", "skill"))
-UNNAMED = 0.06  # of those who could be named
+UNNAMED = 0.12  # of those who could be named
 TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
-AGENT_COUNTS = (1,) * 16 + (0, 2, 2, 3)
-COUNTS = (1,) * 24 + (0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
+AGENT_COUNTS = (1,) * 32 + (0, 0, 0, 0, 2, 2, 2, 3)
+COUNTS = (1,) * 28 + (0, 0, 0, 0, 0, 2, 2, 2, 3, 4, 6, 10)
 
 
 def kept_frame(verb: Verb, noun: Noun) -> bool:
@@ -80,7 +80,7 @@ def draw_phrase(
     split: str,
     adjectives: float,
     counts: tuple[int, ...] = COUNTS,
-    known: float = 0.5,
+    known: float = 0.4,
 ) -> Phrase:
     """Return a noun with its number, an article ("the" if `known`) and perhaps an adjective."""
     adjective = None
@@ -160,7 +160,7 @@ def _fill(
         return None
     tense = _tense(random, verb, mood)
     # Captions have "a man" where questions have "the man".
-    known = 0.8 if mood in QUESTIONS else 0.35 if tense == "now" else 0.55
+    known = 0.7 if mood in QUESTIONS else 0.25 if tense == "now" else 0.45
     frame = Frame(
         domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS, known),
         draw_phrase(random, patient, split, adjectives) if patient else None,
@@ -213,7 +213,7 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
     if frame.mood != "where" and len(values) < 2 and chance(random, share):
         places = places_of(verb, split)
         values["place"] = choose(random, places) if places else ""
-    values["time"] = _time(random, frame, 0.5 if any(values.values()) else 1.0)
+    values["time"] = _time(random, frame, 0.6 if any(values.values()) else 1.0)
     if values["time"] is None and frame.tense == "habit" and frame.mood not in ("when", "how"):
         return None
     return replace(frame, **values)
