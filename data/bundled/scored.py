@@ -68,7 +68,10 @@ SCORED: list[tuple[Maker, float]] = [
 ]  # fmt: skip
 
 
-GENRES = {"statement": "statements", "headline": "headlines"}  # by mood; the rest are questions
+# By mood; the rest are questions.
+GENRES = {"headline": "headlines"} | dict.fromkeys(
+    ("statement", "reported", "official", "hearsay"), "statements"
+)
 FAR_QUESTIONS = 0.02  # of the draws, most of which are no questions
 
 

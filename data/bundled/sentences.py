@@ -9,7 +9,7 @@ from random import Random
 from data.bundled.frames import chance, choose
 from data.bundled.grammar import say
 from data.bundled.pairs import Example, pick, say_two, two_clauses
-from data.bundled.sampling import QUESTIONS, draw_frame
+from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame
 from data.bundled.sentiment import opinion
 
 
@@ -21,7 +21,7 @@ def sentence(random: Random, split: str) -> Example:
         return Example((view.text,), "", f"opinion, {view.phenomenon}")
     if kind < 0.22:
         return _two_at_once(random, split)
-    mood = "headline" if kind < 0.28 else choose(random, QUESTIONS) if kind < 0.4 else "statement"
+    mood = choose(random, QUESTIONS if kind < 0.36 else STATEMENTS)
     frame = draw_frame(random, split, mood=mood)
     if mood == "statement" and chance(random, 0.1) and frame.tense != "habit":
         frame = replace(frame, negated=True, manner=None)

@@ -133,14 +133,17 @@ def test_the_lexicon_and_the_grammar_are_no_toys(folder):
     assert len(lexicon().domains) >= 12
     tags = (folder / "wiki1m_phenomena.txt").read_text(encoding="utf-8").splitlines()
     counts = collections.Counter(tags)
-    assert len(patterns()) >= 60
-    assert [p.name for p in patterns() if not counts[p.name]] == []
-    assert sum(counts[pattern.name] >= 20 for pattern in patterns()) >= 60
+    assert len(patterns()) >= 200
+    assert sum(not counts[pattern.name] for pattern in patterns()) <= 3
+    assert sum(counts[pattern.name] >= 20 for pattern in patterns()) >= 120
 
 
 def test_sentences_are_well_formed(folder):
-    for text in iter_sentences(folder / "wiki1m_for_simcse.txt"):
-        assert text[0].isupper() or text[0].isdigit()
+    texts = list(iter_sentences(folder / "wiki1m_for_simcse.txt"))
+    lower = sum(text == text.lower() for text in texts)
+    assert 0.05 < lower / len(texts) < 0.15  # as some people type
+    for text in texts:
+        assert text[0].isupper() or text[0].isdigit() or text == text.lower()
         assert not re.search(r"[{}_*]|  | [,.;?]|\b(\w+) \1\b(?<!had had)", text), text
         assert not re.search(r"\b[Aa] (?!one)[aeio]\w|\b[Aa]n [bcdfgjklmnpqrstvwyz]", text), text
 
