@@ -58,16 +58,19 @@ RARE = ("dative", "nominal", "using", "use a", "with a", "it is not")
 
 def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
     """Return a rendering, more often a plain or a rare one; `avoid` names one not to use."""
-    options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
-    if not options:
-        return None
-    rare = [pattern for pattern in options if pattern.name.startswith(RARE)]
+    options = {pattern.name: pattern for pattern in renderings(frame) if pattern.name != avoid}
+    return options[preferred(random, list(options))] if options else None
+
+
+def preferred(random: Random, names: list[str]) -> str:
+    """Return one of these renderings, more often a plain or a rare one."""
+    rare = [name for name in names if name.startswith(RARE)]
     if rare and chance(random, 0.3):
         return choose(random, rare)
-    plain = [pattern for pattern in options if pattern.name.split(",")[0] in ("active", "passive")]
+    plain = [name for name in names if name.split(",")[0] in ("active", "passive")]
     if plain and chance(random, 0.4):
         return choose(random, plain)
-    return choose(random, options)
+    return choose(random, names)
 
 
 def statement_frame(random: Random, split: str, kind: str = "") -> Frame:
