@@ -4,8 +4,9 @@
 anybody else's. What it holds and what it is good for: README.md in this folder.
 
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
-renderings, grammar -> pairs, alike, differing -> duplicates, scored, triplets, sentences,
-evaluations, sentiment, asking, heuristics, inference -> surface, writing, suites -> generate.
+renderings, grammar -> pairs, alike, differing -> twins, wordings -> duplicates, meaning, scored,
+triplets, sentences, evaluations, sentiment, asking, heuristics, inference -> surface, writing,
+suites -> generate.
 """
 
 from pathlib import Path
@@ -15,12 +16,15 @@ VERSION = "1.2"
 __all__ = ["VERSION", "write"]
 
 
-def write(folder: Path, seed: int = 0) -> None:
+def write(folder: Path, seed: int = 0, pairs: int | None = None) -> None:
     """Write the data set into `folder`; the same seed gives the same bytes everywhere.
+
+    Args:
+        pairs: how many to learn paraphrases from, where more are wanted than usual.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    from data.bundled.generate import write_files  # the lexicon loads only where it is used
+    from data.bundled.generate import SIZES, write_files  # the lexicon loads only where it is used
 
-    write_files(folder, seed)
+    write_files(folder, seed, pairs or SIZES["para"][0])

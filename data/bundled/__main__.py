@@ -15,6 +15,8 @@ examples:
       evaluation suites in the formats of STS, SentEval and HANS to bundled/
   python -m data.bundled --out bundled1 --seed 1
       other sentences of the same kind
+  python -m data.bundled --out bundled --pairs 40000
+      more pairs in quora-train.csv, as cross-encoders need; no other file changes
 
 The files have the names and formats of CS224N's default project (ids-sst-*.csv, quora-*.csv,
 sts-*.csv) and of SimCSE (wiki1m_for_simcse.txt, nli_for_simcse.csv), so DIR can stand wherever a
@@ -29,6 +31,7 @@ class Options:
 
     out: Path = option(help="where to write", required=True, metavar="DIR")
     seed: int = option(0, "of the grammar's draws")
+    pairs: int = option(6000, "rows of quora-train.csv", least=6000, most=1e7)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=VERSION)
     options = Options(**vars(parser.parse_args(argv)))
     try:
-        write(options.out, options.seed)
+        write(options.out, options.seed, options.pairs)
     except OSError as error:
         reason = error.strerror or error
         print(f"{options.out}: cannot be written ({reason}); name another --out", file=sys.stderr)

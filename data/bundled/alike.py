@@ -7,19 +7,14 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled.edits import reword
-from data.bundled.frames import chance, choose
+from data.bundled.frames import chance
 from data.bundled.grammar import say
 from data.bundled.pairs import (
-    OPPOSITE_ACTS,
     Pair,
-    attitude_frame,
-    deny_well,
     pick,
     question_frame,
     same_rendering,
-    say_two,
     statement_frame,
-    two_clauses,
     two_renderings,
     two_voices,
 )
@@ -65,12 +60,6 @@ def paraphrase(random: Random, split: str) -> Pair | None:
     return two_renderings(random, frame, reword(frame, random, 0.9), "paraphrase")
 
 
-def same_question(random: Random, split: str) -> Pair | None:
-    """Return the same question in two forms."""
-    frame = question_frame(random, split)
-    return two_renderings(random, frame, reword(frame, random, 0.5), "question")
-
-
 def symmetric(random: Random, split: str) -> Pair | None:
     """Return a role swap that changes nothing, since the verb is true both ways."""
     frame = draw_frame(random, split, adjectives=0.3)
@@ -80,27 +69,3 @@ def symmetric(random: Random, split: str) -> Pair | None:
     other = replace(frame, agent=patient, patient=frame.agent, manner=None)
     frame = replace(frame, manner=None)
     return same_rendering(random, frame, other, "symmetric verb")
-
-
-def clause_order(random: Random, split: str) -> Pair | None:
-    """Return two clauses in either order: the order of what happens at once means nothing."""
-    drawn = two_clauses(random, split)
-    if drawn is None:
-        return None
-    first, second = drawn
-    name = choose(random, ("and", "while", "as", "at the same time"))
-    names = {"while": ("while first", "while"), "as": ("as first", "as")}.get(name, (name,))
-    text = say_two(random, first, second, (name,))
-    return Pair((text, say_two(random, second, first, names)), (first, first), "clause order")
-
-
-def double_negative(random: Random, split: str) -> Pair | None:
-    """Return `failed to` with `did not manage to`: one meaning, though only one has a `not`."""
-    frame = attitude_frame(random, split)
-    if frame is None or not deny_well(frame):
-        return None
-    if frame.attitude not in OPPOSITE_ACTS:
-        return None
-    other = replace(frame, attitude=OPPOSITE_ACTS[frame.attitude], negated=True)
-    pair = same_rendering(random, frame, other, "double negative")
-    return replace(pair, frames=(frame, frame)) if pair else None

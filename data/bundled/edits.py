@@ -6,19 +6,26 @@ roles. Reads: frames, vocabulary. Feeds: sampling, alike, differing, scored, tri
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from random import Random
+from typing import TypeVar
 
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
 Edit = Callable[[Frame, Random, str], Frame | None]
+T = TypeVar("T", Noun, Verb)
+
+RICH = 0.85  # of the nouns and verbs that replace others, where there are such with synonyms
 
 
 def swap_roles(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame with swapped roles: a bag of words sees no difference."""
     patient, agent = frame.patient, frame.agent
     if patient is None or agent.plural != patient.plural or frame.mood in ("who", "what"):
+        return None
+    if frame.verb.symmetric:
         return None
     if frame.receiver is not None:
         fits = agent.noun in frame.verb.receivers and frame.receiver.noun in frame.verb.agents
@@ -35,7 +42,9 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
     if patient is None or not agent.adjective or not patient.adjective:
         return None
     mine, theirs = agent.adjective, patient.adjective
-    if mine == theirs or not (_takes(agent.noun, theirs) and _takes(patient.noun, mine)):
+    if set(_words_of(mine)) & set(_words_of(theirs)):
+        return None
+    if not (_takes(agent.noun, theirs) and _takes(patient.noun, mine)):
         return None
     return replace(
         frame,
@@ -45,7 +54,12 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def _takes(noun: Noun, adjective: Quality) -> bool:
-    return any(adjective in lexicon().adjectives[group] for group in noun.groups)
+    qualities = [quality for group in noun.groups for quality in lexicon().adjectives[group]]
+    return any(adjective.word in _words_of(quality) for quality in qualities)
+
+
+def _words_of(quality: Quality) -> tuple[str, ...]:
+    return quality.word, *quality.synonyms
 
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -73,8 +87,9 @@ def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     return replace(frame, place=choose(random, places)) if places and frame.place else None
 
 
+@cache
 def places_of(verb: Verb, split: str) -> list[str]:
-    """Return the places where a verb can happen, as far as the split may use them."""
+    """Return the places where a verb can happen in a split; the list is not to be changed."""
     words = lexicon()
     places = list(verb.places) or words.places[verb.domain]
     last = particles(verb)
@@ -97,9 +112,9 @@ def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
 
 
 def _known(qualities: list[Quality], word: str) -> Quality:
-    """Return the quality with this word, or a new one."""
+    """Return the quality that this word says, or a new one."""
     for quality in qualities:
-        if quality.word == word:
+        if word in _words_of(quality):
             return quality
     return Quality(word)
 
@@ -141,19 +156,34 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
         for verb in verbs_of(frame.domain, split)
         if verb.word != frame.verb.word
         and frame.word not in (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)
-        and not {verb.word, *verb.synonyms} & {*frame.verb.synonyms, frame.verb.antonym}
+        and not {verb.word, *verb.synonyms, verb.hypernym} & said_of(frame.verb)
         and frame.agent.noun in verb.agents
         and (frame.patient.noun in verb.patients if frame.patient else not verb.patients)
         and not (verb.state and frame.tense == "now")
     ]
     if not verbs:
         return None
-    verb = choose(random, verbs)
+    verb = _richer(random, verbs)
     return replace(frame, verb=verb, word=verb.word, manner=None, tool=None, receiver=None)
 
 
+def said_of(verb: Verb) -> set[str]:
+    """Return the words of a verb and of what is related to it."""
+    return set(filter(None, (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)))
+
+
+def _richer(random: Random, entries: list[T]) -> T:
+    """Return one of the nouns or verbs, most often one that has a synonym.
+
+    A word without one is a sign of a difference wherever one text holds it and the other does not.
+    """
+    rich = [entry for entry in entries if entry.synonyms]
+    return choose(random, rich if rich and chance(random, RICH) else entries)
+
+
+@cache
 def verbs_of(domain: str, split: str) -> list[Verb]:
-    """Return the verbs of a domain that a split may use."""
+    """Return the verbs of a domain that a split may use; the list is not to be changed."""
     words = lexicon()
     return [verb for verb in words.domains[domain] if words.allowed(verb.word, split)]
 
@@ -162,25 +192,49 @@ def other_noun(role: str) -> Edit:
     """Return the edit that replaces the agent or patient by another of the same class."""
 
     def edit(frame: Frame, random: Random, split: str) -> Frame | None:
-        phrase = frame.phrases().get(role)
-        if phrase is None:
-            return None
-        choices = frame.verb.agents if role == "agent" else frame.verb.patients
-        taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
-        nouns = [
-            noun
-            for noun in choices
-            if noun.groups == phrase.noun.groups
-            and not taken & {noun.word, *noun.synonyms, noun.hypernym}
-            and noun.word != phrase.noun.hypernym
-            and lexicon().allowed(noun.word, split)
-        ]
+        nouns = _nouns_for(frame, role, split)
         if not nouns:
             return None
-        noun = choose(random, nouns)
-        return _with(frame, role, replace(phrase, noun=noun, word=noun.word))
+        noun = _richer(random, nouns)
+        return _with(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
 
     return edit
+
+
+def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
+    """Return the frame, most often with a noun in this role that has a synonym, if there is one."""
+    rich = [noun for noun in _nouns_for(frame, role, split) if noun.synonyms]
+    if not rich or not chance(random, RICH) or frame.phrases()[role].noun.synonyms:
+        return frame
+    noun = choose(random, rich)
+    return _with(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
+
+
+def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:
+    """Return the other nouns of the same class that can take a role."""
+    phrase = frame.phrases().get(role)
+    if phrase is None:
+        return []
+    choices = frame.verb.agents if role == "agent" else frame.verb.patients
+    taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
+    return [
+        noun
+        for noun in choices
+        if noun.groups == phrase.noun.groups
+        and not taken & {noun.word, *noun.synonyms, noun.hypernym}
+        and noun.word != phrase.noun.hypernym
+        and lexicon().allowed(noun.word, split)
+    ]
+
+
+# The part that a question asks for, and does not say.
+ASKED = {"who": "agent", "what": "patient", "where": "place", "when": "time"}
+
+
+def shows(frame: Frame, other: Frame) -> bool:
+    """Return whether two frames differ in more than what a question asks for."""
+    asked = ASKED.get(frame.mood) if frame.mood == other.mood else None
+    return frame != (replace(other, **{asked: getattr(frame, asked)}) if asked else other)
 
 
 def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -242,3 +296,20 @@ def _say(quality: Quality | None, random: Random, share: float) -> Quality | Non
     if quality is None or not quality.synonyms or not chance(random, share):
         return quality
     return replace(quality, word=choose(random, quality.synonyms))
+
+
+# Edits that change the meaning and leave nearly all words as they are.
+EDITS: dict[str, Edit] = {
+    "role swap": swap_roles,
+    "adjective swap": swap_adjectives,
+    "negation": negate,
+    "number": other_number,
+    "place": other_place,
+    "time": other_time,
+    "antonym adjective": opposite_adjective,
+    "antonym manner": opposite_manner,
+    "antonym verb": opposite_verb,
+    "other agent": other_noun("agent"),
+    "other patient": other_noun("patient"),
+    "other verb": other_verb,
+}

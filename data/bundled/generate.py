@@ -59,14 +59,27 @@ def identifier(seed: int, name: str, number: int) -> str:
     return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
 
 
-def _write_task(writer: Writer, task: str, part: int) -> None:
-    record = TASKS[task]
-    name, size, split = record.files[part], SIZES[task][part], SPLITS[part]
+def _draw(writer: Writer, task: str, title: str, split: str, size: int) -> list[Example]:
+    """Return examples of a task in their shares, shuffled; the title names the generator."""
+    quotas = QUOTAS[task]
     examples: list[Example] = []
-    for number, quota in enumerate(QUOTAS[task]):
+    for number, quota in enumerate(quotas):
+        share = (size + len(quotas) - 1 - number) // len(quotas)
         make = partial(MAKERS[task], **quota)
-        examples += writer.draw(f"{task} {number}", split, size // len(QUOTAS[task]), make, True)
-    shuffle(examples, Random(f"{writer.seed} {task} {split}"))
+        examples += writer.draw(f"{title} {number}", split, share, make, True)
+    shuffle(examples, Random(f"{writer.seed} {title} {split}"))
+    return examples
+
+
+def _write_task(writer: Writer, task: str, part: int) -> list[Example]:
+    examples = _draw(writer, task, task, SPLITS[part], SIZES[task][part])
+    _write_rows(writer, task, part, examples)
+    return examples
+
+
+def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -> None:
+    record = TASKS[task]
+    name = record.files[part]
     rows = (
         (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)
         for number, e in enumerate(examples)
@@ -74,11 +87,10 @@ def _write_task(writer: Writer, task: str, part: int) -> None:
     writer.table(name, ("", "id", *record.texts, record.label, "phenomenon"), rows)
 
 
-def _write_all(folder: Path, seed: int) -> None:
+def _write_all(folder: Path, seed: int, pairs: int) -> None:
     writer = Writer(folder, seed)
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
-        for task in SIZES:
-            _write_task(writer, task, part)
+        written = {task: _write_task(writer, task, part) for task in SIZES}
     sentences = writer.draw("wiki", "train", SENTENCES, sentence, True)
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
@@ -88,14 +100,19 @@ def _write_all(folder: Path, seed: int) -> None:
         rows.writerow(("sent0", "sent1", "hard_neg"))
         rows.writerows(e.texts for e in triplets)
     writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
-    write_suites(writer)  # last, so that it changes no draw above
+    write_suites(writer)  # after the tasks, so that it changes no draw above
+    more = pairs - SIZES["para"][0]
+    if more > 0:  # last of all: no other file depends on how many pairs there are
+        examples = written["para"] + _draw(writer, "para", "more para", "train", more)
+        _write_rows(writer, "para", 0, examples)
 
 
-def write_files(folder: Path, seed: int = 0) -> None:
+def write_files(folder: Path, seed: int = 0, pairs: int = SIZES["para"][0]) -> None:
     """Write all files of the data set into `folder`, made if need be.
 
     The files grow in a temporary folder inside it and are moved when all are whole: an
-    interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere.
+    interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere. More
+    `pairs` to learn paraphrases from leave all other files, and the first pairs, as they are.
 
     Raises:
         OSError: the folder cannot be written.
@@ -103,7 +120,7 @@ def write_files(folder: Path, seed: int = 0) -> None:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundled-", dir=folder) as scratch:
-        _write_all(Path(scratch), seed)
+        _write_all(Path(scratch), seed, pairs)
         for path in sorted(Path(scratch).rglob("*")):
             if path.is_file():
                 target = folder / path.relative_to(scratch)

@@ -4,7 +4,9 @@ Reads: edits, vocabulary. Feeds: pairs. The same seed gives the same frames on e
 """
 
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -36,6 +38,11 @@ def kept_frame(verb: Verb, noun: Noun) -> bool:
 def kept(frame: Frame) -> bool:
     """Return whether the verb and the patient of a frame never occur together in train."""
     return frame.patient is not None and kept_frame(frame.verb, frame.patient.noun)
+
+
+@cache
+def _kept_patients(verb: Verb) -> frozenset[Noun]:
+    return frozenset(noun for noun in verb.patients if kept_frame(verb, noun))
 
 
 def draw_noun(random: Random, nouns: list[Noun], split: str) -> Noun | None:
@@ -109,6 +116,7 @@ def draw_frame(
     mood: str = "statement",
     swappable: bool = False,
     adjectives: float = 0.3,
+    fits: Callable[[Verb], bool] | None = None,
 ) -> Frame:
     """Return a frame.
 
@@ -118,10 +126,13 @@ def draw_frame(
         mood: statement, headline, reported, official, hearsay or a question (polar, why ...).
         swappable: whether agent and patient must be able to swap their roles.
         adjectives: the probability of an adjective, for each noun.
+        fits: which verbs will do; by default, all.
     """
     while True:
         where = domain or choose(random, list(lexicon().domains))
         verb = draw_verb(random, where, split, swappable)
+        if fits and not fits(verb):
+            continue
         frame = _fill(random, split, where, verb, mood, adjectives)
         if frame and not (swappable and not _swappable(frame)):
             return frame
@@ -146,7 +157,8 @@ def _fill(
     agent = draw_noun(random, list(verb.agents), split)
     patients = [noun for noun in verb.patients if noun is not agent]
     if split == "train":
-        patients = [noun for noun in patients if not kept_frame(verb, noun)]
+        barred = _kept_patients(verb)
+        patients = [noun for noun in patients if noun not in barred]
     patient = draw_noun(random, patients, split)
     if agent is None or (verb.patients and patient is None):
         return None

@@ -92,9 +92,7 @@ def _questions(writer: Writer) -> None:
 
 
 def _paraphrases(writer: Writer) -> None:
-    makers = [
-        partial(duplicate_pair, positive=positive, negative=MILD) for positive in (True, False)
-    ]
+    makers = [partial(duplicate_pair, positive=positive, kinds=MILD) for positive in (True, False)]
     names = TRANSFER_SETS["synthetic-paraphrase"].names
     header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
     for (name,), (split, size) in zip(names, PARAPHRASES.items(), strict=True):

@@ -151,13 +151,13 @@ def test_sentences_are_well_formed(folder):
 # --- the tasks
 
 
-def test_swapped_roles_have_the_same_words(rows):
-    kinds = {"role swap", "agent exchange", "symmetric verb", "clause order"}
-    pairs = [row for part in rows["para"] for row in part if row["phenomenon"] in kinds]
-    assert len(pairs) > 1000
-    assert all(bag(row["sentence1"]) == bag(row["sentence2"]) for row in pairs)
-    positive = sum(row["is_duplicate"] == "1.0" for row in pairs)
-    assert 0.2 < positive / len(pairs) < 0.5  # so the bag does not give the label away
+def test_pairs_of_the_same_words_do_not_tell_the_label(rows):
+    pairs = [row for part in rows["para"] for row in part]
+    same = [row for row in pairs if bag(row["sentence1"]) == bag(row["sentence2"])]
+    assert len(same) > 100
+    assert {row["phenomenon"] for row in same} >= {"role swap", "adjective swap", "agent exchange"}
+    positive = sum(row["is_duplicate"] == "1.0" for row in same)
+    assert 0.3 < positive / len(same) < 0.5  # 0.4 of all pairs are duplicates
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,180 @@
+"""Puts two meanings into words by one rule, whichever of them is chosen later.
+
+A meaning is said twice: each part that has synonyms in the same word or in two, each clause in the
+same form or in two. Both meanings get the same treatment, so how a pair is worded says nothing
+about whether it is one meaning or two.
+Reads: frames, grammar, pairs, parts, renderings, twins. Feeds: duplicates.
+"""
+
+import re
+from dataclasses import replace
+from random import Random
+
+from data.bundled.frames import Frame, chance, choose
+from data.bundled.grammar import JOINTS, clause, finish, say
+from data.bundled.pairs import OPPOSITE_ACTS, deny_well
+from data.bundled.parts import say_as, ways
+from data.bundled.renderings import Pattern, draw_pattern, renderings
+from data.bundled.twins import Meaning, Twins
+
+REWORDED = 0.55  # of the parts that have synonyms
+SAME_FORM = 0.35  # of the pairs
+TURNED = 0.5  # of the frames with a verb that is true both ways
+DENIED = 0.35  # "did not fail" for "managed"
+PASSIVE_CLAUSE = 0.25
+# Ways of joining two clauses, those that say the same together.
+JOINTS_ALIKE = (
+    ("and", "semicolon"),
+    ("while", "while first", "as", "as first", "meanwhile", "at the same time"),
+)
+MOOD = re.compile(r"^(yes-no|why|where|when) question")
+
+Side = tuple[Meaning, Meaning]  # both meanings, as one text of a pair would say them
+
+
+def two_sides(random: Random, twins: Twins, plain: bool) -> tuple[Side, Side]:
+    """Return both meanings as the first text says them, and as the second does.
+
+    Args:
+        plain: no synonyms; only order and form may differ.
+    """
+    drawn = [_reworded(random, *frames, plain) for frames in zip(*twins.meanings, strict=True)]
+    sides = []
+    for number in (0, 1):
+        first = tuple(frames[number][0] for frames in drawn)
+        other = twins.exchange(first) if twins.exchange else None
+        sides.append((first, other or tuple(frames[number][1] for frames in drawn)))
+    if chance(random, TURNED):
+        sides[1] = (_turned(sides[1][0]), _turned(sides[1][1]))
+    if any(frame.attitude for meaning in twins.meanings for frame in meaning):
+        sides = [(_denied(random, first), _denied(random, other)) for first, other in sides]
+    return sides[0], sides[1]
+
+
+def _reworded(
+    random: Random, first: Frame, second: Frame, plain: bool
+) -> list[tuple[Frame, Frame]]:
+    """Return both frames in the words of one text, and of the other.
+
+    What the frames have in common is worded alike in both; what differs is said in two words
+    where both have two, so that a word met on one side only is no sign of a difference.
+    """
+    parts, others = ways(first), ways(second)
+    chosen: list[tuple[dict[str, str], dict[str, str]]] = [({}, {}), ({}, {})]
+    for part in {**parts, **others}:
+        words, theirs = parts.get(part, ()), others.get(part, ())
+        differ = words != theirs and min(len(words), len(theirs)) > 1
+        mine = _two_words(random, words, differ, plain)
+        both = mine if words == theirs else _two_words(random, theirs, differ, plain)
+        for number in (0, 1):
+            chosen[number][0][part] = mine[number]
+            chosen[number][1][part] = both[number]
+    return [(say_as(first, mine), say_as(second, theirs)) for mine, theirs in chosen]
+
+
+def _two_words(
+    random: Random, words: tuple[str, ...], differ: bool, plain: bool
+) -> tuple[str, str]:
+    if len(words) < 2 or plain:
+        return (words[0], words[0]) if words else ("", "")
+    word = choose(random, words)
+    if not differ and not chance(random, REWORDED):
+        return word, word
+    return word, choose(random, [other for other in words if other != word])
+
+
+def _turned(meaning: Meaning) -> Meaning:
+    """Return what is true both ways the other way round."""
+    frame = meaning[0]
+    patient = frame.patient
+    if patient is None or not frame.verb.symmetric or frame.manner or frame.mood in ("who", "what"):
+        return meaning
+    if patient.plural != frame.agent.plural or not patient.noun.human:
+        return meaning
+    return (replace(frame, agent=patient, patient=frame.agent), *meaning[1:])
+
+
+def _denied(random: Random, meaning: Meaning) -> Meaning:
+    """Return `did not fail to` for `managed to`, and the like."""
+    frame = meaning[0]
+    if frame.attitude not in OPPOSITE_ACTS or not deny_well(frame) or not chance(random, DENIED):
+        return meaning
+    return (
+        replace(frame, attitude=OPPOSITE_ACTS[frame.attitude], negated=not frame.negated),
+        *meaning[1:],
+    )
+
+
+def say_sides(random: Random, sides: tuple[Side, Side], voices: bool) -> list[list[str]] | None:
+    """Return the texts of both meanings, by side; None where no form fits.
+
+    Args:
+        voices: one side is active, the other passive.
+    """
+    if len(sides[0][0]) > 1:
+        return _say_clauses(random, sides)
+    forms = [_forms(first[0], second[0]) for first, second in sides]
+    if voices:
+        passive = int(random.random() * 2)  # which of the texts is
+        forms = [_of_voice(found, number == passive) for number, found in enumerate(forms)]
+    if not forms[0] or not forms[1]:
+        return None
+    name = _draw_form(random, forms[0])
+    same = name in forms[1] and chance(random, SAME_FORM)
+    rest = {other: both for other, both in forms[1].items() if (other == name) == same}
+    if not rest:
+        return None
+    patterns = forms[0][name], forms[1][_draw_form(random, rest)]
+    return [
+        [say(meaning[0], pattern) for meaning, pattern in zip(side, pair, strict=True)]
+        for side, pair in zip(sides, patterns, strict=True)
+    ]
+
+
+def _forms(first: Frame, second: Frame) -> dict[str, tuple[Pattern, Pattern]]:
+    """Return by name the renderings that fit both frames; those of questions go by their form."""
+    ours, theirs = renderings(first), renderings(second)
+    if first.mood == second.mood:
+        names = {pattern.name for pattern in theirs}
+        return {pattern.name: (pattern, pattern) for pattern in ours if pattern.name in names}
+    named = {MOOD.sub("question", pattern.name): pattern for pattern in theirs}
+    keys = [(MOOD.sub("question", pattern.name), pattern) for pattern in ours]
+    return {key: (pattern, named[key]) for key, pattern in keys if key in named}
+
+
+def _draw_form(random: Random, forms: dict[str, tuple[Pattern, Pattern]]) -> str:
+    """Return the name of a form, drawn by the share of its pattern."""
+    names = {pattern: name for name, (pattern, _) in forms.items()}
+    return names[draw_pattern(random, list(names))]
+
+
+def _of_voice(
+    forms: dict[str, tuple[Pattern, Pattern]], passive: bool
+) -> dict[str, tuple[Pattern, Pattern]]:
+    return {
+        name: pair for name, pair in forms.items() if ("passive" in pair[0].conditions) == passive
+    }
+
+
+def _say_clauses(random: Random, sides: tuple[Side, Side]) -> list[list[str]] | None:
+    """Return the texts of two clauses that happen at once, in either order."""
+    alike = choose(random, JOINTS_ALIKE)
+    turned = int(random.random() * 2), int(random.random() * 2)
+    names = choose(random, alike), choose(random, alike)
+    texts = []
+    for side, turn, name in zip(sides, turned, names, strict=True):
+        forms = [_forms(first, second) for first, second in zip(*side, strict=True)]
+        wanted = ["passive" if chance(random, PASSIVE_CLAUSE) else "active" for _ in forms]
+        if any(form not in found for form, found in zip(wanted, forms, strict=True)):
+            return None
+        patterns = [found[form][0] for form, found in zip(wanted, forms, strict=True)]
+        spoken = [
+            [clause(frame, pattern) for frame, pattern in zip(meaning, patterns, strict=True)]
+            for meaning in side
+        ]
+        texts.append([_joined(name, both[turn], both[1 - turn]) for both in spoken])
+    return texts
+
+
+def _joined(name: str, first: str, second: str) -> str:
+    return finish(dict(JOINTS)[name].format(a=first, b=second))
