@@ -19,15 +19,15 @@ from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun
 
 ROLES = ("agent", "patient", "receiver")
-SYNONYMS = 0.6  # the share of words that become a synonym, in either sentence
-GENERAL = 0.1  # the share of sentences with a hypernym, whatever their score
+SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
+GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
 
 
 def vary(frame: Frame, random: Random, split: str) -> Frame:
     """Return the same scene in other words: both sentences of every pair go through this."""
     if chance(random, GENERAL):
         frame = edits.generalise(frame, random, split) or frame
-    return reword(frame, random, SYNONYMS)
+    return reword(frame, random, choose(random, SYNONYMS))
 
 
 def other_of_class(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -110,28 +110,46 @@ def other_count(frame: Frame, random: Random, split: str) -> Frame | None:
     return _with(frame, role, replace(phrase, count=counts)) if counts != phrase.count else None
 
 
-def other_scene(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return another act of one domain, in which the first agent, place or time may stay."""
+def general_words(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with hypernyms for all words that have one, but perhaps the last."""
+    found = edits.generalise(frame, random, split)
+    for _ in range(2):
+        found = found and (edits.generalise(found, random, split) or found)
+    return found
+
+
+def other_scene(frame: Frame, random: Random, split: str) -> Frame:
+    """Return another act of one domain, often with details of the first."""
     other = draw_frame(random, split, frame.domain, frame.mood)
-    return _kept_parts(frame, other, random, 0.4)
+    return _same_details(frame, _same_agent(frame, other, random, 0.4), random, split)
 
 
 def other_domain(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return an act of another domain, rarely by the same agent."""
+    """Return an act of another domain, now and then with details of the first."""
     other = draw_frame(random, split, "", frame.mood)
-    return None if other.domain == frame.domain else _kept_parts(frame, other, random, 0.15)
+    if other.domain == frame.domain:
+        return None
+    return _same_details(frame, _same_agent(frame, other, random, 0.2), random, split)
 
 
-def _kept_parts(frame: Frame, other: Frame, random: Random, share: float) -> Frame:
-    """Put parts of the first frame into the other, each with this probability, where they fit."""
+def _same_agent(frame: Frame, other: Frame, random: Random, share: float) -> Frame:
     patient = other.patient.noun if other.patient else None
     clash = patient is not None and bool(_names(patient) & _names(frame.agent.noun))
-    if frame.agent.noun in other.verb.agents and not clash and chance(random, share):
-        other = replace(other, agent=frame.agent)
-    if other.place and frame.place in places_of(other.verb, "train") and chance(random, share):
-        other = replace(other, place=frame.place)
-    if other.tense == frame.tense and other.time and frame.time and chance(random, share):
+    fits = frame.agent.noun in other.verb.agents and not clash
+    return replace(other, agent=frame.agent) if fits and chance(random, share) else other
+
+
+def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Frame:
+    """Put details of the first frame into the other where they fit: they weigh little."""
+    if frame.place in places_of(other.verb, split) and other.mood != "where":
+        other = replace(other, place=frame.place) if chance(random, 0.7) else other
+    if other.tense == frame.tense and frame.time and chance(random, 0.7):
         other = replace(other, time=frame.time)
+    for role, phrase in frame.phrases().items():
+        mine = other.phrases().get(role)
+        if mine and mine.noun.groups == phrase.noun.groups and chance(random, 0.6):
+            mine = replace(mine, adjective=phrase.adjective, count=phrase.count)
+            other = _with(other, role, mine)
     return other
 
 
@@ -141,12 +159,13 @@ def _denied(frame: Frame, random: Random, split: str) -> Frame | None:
 
 # What makes a small difference, and what a large one. A pair is made of several of these.
 SMALL: dict[str, tuple[Edit, float]] = {
-    "hypernym": (edits.generalise, 3.0), "detail": (edits.drop_detail, 3.0),
-    "adjective": (add_adjective, 1.0), "place": (add_place, 1.0),
-    "number": (other_count, 1.0), "other adjective": (other_adjective, 0.5),
+    "hypernym": (edits.generalise, 3.0), "hypernyms": (general_words, 2.0),
+    "detail": (edits.drop_detail, 3.0), "adjective": (add_adjective, 1.0),
+    "place": (add_place, 1.0), "number": (other_count, 1.0),
+    "other adjective": (other_adjective, 0.5),
 }  # fmt: skip
 LARGE: dict[str, tuple[Edit, float]] = {
-    "same class": (other_of_class, 6.0), "other class": (of_other_class, 2.0),
+    "same class": (other_of_class, 6.0), "other class": (of_other_class, 4.0),
     "other verb": (EDITS["other verb"], 2.5), "other place": (EDITS["place"], 1.0),
     "other time": (EDITS["time"], 0.5),
 }  # fmt: skip
@@ -164,9 +183,15 @@ ELSEWHERE: dict[str, tuple[Edit, float]] = {
 
 def draw_edit(random: Random, table: dict[str, tuple[Edit, float]]) -> tuple[str, Edit]:
     """Return one of the edits and its name, drawn by weight."""
-    point = random.random() * sum(weight for _, weight in table.values())
-    for name, (edit, weight) in table.items():
+    name = draw_name(random, {name: weight for name, (_, weight) in table.items()})
+    return name, table[name][0]
+
+
+def draw_name(random: Random, weights: dict[str, float]) -> str:
+    """Return one of the names, drawn by weight."""
+    point = random.random() * sum(weights.values())
+    for name, weight in weights.items():
         point -= weight
         if point < 0:
-            break
-    return name, edit
+            return name
+    return name

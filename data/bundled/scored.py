@@ -9,8 +9,8 @@ Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 from random import Random
 
 from data.bundled.frames import Frame, chance, choose
-from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, vary
-from data.bundled.pairs import Example, pick, same_rendering, two_renderings
+from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, draw_name, vary
+from data.bundled.pairs import Example, same_rendering, two_renderings
 from data.bundled.sampling import QUESTIONS, draw_frame, kept
 from data.bundled.scores import noisy, similarity
 
@@ -18,7 +18,8 @@ BANDS = 5
 # Shares of the task's pairs; the suites take a third of each.
 GENRES = {"statements": 0.7, "headlines": 0.13, "questions": 0.17}
 ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
-SAME_RENDERING = 0.35
+SAME_RENDERING = 0.5
+ELSEWHERE_SHARES = (0.85, 0.35, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
 TRIES = 60
 
 
@@ -29,12 +30,7 @@ def band_of(score: float) -> int:
 
 def scored_pair(random: Random, split: str, band: int | None = None) -> Example:
     """Return a row of the similarity task; `band` is its fifth of the scale, by default any."""
-    point = random.random()
-    for genre, share in GENRES.items():
-        point -= share
-        if point < 0:
-            break
-    return scored_genre(random, split, genre, band)
+    return scored_genre(random, split, draw_name(random, GENRES), band)
 
 
 def scored_genre(random: Random, split: str, genre: str, band: int | None = None) -> Example:
@@ -48,8 +44,7 @@ def scored_genre(random: Random, split: str, genre: str, band: int | None = None
 
 def _first(random: Random, split: str, genre: str) -> Frame:
     mood = {"statements": "statement", "headlines": "headline"}.get(genre)
-    frame = draw_frame(random, split, mood=mood or choose(random, QUESTIONS))
-    return frame
+    return draw_frame(random, split, mood=mood or choose(random, QUESTIONS))
 
 
 def _pair(random: Random, split: str, frame: Frame, band: int) -> Example | None:
@@ -75,23 +70,26 @@ def _pair(random: Random, split: str, frame: Frame, band: int) -> Example | None
 def _edited(
     frame: Frame, random: Random, split: str, band: int, adversarial: bool
 ) -> tuple[str, Frame | None]:
-    """Return the frame after some edits, and the name of the one that weighs most."""
-    if band < 2 and chance(random, (0.85, 0.35)[band]):
+    """Return the frame after some edits, and what kind of difference that makes."""
+    if chance(random, ELSEWHERE_SHARES[band]):
         name, edit = draw_edit(random, ELSEWHERE)
         return name, edit(frame, random, split)
-    small = int(random.random() * 3)
-    large = int(random.random() * (BANDS - band + 1)) if band < BANDS - 1 else 0
-    plan = [ADVERSARIAL] * adversarial + [LARGE] * large + [SMALL] * small
-    name, other = "same meaning", frame
-    for number, table in enumerate(plan):
+    small, large = int(random.random() * 3), 0
+    if band < BANDS - 1:
+        large = int(random.random() * (BANDS + 1 - band))
+    kinds: list[str] = []
+    other: Frame | None = frame
+    for table in [ADVERSARIAL] * adversarial + [LARGE] * large + [SMALL] * small:
         kind, edit = draw_edit(random, table)
-        found = edit(other, random, split)
-        if found is None:
-            return kind, None
-        name = kind if number == 0 else name if adversarial else _joined(name, kind)
-        other = found
-    return name, other
+        other = edit(other, random, split) if other else None
+        kinds.append(kind)
+    return _name(kinds), other
 
 
-def _joined(name: str, kind: str) -> str:
-    return name if kind in SMALL else "several differences"
+def _name(kinds: list[str]) -> str:
+    """Return the name of the difference that weighs most."""
+    if kinds and kinds[0] in ADVERSARIAL:
+        return kinds[0]
+    if sum(kind in LARGE for kind in kinds) > 1:
+        return "several parts"
+    return kinds[0] if kinds else "same meaning"

@@ -16,7 +16,7 @@ from data.bundled.taxonomy import same_act, same_noun, same_place, same_quality
 WEIGHTS = {
     "verb": 0.8, "agent": 0.8, "patient": 1.0, "receiver": 0.5, "role gone": 0.5,
     "adjective": 0.35, "adjective gone": 0.12, "number": 0.12,
-    "tool": 0.3, "tool gone": 0.15, "place": 0.35, "place gone": 0.2, "time": 0.3,
+    "tool": 0.3, "tool gone": 0.15, "place": 0.45, "place gone": 0.2, "time": 0.3,
     "time gone": 0.15, "manner": 0.35, "manner gone": 0.12, "tense": 0.06,
     "negation": 0.3, "swap": 0.28, "attitude": 0.3, "question": 0.35,
 }  # fmt: skip
@@ -50,9 +50,12 @@ def differences(first: Frame, second: Frame) -> dict[str, float]:
 def _roles(first: Frame, second: Frame) -> dict[str, float]:
     """Return the differences of the participants, in their roles or with roles exchanged."""
     straight = _participants(first, second)
-    if first.patient is None or second.patient is None:
+    asks = {"who", "what"} & {first.mood, second.mood}
+    if first.patient is None or second.patient is None or asks:
         return straight
     crossed = _participants(first, second, {"agent": "patient", "patient": "agent"})
+    # Each is an agent here and a patient there.
+    crossed |= dict.fromkeys(("agent", "patient"), (crossed["agent"] + crossed["patient"]) / 2)
     if not (first.verb.symmetric and second.verb.symmetric):
         crossed["swap"] = 1.0
     return min(straight, crossed, key=_cost)

@@ -16,6 +16,7 @@ SIBLINGS = 0.55  # "nurse" and "doctor": of one class
 COUSINS = 0.4  # "nurse" and "waiter": of two classes that share a hypernym, or two people
 SAME_SCENE = 0.25  # "cup" and "cake": what one domain deals with
 OPPOSITE = 0.3  # "young" and "old": far, and of one dimension
+OPPOSITE_ACT = 0.45  # "buy" and "sell": of one event
 OTHER_PLACE = 0.3  # "in the kitchen" and "in the bakery": of one domain
 
 
@@ -69,11 +70,11 @@ def same_act(first: Frame, second: Frame) -> float:
         return 1.0
     if first.verb is second.verb:
         # One of the two is a hypernym or an antonym of the other.
-        return HYPERNYM if first.verb.hypernym in (first.word, second.word) else OPPOSITE
+        return HYPERNYM if first.verb.hypernym in (first.word, second.word) else OPPOSITE_ACT
     if first.verb.hypernym in theirs or second.verb.hypernym in ours:
         return HYPERNYM
     if first.verb.antonym in theirs or second.verb.antonym in ours:
-        return OPPOSITE
+        return OPPOSITE_ACT
     if first.verb.hypernym and first.verb.hypernym == second.verb.hypernym:
         return SIBLINGS
     return SAME_SCENE if first.domain == second.domain else 0.0
@@ -97,7 +98,7 @@ def same_quality(first: Quality, second: Quality) -> float:
 def same_place(first: Frame, second: Frame) -> float:
     """Return how near the places of two frames are; both have one."""
     synonyms = lexicon().place_synonyms
-    ours, theirs = (synonyms.get(frame.place, frame.place) for frame in (first, second))
-    if ours == theirs:
+    ours, theirs = ({frame.place, synonyms.get(frame.place)} for frame in (first, second))
+    if first.place in theirs or second.place in ours:
         return 1.0
     return OTHER_PLACE if first.domain == second.domain else 0.0
