@@ -13,7 +13,7 @@ from data.bundled import edits
 from data.bundled.differing import EDITS
 from data.bundled.edits import Edit, places_of, reword
 from data.bundled.frames import Frame, Phrase, chance, choose
-from data.bundled.pairs import deny_well
+from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun
@@ -150,7 +150,8 @@ def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Fra
         if mine and mine.noun.groups == phrase.noun.groups and chance(random, 0.6):
             mine = replace(mine, adjective=phrase.adjective, count=phrase.count)
             other = _with(other, role, mine)
-    return other
+    deny = frame.negated and deniable(other)
+    return replace(other, negated=True, manner=None) if deny else other
 
 
 def _denied(frame: Frame, random: Random, split: str) -> Frame | None:

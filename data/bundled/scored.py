@@ -6,11 +6,12 @@ into the fifth.
 Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 """
 
+from dataclasses import replace
 from random import Random
 
 from data.bundled.frames import Frame, chance, choose
 from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, draw_name, vary
-from data.bundled.pairs import Example, same_rendering, two_renderings
+from data.bundled.pairs import Example, deniable, same_rendering, two_renderings
 from data.bundled.sampling import QUESTIONS, draw_frame, kept
 from data.bundled.scores import noisy, similarity
 
@@ -19,6 +20,7 @@ BANDS = 5
 GENRES = {"statements": 0.7, "headlines": 0.13, "questions": 0.17}
 ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
 SAME_RENDERING = 0.5
+DENIED = 0.1
 ELSEWHERE_SHARES = (0.85, 0.35, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
 TRIES = 60
 
@@ -44,7 +46,10 @@ def scored_genre(random: Random, split: str, genre: str, band: int | None = None
 
 def _first(random: Random, split: str, genre: str) -> Frame:
     mood = {"statements": "statement", "headlines": "headline"}.get(genre)
-    return draw_frame(random, split, mood=mood or choose(random, QUESTIONS))
+    frame = draw_frame(random, split, mood=mood or choose(random, QUESTIONS))
+    # As often as the edits make a denial, so that a "not" tells nothing.
+    deny = deniable(frame) and chance(random, DENIED)
+    return replace(frame, negated=True, manner=None) if deny else frame
 
 
 def _pair(random: Random, split: str, frame: Frame, band: int) -> Example | None:
@@ -71,15 +76,14 @@ def _edited(
     frame: Frame, random: Random, split: str, band: int, adversarial: bool
 ) -> tuple[str, Frame | None]:
     """Return the frame after some edits, and what kind of difference that makes."""
-    if chance(random, ELSEWHERE_SHARES[band]):
-        name, edit = draw_edit(random, ELSEWHERE)
-        return name, edit(frame, random, split)
     small, large = int(random.random() * 3), 0
-    if band < BANDS - 1:
+    elsewhere = chance(random, ELSEWHERE_SHARES[band])
+    if band < BANDS - 1 and not elsewhere:
         large = int(random.random() * (BANDS + 1 - band))
     kinds: list[str] = []
     other: Frame | None = frame
-    for table in [ADVERSARIAL] * adversarial + [LARGE] * large + [SMALL] * small:
+    tables = [ELSEWHERE] * elsewhere + [ADVERSARIAL] * adversarial + [LARGE] * large
+    for table in tables + [SMALL] * small:
         kind, edit = draw_edit(random, table)
         other = edit(other, random, split) if other else None
         kinds.append(kind)
@@ -88,7 +92,7 @@ def _edited(
 
 def _name(kinds: list[str]) -> str:
     """Return the name of the difference that weighs most."""
-    if kinds and kinds[0] in ADVERSARIAL:
+    if kinds and (kinds[0] in ADVERSARIAL or kinds[0] in ELSEWHERE):
         return kinds[0]
     if sum(kind in LARGE for kind in kinds) > 1:
         return "several parts"

@@ -29,8 +29,8 @@ from data.bundled.sampling import QUESTIONS, draw_frame, kept
 MOODS = ("statement",) * 7 + ("headline", "question", "question")
 ENTAILED = ("paraphrase",) * 4 + ("hypernym",) * 2 + ("hypernyms", "detail", "detail", "general")
 CONTRADICTED = ("one part",) * 4 + ("two parts",) * 3 + ("same topic",) * 5 + ("order",) * 2
-# Of the negatives, so many in their anchor's rendering; of the positives, none: that order and voice
-# do not matter is what carries over.
+# Of the negatives, so many in their anchor's rendering; of the positives, none: that order and
+# voice do not matter is what carries over.
 SAME_RENDERING = 0.5
 DETAILS = ("place", "time", "manner", "tool")
 
