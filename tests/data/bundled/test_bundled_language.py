@@ -188,11 +188,11 @@ def test_only_what_can_act_changes_roles(slicing):
 
 def test_scores_follow_what_changed(slicing):
     assert similarity(slicing, slicing) == 5.0
-    assert 2 <= similarity(slicing, negate(slicing, Random(0), "train")) <= 3
+    assert 3.3 < similarity(slicing, negate(slicing, Random(0), "train")) < 4
     place = [replace(slicing, place=where) for where in ("in the kitchen", "at the market", "")]
     assert 3 <= similarity(place[0], place[1]) <= 4 < similarity(place[0], place[2]) < 5
     other = draw_frame(Random(3), "train", "sea")
-    assert similarity(slicing, other) < 0.5
+    assert similarity(slicing, other) < 1
 
 
 def test_adjectives_and_verbs_know_their_class():
