@@ -52,7 +52,7 @@ def test_the_published_sets_have_the_published_sizes(name, file, sizes):
     splits = glue.SETS[name].read(real_data(file))
     assert tuple(len(part) for part in (splits.train, splits.dev, splits.test)) == sizes
     keys = [{row.texts for row in part} for part in (splits.train, splits.dev)]
-    assert len(keys[0] & keys[1]) < 5
+    assert len(keys[0] & keys[1]) < 10  # STS-Benchmark itself repeats six
 
 
 @pytest.mark.parametrize("name", glue.SETS)
@@ -102,22 +102,35 @@ def test_the_heads_are_tuned_as_in_a_run(tiny_checkpoint, toy_sets, tmp_path):
         np.testing.assert_array_equal(ours[part], theirs.predictions[part])
 
 
-def test_the_command_learns_what_can_be_learnt(tiny_checkpoint, toy_sets, tmp_path, capsys):
+def table(out):
+    with out.open() as file:
+        return {(row["set"], row["way"]): row for row in csv.DictReader(file)}
+
+
+def test_every_set_has_its_ways_and_stands_beside_the_literature(
+    tiny_checkpoint, toy_sets, tmp_path, capsys
+):
+    out = tmp_path / "table.csv"
+    argv = [f"tiny={tiny_checkpoint}", "--data", str(toy_sets), "--csv", str(out), "--lr", "1e-3"]
+    argv += ["--epochs", "1", "--rows", "16", "--way", "pooler", "bi", "cross"]
+    assert yardstick.main(argv) == 0
+    rows = table(out)
+    assert [way for name, way in rows if name == "SST-2"] == ["pooler", "bi"]
+    assert [way for name, way in rows if name == "MRPC"] == ["pooler", "bi", "cross"]
+    assert len(rows) == 2 + 3 + 3
+    assert rows["SST-2", "bi"]["test_f1"] == "" and rows["MRPC", "bi"]["learning_rate"] == "0.001"
+    shown = capsys.readouterr().out
+    assert f"pearson {float(rows['STS-B', 'cross']['test_pearson']):.3f}" in shown
+    assert "BERT-Mini 4 x 256" in shown and "accuracy 0.859" in shown and "published" in shown
+
+
+def test_the_command_learns_what_can_be_learnt(tiny_checkpoint, toy_sets, tmp_path):
     out = tmp_path / "table.csv"
     argv = [f"tiny={tiny_checkpoint}", "--data", str(toy_sets), "--csv", str(out), "--lr", "3e-3"]
-    argv += ["--epochs", "8", "--batch-size", "8", "--precision", "float32"]
-    assert yardstick.main([*argv, "--way", "pooler", "bi", "cross"]) == 0
-    shown = capsys.readouterr().out
-    with out.open() as file:
-        rows = {(row["set"], row["way"]): row for row in csv.DictReader(file)}
-    assert [key for key in rows if key[0] == "SST-2"] == [("SST-2", "pooler"), ("SST-2", "bi")]
-    assert len(rows) == 2 + 3 + 3
-    for way in ("pooler", "bi"):
-        assert float(rows["SST-2", way]["test_accuracy"]) > 0.8
-    assert float(rows["MRPC", "bi"]["test_accuracy"]) > 0.7
-    assert float(rows["STS-B", "bi"]["test_pearson"]) > 0.6
-    assert rows["SST-2", "bi"]["test_f1"] == "" and rows["MRPC", "bi"]["learning_rate"] == "0.003"
-    assert "BERT-Mini 4 x 256" in shown and "accuracy 0.859" in shown and "published" in shown
+    argv += ["--epochs", "8", "--batch-size", "8", "--precision", "float32", "--set", "SST-2"]
+    assert yardstick.main([*argv, "--way", "pooler", "bi"]) == 0
+    for row in table(out).values():
+        assert float(row["test_accuracy"]) > 0.85  # the larger class: 0.75
 
 
 def test_the_rate_is_the_best_on_dev_and_the_seeds_follow_it(monkeypatch, toy_sets, tmp_path):
@@ -140,8 +153,7 @@ def test_the_rate_is_the_best_on_dev_and_the_seeds_follow_it(monkeypatch, toy_se
     argv = ["mini", "--data", str(toy_sets), "--set", "SST-2", "--csv", str(out)]
     assert yardstick.main([*argv, "--lr", "1e-4", "2e-4", "3e-4", "--seeds", "3"]) == 0
     assert tried == [(1e-4, 42), (2e-4, 42), (3e-4, 42), (2e-4, 43), (2e-4, 44)]
-    with out.open() as file:
-        (row,) = csv.DictReader(file)
+    (row,) = table(out).values()
     assert row["learning_rate"] == "0.0002" and row["seeds"] == "3"
     assert float(row["test_accuracy"]) == pytest.approx((20 + 21 + 22) / 3 / 40, abs=1e-4)
 
