@@ -85,6 +85,7 @@ def _traits(frame: Frame) -> frozenset[str]:
         "named": agent.noun.kind != PRONOUN, "unnamed": agent.noun.kind == PRONOUN,
         "newS": not agent.definite,
         "oldO": patient is not None and patient.definite,
+        "several": agent.count == 0 and not agent.definite and agent.noun.human,
         "newO": patient is not None and not patient.definite,
         "ly": manner.endswith("ly") and manner not in ("badly", "slightly", "barely", "closely"),
         "event": bool(frame.verb.event) and frame.word in (frame.verb.word, *frame.verb.synonyms),
