@@ -65,7 +65,7 @@ def _write_task(writer: Writer, task: str, part: int) -> None:
     examples: list[Example] = []
     for number, quota in enumerate(QUOTAS[task]):
         make = partial(MAKERS[task], **quota)
-        examples += writer.draw(f"{task} {number}", split, size // len(QUOTAS[task]), make, True)
+        examples += writer.draw(f"{task} {number}", split, size // len(QUOTAS[task]), make)
     shuffle(examples, Random(f"{writer.seed} {task} {split}"))
     rows = (
         (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)
@@ -79,10 +79,10 @@ def _write_all(folder: Path, seed: int) -> None:
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
         for task in SIZES:
             _write_task(writer, task, part)
-    sentences = writer.draw("wiki", "train", SENTENCES, sentence, True)
+    sentences = writer.draw("wiki", "train", SENTENCES, sentence)
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
-    triplets = writer.draw("nli", "train", TRIPLETS, triplet, True)
+    triplets = writer.draw("nli", "train", TRIPLETS, triplet)
     with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("sent0", "sent1", "hard_neg"))
