@@ -156,8 +156,6 @@ def _fill(
         return None
     if mood == "who" and not agent.human:
         return None
-    if mood == "how" and not (agent.human and patient and TAUGHT.intersection(verb.manners)):
-        return None
     tense = _tense(random, verb, mood)
     # Captions have "a man" where questions have "the man".
     known = 0.7 if mood in QUESTIONS else 0.25 if tense == "now" else 0.45
@@ -166,17 +164,27 @@ def _fill(
         draw_phrase(random, patient, split, adjectives) if patient else None,
         mood=mood, tense=tense,
     )  # fmt: skip
-    return _details(random, split, _unnamed(random, frame))
+    asked = how_to(random, frame) if mood == "how" else _unnamed(random, frame)
+    return _details(random, split, asked) if asked else None
+
+
+def how_to(random: Random, frame: Frame) -> Frame | None:
+    """Return the question how anybody does what a frame says, or None where nobody asks that."""
+    patient = frame.patient
+    taught = frame.agent.noun.human and TAUGHT.intersection(frame.verb.manners)
+    if patient is None or not taught or frame.attitude:
+        return None
+    # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
+    adjective = patient.adjective if chance(random, 0.3) else None
+    number = choose(random, (1, 1, 0))
+    return replace(
+        frame, mood="how", tense="habit", time=None, manner=None, negated=False, agent=ANYBODY,
+        patient=replace(patient, count=number, definite=False, adjective=adjective),
+    )  # fmt: skip
 
 
 def _unnamed(random: Random, frame: Frame) -> Frame:
     """Return the frame, now and then without a name for its agent."""
-    if frame.mood == "how" and frame.patient:
-        # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
-        adjective = frame.patient.adjective if chance(random, 0.3) else None
-        number = choose(random, (1, 1, 0))
-        any_one = replace(frame.patient, count=number, definite=False, adjective=adjective)
-        return replace(frame, agent=ANYBODY, patient=any_one)
     human = frame.agent.noun.human and frame.patient is not None and frame.verb.passive
     if not human or frame.verb.symmetric or frame.mood == "who" or not chance(random, UNNAMED):
         return frame
