@@ -174,12 +174,11 @@ def how_to(random: Random, frame: Frame) -> Frame | None:
     taught = frame.agent.noun.human and TAUGHT.intersection(frame.verb.manners)
     if patient is None or not taught or frame.attitude:
         return None
-    # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
-    adjective = patient.adjective if chance(random, 0.3) else None
-    number = choose(random, (1, 1, 0))
+    # "How do you peel an onion" or "onions", not "the six fresh onions".
+    any_one = Phrase(patient.noun, patient.word, choose(random, (1, 1, 0)), definite=False)
     return replace(
         frame, mood="how", tense="habit", time=None, manner=None, negated=False, agent=ANYBODY,
-        patient=replace(patient, count=number, definite=False, adjective=adjective),
+        patient=any_one,
     )  # fmt: skip
 
 
