@@ -67,7 +67,7 @@ def _draw(writer: Writer, task: str, title: str, split: str, size: int) -> list[
     for number, quota in enumerate(quotas):
         share = (size + len(quotas) - 1 - number) // len(quotas)
         make = partial(MAKERS[task], **quota)
-        examples += writer.draw(f"{title} {number}", split, share, make, True)
+        examples += writer.draw(f"{title} {number}", split, share, make)
     shuffle(examples, Random(f"{writer.seed} {title} {split}"))
     return examples
 
@@ -92,10 +92,10 @@ def _write_all(folder: Path, seed: int, pairs: int) -> None:
     writer = Writer(folder, seed)
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
         written = {task: _write_task(writer, task, part) for task in SIZES}
-    sentences = writer.draw("wiki", "train", SENTENCES, Scenes(), True)
+    sentences = writer.draw("wiki", "train", SENTENCES, Scenes())
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
-    triplets = writer.draw("nli", "train", TRIPLETS, triplet, True)
+    triplets = writer.draw("nli", "train", TRIPLETS, triplet)
     with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("sent0", "sent1", "hard_neg"))

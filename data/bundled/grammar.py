@@ -88,8 +88,10 @@ def _said(frame: Frame, phrase: Phrase | None) -> str:
     """
     single = frame.tense in ("now", "past") and frame.mood not in POSSIBLE and not frame.negated
     several = phrase is not None and phrase.count == 0 and not phrase.definite
-    if several and (single or frame.mood == "how"):
-        return bare_phrase(phrase)
+    text = bare_phrase(phrase)
+    # "Did clean clean doors" would be a stumble.
+    if several and (single or frame.mood == "how") and text.split()[0] != frame.word:
+        return text
     return noun_phrase(phrase)
 
 

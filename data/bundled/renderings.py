@@ -62,9 +62,10 @@ def _pattern(name: str, conditions: str, text: str, share: str = "1") -> Pattern
 
 
 def filled(frame: Frame) -> frozenset[str]:
-    """Return the roles that a rendering must say."""
+    """Return the roles that a rendering must say; no rendering of "how" says who does it."""
+    unnamed = frame.mood == "how" and frame.agent.noun.kind == PRONOUN
     held = {
-        "S": frame.mood not in ("who", "how"),
+        "S": frame.mood != "who" and not unnamed,
         "O": frame.patient is not None and frame.mood != "what",
         "R": frame.receiver is not None, "W": frame.tool is not None,
         "M": frame.manner is not None, "P": bool(frame.place), "T": frame.time is not None,
@@ -85,6 +86,7 @@ def _traits(frame: Frame) -> frozenset[str]:
         "named": agent.noun.kind != PRONOUN, "unnamed": agent.noun.kind == PRONOUN,
         "newS": not agent.definite,
         "oldO": patient is not None and patient.definite,
+        "several": agent.count == 0 and not agent.definite and agent.noun.human,
         "newO": patient is not None and not patient.definite,
         "ly": manner.endswith("ly") and manner not in ("badly", "slightly", "barely", "closely"),
         "event": bool(frame.verb.event) and frame.word in (frame.verb.word, *frame.verb.synonyms),

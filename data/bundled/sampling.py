@@ -24,7 +24,7 @@ QUESTIONS = ("polar", "why", "where", "when", "who", "what", "how")
 STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", "hearsay") * 2
 # Asked how to do it is what takes care or skill.
 TAUGHT = frozenset(("careful", "skill"))
-UNNAMED = 0.12  # of those who could be named
+UNNAMED = 0.09  # of those who could be named
 TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
 AGENT_COUNTS = (1,) * 32 + (0, 0, 0, 0, 2, 2, 2, 3)
 COUNTS = (1,) * 28 + (0, 0, 0, 0, 0, 2, 2, 2, 3, 4, 6, 10)
@@ -168,8 +168,6 @@ def _fill(
         return None
     if mood == "who" and not agent.human:
         return None
-    if mood == "how" and not (agent.human and patient and TAUGHT.intersection(verb.manners)):
-        return None
     tense = _tense(random, verb, mood)
     # Captions have "a man" where questions have "the man".
     known = 0.7 if mood in QUESTIONS else 0.25 if tense == "now" else 0.45
@@ -178,17 +176,26 @@ def _fill(
         draw_phrase(random, patient, split, adjectives) if patient else None,
         mood=mood, tense=tense,
     )  # fmt: skip
-    return _details(random, split, _unnamed(random, frame))
+    asked = how_to(random, frame) if mood == "how" else _unnamed(random, frame)
+    return _details(random, split, asked) if asked else None
+
+
+def how_to(random: Random, frame: Frame) -> Frame | None:
+    """Return the question how anybody does what a frame says, or None where nobody asks that."""
+    patient = frame.patient
+    taught = frame.agent.noun.human and TAUGHT.intersection(frame.verb.manners)
+    if patient is None or not taught or frame.attitude:
+        return None
+    # "How do you peel an onion" or "onions", not "the six fresh onions".
+    any_one = Phrase(patient.noun, patient.word, choose(random, (1, 1, 0)), definite=False)
+    return replace(
+        frame, mood="how", tense="habit", time=None, manner=None, negated=False, agent=ANYBODY,
+        patient=any_one,
+    )  # fmt: skip
 
 
 def _unnamed(random: Random, frame: Frame) -> Frame:
     """Return the frame, now and then without a name for its agent."""
-    if frame.mood == "how" and frame.patient:
-        # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
-        adjective = frame.patient.adjective if chance(random, 0.3) else None
-        number = choose(random, (1, 1, 0))
-        any_one = replace(frame.patient, count=number, definite=False, adjective=adjective)
-        return replace(frame, agent=ANYBODY, patient=any_one)
     human = frame.agent.noun.human and frame.patient is not None and frame.verb.passive
     if not human or frame.verb.symmetric or frame.mood == "who" or not chance(random, UNNAMED):
         return frame

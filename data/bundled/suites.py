@@ -50,7 +50,7 @@ def _classes(
     """Return `size` examples by each of the makers, shuffled."""
     examples: list[Example] = []
     for number, make in enumerate(makers):
-        examples += writer.draw(f"{name} {number}", split, size, make)
+        examples += writer.draw(f"{name} {number}", split, size, make, styled=False)
     shuffle(examples, Random(f"{writer.seed} {name} {split}"))
     return examples
 
@@ -59,7 +59,7 @@ def _similarities(writer: Writer) -> None:
     folder = f"sts/{STS_SETS['synthetic-sts'].names[0][0]}"
     for genre in SYNTHETIC_SUBSETS:
         make = partial(scored_genre, genre=genre)
-        examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make, True)
+        examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make)
         writer.lines(f"{folder}/STS.input.{genre}.txt", ("\t".join(e.texts) for e in examples))
         writer.lines(f"{folder}/STS.gs.{genre}.txt", (e.label for e in examples))
 
@@ -79,7 +79,7 @@ def _opinions(writer: Writer) -> None:
         TRANSFER_SETS["synthetic-polarity"].names, (True, False), strict=True
     ):
         make = partial(_opinion, positive=positive)
-        examples = writer.draw(name, "test", OPINIONS, make, True)
+        examples = writer.draw(name, "test", OPINIONS, make)
         writer.lines(f"transfer/{name}", (e.texts[0] for e in examples))
 
 
@@ -108,7 +108,7 @@ def _heuristics(writer: Writer) -> None:
     rows: list[tuple[str, ...]] = []
     for subcase in TEMPLATES:
         make = partial(overlapping_pair, subcase=subcase)
-        for example in writer.draw(f"hans {subcase}", "test", OVERLAPPING, make):
+        for example in writer.draw(f"hans {subcase}", "test", OVERLAPPING, make, styled=False):
             about = (f"ex{len(rows)}", heuristic(subcase), subcase, subcase)
             # The parses of the published columns are left empty.
             rows.append((example.label, "", "", "", "", *example.texts, *about))

@@ -32,11 +32,11 @@ class Writer:
         self.rows: dict[tuple[str, ...], None] = {}
 
     def draw(
-        self, name: str, split: str, size: int, make: Maker, styled: bool = False
+        self, name: str, split: str, size: int, make: Maker, styled: bool = True
     ) -> list[Example]:
         """Return `size` new examples; each file has its own generator, so sizes do not interact.
 
-        With `styled`, they are written as people type them; what is new is seen before that.
+        What is new is seen before the texts are `styled`, that is written as people type them.
         """
         random = Random(f"{self.seed} {name} {split}")
         examples: list[Example] = []

@@ -105,11 +105,16 @@ def test_how_asks_for_no_one_in_particular(slicing):
     assert said(how, "how question, passive") == "How are onions sliced?"
     drawn = [draw_frame(Random(seed), "train", mood="how") for seed in range(50)]
     assert all(frame.agent == ANYBODY and not frame.time for frame in drawn)
+    assert renderings(replace(how, agent=slicing.agent)) == []
 
 
 def test_several_need_no_some_where_one_act_is_meant(slicing):
     several = replace(slicing, patient=replace(slicing.patient, count=0))
     assert said(several, "active") == "The chef sliced onions."
+    chefs = replace(slicing, agent=replace(slicing.agent, count=0, definite=False), tense="now")
+    assert said(chefs, "active") == "Chefs are slicing two onions."
+    assert said(chefs, "group") == "A group of chefs is slicing two onions."
+    assert said(chefs, "some") == "Some chefs are slicing two onions."
     assert said(replace(several, negated=True), "active") == "The chef did not slice some onions."
     future = replace(several, tense="future")
     assert said(future, "passive") == "Some onions will be sliced by the chef."

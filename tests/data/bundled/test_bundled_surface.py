@@ -57,10 +57,10 @@ def test_what_is_new_is_seen_before_it_is_typed(tmp_path):
     writer = Writer(tmp_path, 0)
     rows = [Example((f"{name} men yawned.",), "", "") for name in ("Two", "Two", "Three", "Four")]
     made = iter(rows)
-    first = writer.draw("a", "train", 2, lambda random, split: next(made), True)
+    first = writer.draw("a", "train", 2, lambda random, split: next(made))
     assert len({row.texts for row in first}) == 2
     second = iter([rows[2], rows[3]])
-    assert len(writer.draw("b", "test", 1, lambda random, split: next(second), True)) == 1
+    assert len(writer.draw("b", "test", 1, lambda random, split: next(second))) == 1
     assert writer.part_of["Four men yawned."] == "test"
 
 
