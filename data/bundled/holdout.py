@@ -79,10 +79,7 @@ def _own_qualities(lexicon: Lexicon) -> None:
 def _own_opinions(lexicon: Lexicon) -> None:
     """Note the words of opinions and patterns; of these, only evaluations can be held out."""
     degrees = [
-        word
-        for name, words in groups("degrees").items()
-        if "gradable" not in name
-        for word in words
+        word for name, words in groups("degrees").items() if name != "ungraded" for word in words
     ]
     lists = (lines(name) for name in SENTENCES)
     for text in itertools.chain(*lists, _phrases(), degrees):

@@ -187,7 +187,7 @@ def placed(d: Draw, said: Said) -> str:
 
 # The phenomena with their weights: among the opinions, and among neutral ones where that differs.
 MAKERS: list[tuple[str, Maker, int, int]] = [
-    ("plain", plain, 6, 5), ("fragment", composed("fragment"), 2, 2),
+    ("plain", plain, 8, 7), ("fragment", composed("fragment"), 2, 2),
     ("intensity", composed("intensity"), 2, 2), ("negation", composed("negation"), 3, 3),
     ("contrast", contrast, 4, 3), ("both", both, 3, 2), ("feeling", feeling, 2, 2),
     ("expectation", composed("expectation"), 2, 2), ("indirect", sentence("indirect"), 6, 5),
