@@ -114,8 +114,11 @@ def hold_out(lexicon: Lexicon) -> None:
         part = _part(owner)
         if part != "train" and all(_has_own_token(lexicon, form) for form in forms):
             lexicon.held[owner] = part
-    for phrase in _phrases():
-        if (part := _part(f"opinion {phrase}")) != "train":
+    everything = "\n".join(phrases := _phrases())
+    for phrase in phrases:
+        part = _part(f"opinion {phrase}")
+        # A phrase that is a part of another one would be given away by it.
+        if part != "train" and everything.count(phrase.partition(":")[0]) == 1:
             lexicon.held[f"opinion {phrase}"] = part
 
 
