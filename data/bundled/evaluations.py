@@ -13,7 +13,7 @@ from data.bundled.morphology import article
 from data.bundled.vocabulary import lexicon
 from data.bundled.wordlists import fields, groups, items, lines
 
-NEW_SHARE = 0.7  # of the rows in dev and test: what they say, if they can, train never says
+NEW_SHARE = 0.8  # of the rows in dev and test: what they say, if they can, train never says
 SLOT = re.compile(r"\{(\w+)(?::(-?\d))?\}")
 SINGULAR, PLURAL = ":s", ":p"  # marks of what goes with a subject of one number only
 groups = cache(groups)
@@ -134,14 +134,9 @@ WITH_ARTICLE = "^(a|an|the) "
 
 def graded(d: Draw, value: int, of: Subject) -> str:
     """Return an adjective that takes an adverb of degree."""
-    sort = {1: "praise", 0: "average", -1: "blame"}[value]
-    own = [word for kind in kinds_for(d, of) for word in _gradable(kind, sort)]
-    return pick(d, list(dict.fromkeys(own)))
-
-
-def _gradable(kind: str, sort: str) -> list[str]:
-    name = sort if kind == "general" else f"{kind} {sort}"
-    return groups("degrees").get(f"gradable {name}", [])
+    options = entries("evaluations", kinds_for(d, of), value, of.plural)
+    ungraded = groups("degrees")["ungraded"]
+    return pick(d, [word for word in options if " " not in word and word not in ungraded])
 
 
 def _with_degree(d: Draw, degree: str, value: int, of: Subject) -> str:

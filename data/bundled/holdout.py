@@ -79,10 +79,7 @@ def _own_qualities(lexicon: Lexicon) -> None:
 def _own_opinions(lexicon: Lexicon) -> None:
     """Note the words of opinions and patterns; of these, only evaluations can be held out."""
     degrees = [
-        word
-        for name, words in groups("degrees").items()
-        if "gradable" not in name
-        for word in words
+        word for name, words in groups("degrees").items() if name != "ungraded" for word in words
     ]
     lists = (lines(name) for name in SENTENCES)
     for text in itertools.chain(*lists, _phrases(), degrees):
@@ -117,8 +114,11 @@ def hold_out(lexicon: Lexicon) -> None:
         part = _part(owner)
         if part != "train" and all(_has_own_token(lexicon, form) for form in forms):
             lexicon.held[owner] = part
-    for phrase in _phrases():
-        if (part := _part(f"opinion {phrase}")) != "train":
+    everything = "\n".join(phrases := _phrases())
+    for phrase in phrases:
+        part = _part(f"opinion {phrase}")
+        # A phrase that is a part of another one would be given away by it.
+        if part != "train" and everything.count(phrase.partition(":")[0]) == 1:
             lexicon.held[f"opinion {phrase}"] = part
 
 

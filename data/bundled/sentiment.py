@@ -124,7 +124,7 @@ def feeling(d: Draw, wanted: int) -> Said:
     denied = [value for value, result in DENIED.items() if _class(result) == wanted]
     if denied and chance(d.random, 0.25):
         value = choose(d.random, denied)
-        verb = choose(d.random, groups("feelings")[f"base {value}"])
+        verb = pick(d, groups("feelings")[f"base {value}"])
         form = choose(d.random, ("I cannot say that I {}", "I would be lying if I said that I {}"))
         return Said(f"{form.format(verb)} {target}", DENIED[value])
     judge = choose(d.random, lines("judges"))
@@ -148,7 +148,7 @@ def sentence(kind: str) -> Maker:
     """Return the maker of a kind of sentence of idioms.txt."""
 
     def make(d: Draw, wanted: int) -> Said:
-        options = _sentences(kind, wanted, d.topic.groups)
+        options = _sentences(kind, wanted, (*d.topic.groups, d.topic.name))
         return Said(fill(d, pick(d, options)), wanted, clause=False)
 
     return make
@@ -187,7 +187,7 @@ def placed(d: Draw, said: Said) -> str:
 
 # The phenomena with their weights: among the opinions, and among neutral ones where that differs.
 MAKERS: list[tuple[str, Maker, int, int]] = [
-    ("plain", plain, 6, 5), ("fragment", composed("fragment"), 2, 2),
+    ("plain", plain, 8, 7), ("fragment", composed("fragment"), 2, 2),
     ("intensity", composed("intensity"), 2, 2), ("negation", composed("negation"), 3, 3),
     ("contrast", contrast, 4, 3), ("both", both, 3, 2), ("feeling", feeling, 2, 2),
     ("expectation", composed("expectation"), 2, 2), ("indirect", sentence("indirect"), 6, 5),

@@ -178,5 +178,6 @@ def test_scores_by_phenomenon(rows, phenomenon, low, high):
 def test_no_baseline_without_word_order_solves_a_task(folder):
     for (task, name), scores in baselines(folder).items():
         assert max(scores) < HARD, (task, name)
-        if name == "TF-IDF, linear":
-            assert min(scores) > 0.5, (task, "the labels follow from the texts")
+        if name == "TF-IDF, linear":  # of five classes, chance is 0.2
+            least = 0.35 if task == "sst" else 0.5
+            assert min(scores) > least, (task, "the labels follow from the texts")

@@ -1,7 +1,5 @@
-"""The grammar behind the bundled data: words, renderings, edits, opinions and their scores."""
+"""The grammar behind the bundled data: words, renderings, edits and their scores."""
 
-import collections
-import re
 from dataclasses import replace
 from random import Random
 
@@ -14,7 +12,6 @@ from data.bundled.morphology import article, gerund, participle, past, plural, t
 from data.bundled.renderings import MOODS, draw_pattern, patterns, renderings
 from data.bundled.sampling import draw_frame, kept
 from data.bundled.scores import similarity
-from data.bundled.sentiment import opinion
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Quality
 
@@ -217,20 +214,6 @@ def test_synonyms_cost_nothing():
         changed += other.place != frame.place
         assert similarity(frame, other) == similarity(other, frame) == 5.0, (frame, other)
     assert changed > 50
-
-
-def test_opinions_are_composed():
-    random = Random(2)
-    kinds = collections.defaultdict(list)
-    for _ in range(3000):
-        found = opinion(random, "train")
-        kinds[found.phenomenon].append(found)
-    assert set(kinds) >= {"intensity", "negation", "contrast", "mixed", "expectation"}
-    for found in kinds["negation"]:
-        if re.search(r" not (good|nice|pleasant)\.", found.text):
-            assert found.value < -0.5
-    assert all(found.value == 0 for found in kinds["mixed"])
-    assert all(abs(found.value) <= 2 for many in kinds.values() for found in many)
 
 
 def test_deeds_are_held_out_too():
