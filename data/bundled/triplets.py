@@ -104,7 +104,7 @@ def _texts(
 
 
 def _brief(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
-    """Return the shorter of two renderings: short sentences are quick to learn from."""
-    options = [pick(random, frame, avoid) for _ in range(2)]
+    """Return the shortest of three renderings: short sentences are quick to learn from."""
+    options = [pick(random, frame, avoid) for _ in range(3)]
     fitting = [pattern for pattern in options if pattern]
     return min(fitting, key=lambda pattern: len(say(frame, pattern)), default=None)
