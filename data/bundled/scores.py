@@ -4,7 +4,15 @@
 parts in common; 1: one scene or topic; 0: nothing. The score is 5 exp(- sum of weight times
 distance) over the parts of the frames; distances (0 to 1) come from the taxonomy. So two
 differences count less together than apart, and words that are near cost little.
-Reads: frames, taxonomy. Feeds: scored, graded.
+
+The weights were set by hand and checked in three ways. Contradictions cost what they cost in SICK
+(Marelli et al. 2014; means of train and trial, on a scale from 1 to 5: entailed pairs 4.58,
+contradicting ones 3.61): a denial or a swap about 1.2 points. The weights of details are near those that least squares give when the scores of
+all-MiniLM-L6-v2, mapped to the scale of CS224N's STS dev by isotonic regression, are explained by
+these distances (its own blind spots, denials and verbs, were not followed). And bare cosines
+come in the order of that set: a random encoder, word overlap, mini and TF-IDF level,
+all-MiniLM-L6-v2.
+Reads: frames, taxonomy. Feeds: scored.
 """
 
 import math
