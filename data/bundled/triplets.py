@@ -29,9 +29,10 @@ from data.bundled.sampling import QUESTIONS, draw_frame, kept
 MOODS = ("statement",) * 7 + ("headline", "question", "question")
 ENTAILED = ("paraphrase",) * 3 + ("hypernym", "detail", "detail", "general")
 CONTRADICTED = ("one part",) * 4 + ("two parts",) * 4 + ("same topic",) * 4 + ("order",)
-# Of the negatives, so many in their anchor's rendering; of the positives, none. That voice and order
-# do not matter is what carries over: the fewer negatives look like their anchors, the more.
+# Of the negatives, so many in their anchor's rendering; of the positives, none. That voice and
+# order do not matter is what carries over: the fewer negatives look like their anchors, the more.
 SAME_RENDERING = 0.2
+TRIES = 5  # for one anchor
 DETAILS = ("place", "time", "manner", "tool")
 
 
@@ -42,13 +43,14 @@ def triplet(random: Random, split: str) -> Example:
     while True:
         asked = choose(random, QUESTIONS) if mood == "question" else mood
         frame = short(draw_frame(random, split, mood=asked), random)
-        positive = _entailed(frame, random, split, entailment)
-        name, negative = _contradicting(frame, random, split, contradiction)
-        if positive is None or negative is None or kept(negative):
-            continue
-        texts = _texts(random, frame, positive, negative)
-        if texts and len({*texts}) == 3:
-            return Example(texts, "", f"{entailment} / {name}")
+        for _ in range(TRIES):
+            positive = _entailed(frame, random, split, entailment)
+            name, negative = _contradicting(frame, random, split, contradiction)
+            if positive is None or negative is None or kept(negative):
+                continue
+            texts = _texts(random, frame, positive, negative)
+            if texts and len({*texts}) == 3:
+                return Example(texts, "", f"{entailment} / {name}")
 
 
 def short(frame: Frame, random: Random) -> Frame:
