@@ -6,12 +6,13 @@ goes or comes, a scene keeps a part and changes the rest.
 Reads: edits, sampling, differing. Feeds: scored, triplets, sentences.
 """
 
+import re
 from dataclasses import replace
 from random import Random
 
 from data.bundled import edits
 from data.bundled.differing import EDITS
-from data.bundled.edits import Edit, places_of, reword
+from data.bundled.edits import Edit, particles, places_of, reword
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase
@@ -57,10 +58,14 @@ def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Fr
     if not nouns:
         return None
     noun = choose(random, nouns)
-    phrase = replace(phrase, noun=noun, word=noun.word)
-    if noun.groups != frame.phrases()[role].noun.groups:
-        phrase = replace(phrase, adjective=None)
-    return _with(frame, role, phrase)
+    said = phrase.adjective if _describes(phrase, noun) else None
+    return _with(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=said))
+
+
+def _describes(phrase: Phrase, noun: Noun) -> bool:
+    """Return whether the adjective of a phrase fits a noun too: no "wooden wooden door"."""
+    said = re.split("[ -]", phrase.adjective.word) if phrase.adjective else []
+    return noun.groups == phrase.noun.groups and not {*said} & {*re.split("[ -]", noun.word)}
 
 
 def _names(noun: Noun) -> set[str]:
@@ -69,6 +74,15 @@ def _names(noun: Noun) -> set[str]:
 
 def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
     return replace(frame, **{role: phrase})  # type: ignore[arg-type]  # a role holds a Phrase
+
+
+def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with another act that can happen there: no "turn on on the roof"."""
+    found = edits.other_verb(frame, random, split)
+    if found is None or (found.place and found.place not in places_of(found.verb, split)):
+        return None
+    clash = found.time and found.time.word.split()[0] in particles(found.verb)
+    return None if clash else found
 
 
 def add_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -144,10 +158,11 @@ def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Fra
     if frame.place in places_of(other.verb, split) and other.mood != "where":
         other = replace(other, place=frame.place) if chance(random, 0.7) else other
     if other.tense == frame.tense and frame.time and chance(random, 0.7):
-        other = replace(other, time=frame.time)
+        clash = frame.time.word.split()[0] in particles(other.verb)
+        other = other if clash or other.mood == "when" else replace(other, time=frame.time)
     for role, phrase in frame.phrases().items():
         mine = other.phrases().get(role)
-        if mine and mine.noun.groups == phrase.noun.groups and chance(random, 0.6):
+        if mine and _describes(phrase, mine.noun) and chance(random, 0.6):
             mine = replace(mine, adjective=phrase.adjective, count=phrase.count)
             other = _with(other, role, mine)
     deny = frame.negated and deniable(other)
@@ -167,7 +182,7 @@ SMALL: dict[str, tuple[Edit, float]] = {
 }  # fmt: skip
 LARGE: dict[str, tuple[Edit, float]] = {
     "same class": (other_of_class, 6.0), "other class": (of_other_class, 4.0),
-    "other verb": (EDITS["other verb"], 2.5), "other place": (EDITS["place"], 1.0),
+    "other verb": (other_act, 2.5), "other place": (EDITS["place"], 1.0),
     "other time": (EDITS["time"], 0.5),
 }  # fmt: skip
 # Nearly the words of the partner, and another meaning: a small share of all pairs.

@@ -9,7 +9,7 @@ from functools import cache
 
 from data.bundled.frames import Frame, Phrase
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun, Quality, Verb
+from data.bundled.words import Quality
 
 HYPERNYM = 0.8  # "knife" and "tool"
 SIBLINGS = 0.55  # "nurse" and "doctor": of one class
@@ -48,17 +48,13 @@ def _is_general(phrase: Phrase) -> bool:
 @cache
 def _domains_of(kind: str) -> frozenset[str]:
     """Return the domains whose verbs deal with nouns of a class."""
-    return frozenset(
-        domain
-        for domain, verbs in lexicon().domains.items()
-        for verb in verbs
-        if any(noun.kind == kind for noun in _things(verb))
-    )
+    return frozenset(domain for domain in lexicon().domains if kind in _kinds_of(domain))
 
 
 @cache
-def _things(verb: Verb) -> tuple[Noun, ...]:
-    return (*verb.patients, *verb.tools)
+def _kinds_of(domain: str) -> frozenset[str]:
+    verbs = lexicon().domains[domain]
+    return frozenset(noun.kind for verb in verbs for noun in (*verb.patients, *verb.tools))
 
 
 def same_act(first: Frame, second: Frame) -> float:

@@ -27,11 +27,12 @@ from data.bundled.renderings import Pattern, renderings
 from data.bundled.sampling import QUESTIONS, draw_frame, kept
 
 MOODS = ("statement",) * 7 + ("headline", "question", "question")
-ENTAILED = ("paraphrase",) * 4 + ("hypernym",) * 2 + ("hypernyms", "detail", "detail", "general")
-CONTRADICTED = ("one part",) * 4 + ("two parts",) * 3 + ("same topic",) * 5 + ("order",) * 2
-# Of the negatives, so many in their anchor's rendering; of the positives, none: that order and
-# voice do not matter is what carries over.
-SAME_RENDERING = 0.5
+ENTAILED = ("paraphrase",) * 3 + ("hypernym", "detail", "detail", "general")
+CONTRADICTED = ("one part",) * 4 + ("two parts",) * 4 + ("same topic",) * 4 + ("order",)
+# Of the negatives, so many in their anchor's rendering; of the positives, none. That voice and
+# order do not matter is what carries over: the fewer negatives look like their anchors, the more.
+SAME_RENDERING = 0.2
+TRIES = 5  # for one anchor
 DETAILS = ("place", "time", "manner", "tool")
 
 
@@ -42,23 +43,24 @@ def triplet(random: Random, split: str) -> Example:
     while True:
         asked = choose(random, QUESTIONS) if mood == "question" else mood
         frame = short(draw_frame(random, split, mood=asked), random)
-        positive = _entailed(frame, random, split, entailment)
-        name, negative = _contradicting(frame, random, split, contradiction)
-        if positive is None or negative is None or kept(negative):
-            continue
-        texts = _texts(random, frame, positive, negative)
-        if texts and len({*texts}) == 3:
-            return Example(texts, "", f"{entailment} / {name}")
+        for _ in range(TRIES):
+            positive = _entailed(frame, random, split, entailment)
+            name, negative = _contradicting(frame, random, split, contradiction)
+            if positive is None or negative is None or kept(negative):
+                continue
+            texts = _texts(random, frame, positive, negative)
+            if texts and len({*texts}) == 3:
+                return Example(texts, "", f"{entailment} / {name}")
 
 
 def short(frame: Frame, random: Random) -> Frame:
-    """Return the frame with one detail at most, and one adjective."""
+    """Return the frame with one detail at most, and one adjective at most."""
     said = [name for name in DETAILS if getattr(frame, name)]
-    kept_name = choose(random, ["", *said]) if frame.tense != "habit" else "time"
+    kept_name = choose(random, ["", "", *said]) if frame.tense != "habit" else "time"
     gone = {name: "" if name == "place" else None for name in said if name != kept_name}
     frame = replace(frame, **gone)  # type: ignore[arg-type]  # each is a detail
     described = [role for role, phrase in frame.phrases().items() if phrase.adjective]
-    for role in described[1:]:
+    for role in described[int(chance(random, 0.5)) :]:
         bare = replace(frame.phrases()[role], adjective=None)
         frame = replace(frame, **{role: bare})  # type: ignore[arg-type]  # a role holds a Phrase
     return frame
@@ -104,7 +106,7 @@ def _texts(
 
 
 def _brief(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
-    """Return the shorter of two renderings: short sentences are quick to learn from."""
-    options = [pick(random, frame, avoid) for _ in range(2)]
+    """Return the shortest of three renderings: short sentences are quick to learn from."""
+    options = [pick(random, frame, avoid) for _ in range(3)]
     fitting = [pattern for pattern in options if pattern]
     return min(fitting, key=lambda pattern: len(say(frame, pattern)), default=None)

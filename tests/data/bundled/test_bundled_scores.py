@@ -101,9 +101,10 @@ def test_an_encoder_that_knows_words_ranks_better_than_overlap(pairs, scores):
 # --- shortcuts
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_one_sentence_does_not_tell_the_score(pairs, scores, number):
-    texts = [pair.texts[number] for pair in pairs]
+def test_one_sentence_does_not_tell_the_score():
+    random = Random(8)
+    pairs = [scored_pair(random, "train") for _ in range(2000)]
+    texts, scores = [pair.texts[0] for pair in pairs], [float(pair.label) for pair in pairs]
     features = TfidfVectorizer(token_pattern=r"[\w'-]+", sublinear_tf=True).fit_transform(texts)
     guess = cross_val_predict(Ridge(alpha=5.0), features, scores, cv=5)
     assert abs(pearsonr(guess, scores)[0]) < 0.1
