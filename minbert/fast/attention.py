@@ -25,7 +25,6 @@ class SelfAttention(BertSelfAttention):
         """Return the contexts of all heads side by side, (total_tokens, H)."""
         if not trains_in_bfloat16(self, hidden_states):
             return super().forward(hidden_states, batch)
-        dropout_prob = self.dropout.p if self.training else 0.0
         # One product for queries, keys and values, from states that are cast to bfloat16 once ...
         scale = 1 / math.sqrt(self.head_shape[1])
         weights = [self.query.weight * scale, self.key.weight, self.value.weight]
@@ -33,7 +32,7 @@ class SelfAttention(BertSelfAttention):
         biases = [self.query.bias * scale, self.key.bias, self.value.bias]
         joint = product(hidden_states, torch.cat(weights), torch.cat(biases))  # (total_tokens, 3H)
         joint = joint.unflatten(-1, (3, *self.head_shape))
-        return attention_in_buckets(joint, batch.lengths, dropout_prob).flatten(-2)
+        return attention_in_buckets(joint, batch.lengths, self.dropout.p).flatten(-2)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
         """Return the context of every token, (total_tokens, N, D)."""
