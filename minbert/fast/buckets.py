@@ -23,6 +23,8 @@ from minbert.fast.dropout import scaled_mask
 
 # The softmax of a row of 16 or 32 bfloat16 numbers takes a third of the time of one of 24.
 WIDTH = 16
+# Sequences of a bucket, rounded up as well: oneDNN keeps its code for shapes that it has seen.
+COUNT = 8
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ class _Bucketed(torch.autograd.Function):
             kept += [probs, mask, dropped]
         ctx.layout = layout
         ctx.save_for_backward(padded, *kept)
-        return context.index_select(0, layout.outward).view(tokens, heads, size)
+        # The rows behind the last sequence (`minbert.fast.products.Encoder`) attend to nothing.
+        found = joint.new_zeros(tokens, heads, size)
+        _copy_rows(context, layout.outward, found)
+        return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
@@ -89,7 +94,8 @@ class _Bucketed(torch.autograd.Function):
         layout: Layout = ctx.layout
         padded, *kept = ctx.saved_tensors
         # One more row, of zeros: what was added to a bucket passes no gradient on.
-        rows = F.pad(gradients[0].reshape(-1, size), (0, 0, 0, 1))  # (TN + 1, D)
+        read = gradients[0].reshape(-1, size)[: len(layout.outward)]
+        rows = F.pad(read, (0, 0, 0, 1))  # (TN + 1, D)
         d_context = rows.index_select(0, layout.inward_gradient)  # (P, D)
         d_padded = torch.empty_like(padded)  # (3, P, D)
         for number, bucket in enumerate(layout.buckets):
@@ -107,8 +113,14 @@ class _Bucketed(torch.autograd.Function):
             # ... and S = Q K^T, and so dQ = dS K and dK = dS^T Q.
             torch.bmm(d_scores, k, out=d_q)
             torch.bmm(d_scores.transpose(1, 2), q, out=d_k)
-        d_joint = d_padded.view(-1, size).index_select(0, layout.outward_gradient)
-        return d_joint.view(tokens, 3, heads, size), None, None
+        d_joint = padded.new_zeros(tokens, 3, heads, size)
+        _copy_rows(d_padded.view(-1, size), layout.outward_gradient, d_joint)
+        return d_joint, None, None
+
+
+def _copy_rows(source: Tensor, rows: Tensor, target: Tensor) -> None:
+    """Copy rows (..., D) of the source, in this order, to the beginning of the target (..., D)."""
+    torch.index_select(source, 0, rows, out=target.view(-1, source.shape[-1])[: len(rows)])
 
 
 def _piece(rows: Tensor, bucket: Bucket) -> Tensor:
@@ -131,14 +143,17 @@ def lay_out(lengths: tuple[int, ...], heads: int) -> Layout:
     buckets: list[Bucket] = []
     tokens, head_numbers, real = [], [], []
     for width in np.unique(widths).tolist():
-        sequences = np.flatnonzero(widths == width)
+        real_ones = np.flatnonzero(widths == width)
+        # The last few may be copies of the first, which nothing reads.
+        sequences = np.resize(real_ones, -(-len(real_ones) // COUNT) * COUNT)
         place = np.arange(width)
         inside = place < sizes[sequences, None]  # (n, L)
         # Any number may stand where nothing is read; the first token's is at hand.
         token = starts[sequences, None] + np.where(inside, place, 0)  # (n, L)
         shape = (len(sequences), heads, width)
+        read = inside & (np.arange(len(sequences)) < len(real_ones))[:, None]
         tokens.append(np.broadcast_to(token[:, None], shape).ravel())
-        real.append(np.broadcast_to(inside[:, None], shape).ravel())
+        real.append(np.broadcast_to(read[:, None], shape).ravel())
         head_numbers.append(np.broadcast_to(np.arange(heads)[:, None], shape).ravel())
         start = buckets[-1].end if buckets else 0
         bias = torch.from_numpy(np.where(inside, 0.0, -math.inf)[:, None, None])

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from minbert.fast.products import product, trains_in_bfloat16
 from minbert.model import BertIntermediate
 
 ROWS_HINT = 4096  # tokens that the layout is chosen for: those of a usual batch
@@ -27,8 +28,13 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_features) from (..., in_features)."""
-        kept = self.kept
-        return super().forward(x) if kept is None else kept(x)
+        if self.kept is not None:
+            return self.kept(x)
+        return (
+            product(x, self.weight, self.bias)
+            if trains_in_bfloat16(self, x)
+            else super().forward(x)
+        )
 
     def train(self, mode: bool = True) -> "Linear":
         """Set the mode; drop the copies for training, which changes the weights."""

@@ -1,4 +1,4 @@
-"""Puts the fast forms into a model. Reads: attention, dropout, linear. Feeds: encoder, pretraining.
+"""Puts the fast forms into a model. Reads: the others. Feeds: encoder, pretraining.
 
 A fast form is a subclass of the plain one without state of its own. Giving a module that class
 changes how it computes and nothing else: parameters, names and references stay the same.
@@ -11,13 +11,15 @@ from torch import nn
 from minbert.fast.attention import SelfAttention
 from minbert.fast.dropout import Dropout
 from minbert.fast.linear import Intermediate, Linear
-from minbert.model import BertIntermediate, BertResidual, BertSelfAttention
+from minbert.fast.products import Encoder
+from minbert.model import BertEncoder, BertIntermediate, BertResidual, BertSelfAttention
 
 Model = TypeVar("Model", bound=nn.Module)
 
 FORMS: dict[type[nn.Module], type[nn.Module]] = {
     nn.Linear: Linear,
     nn.Dropout: Dropout,
+    BertEncoder: Encoder,
     BertIntermediate: Intermediate,
     BertSelfAttention: SelfAttention,
 }

@@ -1,0 +1,81 @@
+"""Matrix products of training in bfloat16 on a CPU, and how many rows they have.
+
+Autocast computes a product with bias in two passes, and its gradients in whatever order of the
+factors follows from the forward pass. oneDNN, PyTorch's library for CPUs, writes code for every new
+shape, and batches differ in their tokens from step to step. Here the bias is added inside the
+product, the weight's gradient is computed in the faster order, and batches are rounded up to a
+multiple of ROWS, so that a few shapes recur. Feeds: attention, linear, switch.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from minbert.model import BertEncoder
+from minbert.packing import PackedBatch
+
+ROWS = 64  # half of this are added, on average, to the few thousand of a batch
+
+
+class Encoder(BertEncoder):
+    """The stack of layers, on a number of rows that recurs from batch to batch."""
+
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> list[Tensor]:
+        """Return the states before the first layer and after each one, (total_tokens, H) each."""
+        tokens = len(hidden_states)
+        if not trains_in_bfloat16(self, hidden_states) or tokens % ROWS == 0:
+            return super().forward(hidden_states, batch)
+        # Rows of no sequence: attention leaves them out, and nothing reads them afterwards.
+        rows = F.pad(hidden_states, (0, 0, 0, -tokens % ROWS))
+        return [states[:tokens] for states in super().forward(rows, batch)]
+
+
+def trains_in_bfloat16(module: nn.Module, x: Tensor) -> bool:
+    """Return whether a module in training mode reads x on a CPU, under autocast to bfloat16.
+
+    With or without gradient: gradient caching (`simcse.grad_cache`) has a pass of each kind, which
+    must draw the same random numbers.
+    """
+    return (
+        module.training
+        and x.device.type == "cpu"
+        and torch.is_autocast_enabled("cpu")
+        and torch.get_autocast_dtype("cpu") == torch.bfloat16
+        and torch.backends.mkldnn.is_available()
+        and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    )
+
+
+def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x W^T + b in bfloat16, (rows, out_features) from (rows, in_features)."""
+    result: Tensor = _Product.apply(x, weight, bias)
+    return result
+
+
+class _Product(torch.autograd.Function):
+    """Casts each factor once; its gradients have the types of what they are gradients of."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Return the product, (rows, out_features)."""
+        ctx.dtype = x.dtype
+        x, weight = x.bfloat16(), weight.bfloat16()
+        ctx.save_for_backward(x, weight)
+        bias = None if bias is None else bias.bfloat16()
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients of all three from that of the product, (rows, out_features)."""
+        (gradient,) = gradients
+        x, weight = ctx.saved_tensors
+        # dX = dY W, and dW = dY^T X, which is faster computed the other way round.
+        d_x = (gradient @ weight).to(ctx.dtype) if ctx.needs_input_grad[0] else None
+        d_weight = None
+        if ctx.needs_input_grad[1]:
+            d_weight = (x.T @ gradient).T.to(torch.float32, memory_format=torch.contiguous_format)
+        d_bias = gradient.sum(0).float() if ctx.needs_input_grad[2] else None
+        return d_x, d_weight, d_bias
