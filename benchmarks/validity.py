@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.agreement import Scores, discordant, in_errors, margin, tau
+from benchmarks.agreement import CLEAR, Scores, discordant, in_errors, margin, tau, told_apart
 from benchmarks.systems import (
     OVERLAP,
     TFIDF,
@@ -165,9 +165,12 @@ def _agreement(table: Table, other: Table) -> str:
         return ""
     common = len(table.keys() & other.keys())
     pairs = common * (common - 1) // 2
+    alike, clear = told_apart(table, other)
     return (
         f": Kendall's tau {agreement:.2f} over {common} systems, "
-        f"{len(discordant(table, other))} of {pairs} pairs discordant"
+        f"{len(discordant(table, other))} of {pairs} pairs discordant\n"
+        f"  of {clear} pairs that real data tells apart by {CLEAR} standard errors, {alike} are "
+        "ordered alike"
     )
 
 

@@ -96,6 +96,20 @@ def test_tau_is_scipys_and_follows_from_the_discordant_pairs():
     assert agreement.tau(first, {**second, "only there": first["0"]}) == ours
 
 
+def test_only_pairs_that_are_no_draw_count_as_told_apart():
+    """Of three systems two are all but equal in the second data set, and far apart in the first."""
+    strong, weak, other = (
+        drawn("pearson", noise, seed=seed) for noise, seed in ((0.5, 1), (4.0, 2), (4.0, 3))
+    )
+    draw = abs(agreement.in_errors(agreement.margin(weak, other)))
+    assert draw < 2 < agreement.in_errors(agreement.margin(strong, weak))
+    real = {"a": strong, "b": weak, "c": other}
+    assert agreement.told_apart(real, real) == (2, 2)
+    assert agreement.told_apart({"a": strong, "b": other, "c": weak}, real) == (2, 2)
+    assert agreement.told_apart({"a": weak, "b": strong, "c": other}, real)[1] == 2
+    assert agreement.told_apart({"a": weak, "b": strong, "c": strong}, real) == (0, 2)
+
+
 def test_an_encoders_cosine_is_that_of_the_evaluation(tiny_checkpoint, toy_data, tmp_path):
     encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), precision="float32")
     data = systems.read_data(toy_data, ["sts"])
@@ -163,6 +177,7 @@ def test_the_command_finds_equal_orders_equal_and_turned_ones_opposite(
     assert all(row["tau"] == "1.0000" and row["synthetic"] == row["real"] for row in cosines)
     assert [row["system"] for row in same if row["measure"] == "sts"] == names[1:]
     assert "tau 1.00 over 4 systems, 0 of 6 pairs discordant" in shown
+    assert "tells apart by 2 standard errors" in shown and "are ordered alike" in shown
     assert "ahead of TF-IDF" in shown and "ahead of random twin of tiny" in shown
     opposite = command(tiny_checkpoint, toy_data, turned, tmp_path)
     shown = capsys.readouterr().out
