@@ -79,9 +79,13 @@ def _place(text: str) -> str:
 
 
 def _members(lexicon: Lexicon, kinds: str, humans: str) -> tuple[Noun, ...]:
+    """Return the nouns of these classes; of two with the same word, the first one."""
     names = [] if kinds == "-" else kinds.replace(",", " ").split()
     wanted = [kind for name in names for kind in (humans.split() if name == "H" else [name])]
-    return tuple(dict.fromkeys(noun for kind in wanted for noun in lexicon.kinds[kind]))
+    found: dict[str, Noun] = {}
+    for noun in (noun for kind in wanted for noun in lexicon.kinds[kind]):
+        found.setdefault(noun.word, noun)
+    return tuple(found.values())
 
 
 def _domains(lexicon: Lexicon) -> None:
