@@ -1,5 +1,6 @@
 """The grammar behind the bundled data: words, renderings, edits and their scores."""
 
+import re
 from dataclasses import replace
 from random import Random
 
