@@ -7,7 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled import edits
-from data.bundled.edits import EDITS, reword, shows
+from data.bundled.changes import EDITS, shows
+from data.bundled.edits import reword
 from data.bundled.frames import chance
 from data.bundled.pairs import (
     Maker,

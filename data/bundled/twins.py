@@ -1,6 +1,6 @@
 """Two meanings that differ in one part: what a pair of the paraphrase task is drawn from.
 
-Reads: edits, pairs, parts, sampling. Feeds: wordings, duplicates.
+Reads: changes, edits, pairs, parts, sampling. Feeds: wordings, duplicates.
 """
 
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from data.bundled import edits
+from data.bundled.changes import EDITS, other_noun, said_of, shows, with_synonyms
 from data.bundled.edits import Edit
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.pairs import (
@@ -80,7 +81,7 @@ def true_both_ways(random: Random, split: str) -> Twins | None:
         return None
     if adjectives > 0.5:
         return _swaps(frame, lambda said: edits.swap_adjectives(said, random, split))
-    return _one(frame, edits.other_noun("agent")(frame, random, split))
+    return _one(frame, other_noun("agent")(frame, random, split))
 
 
 def exchanged(random: Random, split: str) -> Twins | None:
@@ -93,7 +94,7 @@ def exchanged(random: Random, split: str) -> Twins | None:
         return None
     if first.agent.noun not in second.verb.agents or second.agent.noun not in first.verb.agents:
         return None
-    if edits.said_of(first.verb) & edits.said_of(second.verb):
+    if said_of(first.verb) & said_of(second.verb):
         return None  # "the boy fainted as the man passed out" is true of both orders
     if any(f.patient and f.patient.noun in (first.agent.noun, second.agent.noun) for f in drawn):
         return None
@@ -149,13 +150,13 @@ FITS: dict[str, Callable[[Verb], bool]] = {
 def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame, Frame] | None:
     role = kind.removeprefix("other ")
     if role in ("agent", "patient"):
-        frame = edits.with_synonyms(frame, role, random, split)
+        frame = with_synonyms(frame, role, random, split)
     elif kind in ("antonym verb", "other verb"):
         if frame.receiver:
             return None
         frame = replace(frame, manner=None, tool=None)
-    other = edits.EDITS[kind](frame, random, split)
-    if other is None or not edits.shows(frame, other):
+    other = EDITS[kind](frame, random, split)
+    if other is None or not shows(frame, other):
         return None
     lone = kind not in UNWORDED and not told_by_synonyms(frame, other)
     return None if lone and not chance(random, LONE) else (frame, other)

@@ -10,7 +10,8 @@ import pytest
 from benchmarks import labels
 from benchmarks.bundled import read
 from benchmarks.shortcuts import edit_of, same_words, shortcuts
-from data.bundled import edits, write
+from data.bundled import write
+from data.bundled.changes import EDITS, shows
 from data.bundled.differing import edited
 from data.bundled.duplicates import KINDS, MILD, labelled_pair
 from data.bundled.frames import Frame, Phrase
@@ -52,7 +53,7 @@ def test_the_same_frame_means_the_same_and_an_edit_does_not(helped):
     random = Random(0)
     assert same_meaning((helped,), (helped,))
     for name in ("role swap", "negation", "place", "other agent", "other patient", "other verb"):
-        other = edits.EDITS[name](helped, random, "train")
+        other = EDITS[name](helped, random, "train")
         assert other is not None and not same_meaning((helped,), (other,)), name
     assert same_meaning((helped,), (replace(helped, word=helped.verb.synonyms[0]),))
     two = replace(helped, agent=replace(helped.agent, count=2))
@@ -91,9 +92,9 @@ def test_what_a_question_asks_for_is_not_compared_and_never_edited(helped, mood,
     asked = replace(helped, mood=mood)
     values = {"agent": helped.patient, "patient": helped.agent, "place": "at the market"}
     other = replace(asked, **{part: values.get(part, Quality("yesterday"))})
-    assert same_meaning((asked,), (other,)) and not edits.shows(asked, other)
+    assert same_meaning((asked,), (other,)) and not shows(asked, other)
     assert not same_meaning((helped,), (replace(other, mood="statement"),))
-    assert edits.shows(helped, replace(other, mood="statement"))
+    assert shows(helped, replace(other, mood="statement"))
 
 
 def test_no_edit_of_a_question_says_what_was_said_already():
