@@ -16,6 +16,7 @@ from data.bundled.edits import (
     other_number,
     other_place,
     other_time,
+    places_of,
     swap_adjectives,
     swap_roles,
     verbs_of,
@@ -82,6 +83,13 @@ def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
         return frame
     noun = choose(random, rich)
     return with_role(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
+
+
+def with_place(frame: Frame, random: Random, split: str) -> Frame:
+    """Return the frame somewhere, most often at a place that has a synonym, if there is one."""
+    places = places_of(frame.verb, split)
+    rich = [place for place in places if place in lexicon().place_synonyms]
+    return replace(frame, place=choose(random, rich or places)) if places else frame
 
 
 def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:

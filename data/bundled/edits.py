@@ -81,7 +81,12 @@ def with_role(frame: Frame, role: str, phrase: Phrase) -> Frame:
 def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame in another place where it can happen."""
     places = [place for place in places_of(frame.verb, split) if place != frame.place]
-    return replace(frame, place=choose(random, places)) if places and frame.place else None
+    if not places or not frame.place:
+        return None
+    # A place that two words can say, where the other is such a place: no word alone is a sign.
+    known = lexicon().place_synonyms
+    rich = [place for place in places if place in known and frame.place in known]
+    return replace(frame, place=choose(random, rich or places))
 
 
 @cache

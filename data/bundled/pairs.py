@@ -139,15 +139,19 @@ def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair |
 def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
     """Return two frames of one domain and tense without a noun in common, or None."""
     first = draw_frame(random, split, adjectives=0.15)
+    if first.tense == "habit":
+        return None
     second = draw_frame(random, split, first.domain, adjectives=0.15)
+    if first.tense != "past" and (first.verb.state or second.verb.state):
+        return None
     plain = [
-        replace(frame, place="", time=None, manner=None, tool=None, receiver=None)
+        replace(
+            frame, place="", time=None, manner=None, tool=None, receiver=None, tense=first.tense
+        )
         for frame in (first, second)
     ]
     nouns = [phrase.noun for frame in plain for phrase in frame.phrases().values()]
-    if first.tense != second.tense or len(set(nouns)) < len(nouns) or first.tense == "habit":
-        return None
-    return plain[0], plain[1]
+    return (plain[0], plain[1]) if len(set(nouns)) == len(nouns) else None
 
 
 def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...] = ()) -> str:

@@ -105,22 +105,28 @@ def _denied(random: Random, meaning: Meaning) -> Meaning:
     )
 
 
-def say_sides(random: Random, sides: tuple[Side, Side], voices: bool) -> list[list[str]] | None:
+def say_sides(
+    random: Random, sides: tuple[Side, Side], voices: bool, plain: bool
+) -> list[list[str]] | None:
     """Return the texts of both meanings, by side; None where no form fits.
 
     Args:
+        plain: only the order is to differ, or the place of a detail.
         voices: one side is active, the other passive.
     """
     if len(sides[0][0]) > 1:
-        return _say_clauses(random, sides)
+        return _say_clauses(random, sides, plain)
     forms = [_forms(first[0], second[0]) for first, second in sides]
     if voices:
         passive = int(random.random() * 2)  # which of the texts is
         forms = [_of_voice(found, number == passive) for number, found in enumerate(forms)]
+    if plain:
+        voice = choose(random, ("active", "passive"))
+        forms = [{n: p for n, p in found.items() if n.split(",")[0] == voice} for found in forms]
     if not forms[0] or not forms[1]:
         return None
     name = preferred(random, list(forms[0]))
-    same = name in forms[1] and chance(random, SAME_FORM)
+    same = name in forms[1] and not plain and chance(random, SAME_FORM)
     rest = [name] if same else [other for other in forms[1] if other != name]
     if not rest:
         return None
@@ -150,15 +156,18 @@ def _of_voice(
     }
 
 
-def _say_clauses(random: Random, sides: tuple[Side, Side]) -> list[list[str]] | None:
+def _say_clauses(random: Random, sides: tuple[Side, Side], plain: bool) -> list[list[str]] | None:
     """Return the texts of two clauses that happen at once, in either order."""
     alike = choose(random, JOINTS_ALIKE)
-    turned = int(random.random() * 2), int(random.random() * 2)
-    names = choose(random, alike), choose(random, alike)
+    first = int(random.random() * 2)
+    turned = first, 1 - first if plain else int(random.random() * 2)
+    name = choose(random, alike)
+    names = name, name if plain else choose(random, alike)
+    share = 0.0 if plain else PASSIVE_CLAUSE
     texts = []
     for side, turn, name in zip(sides, turned, names, strict=True):
         forms = [_forms(first, second) for first, second in zip(*side, strict=True)]
-        wanted = ["passive" if chance(random, PASSIVE_CLAUSE) else "active" for _ in forms]
+        wanted = ["passive" if chance(random, share) else "active" for _ in forms]
         if any(form not in found for form, found in zip(wanted, forms, strict=True)):
             return None
         patterns = [found[form][0] for form, found in zip(wanted, forms, strict=True)]
