@@ -49,7 +49,7 @@ def jaccard(rows: list[Row], task: str) -> np.ndarray:
     scores = []
     for row in rows:
         first, second = (set(words(row[column])) for column in TASKS[task].texts)
-        scores.append(len(first & second) / len(first | second))
+        scores.append(len(first & second) / max(1, len(first | second)))
     return np.array(scores)
 
 

@@ -91,7 +91,7 @@ def run(options: PretrainOptions) -> int:
     set_seed(config.seed)
     model = loaded or _fresh(options, config, tokenizer, train)
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
-    one_segment = torch.equal(types[0], types[-1])
+    one_segment = torch.equal(types[0], types[-1]) and not config.twin_weight
     rows = (as_sequences(train), as_sequences(valid[: config.valid_rows]))
     machine = (options.device, options.precision)
     trainer = Pretrainer(model, tokenizer, *rows, config, work, *machine)
@@ -100,7 +100,7 @@ def run(options: PretrainOptions) -> int:
     if config.warmup_steps >= trainer.num_steps:
         print(f"the rate still rises at the end: --warmup-steps {config.warmup_steps}", flush=True)
     history = trainer.run(options.resume)
-    if one_segment:  # the second type never occurs here; a copy of the first beats noise
+    if one_segment:  # the second type never occurs then; a copy of the first beats noise
         with torch.no_grad():
             types[1:] = types[0]
     named = {name: _by_name(value) for name, value in asdict(options).items()}

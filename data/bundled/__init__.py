@@ -5,8 +5,8 @@ anybody else's. What it holds and what it is good for: README.md in this folder.
 
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
 renderings, grammar -> pairs, alike, differing -> twins, wordings -> duplicates, meaning, scored,
-triplets, sentences, evaluations, sentiment, asking, heuristics, inference -> writing, suites ->
-generate.
+triplets, sentences, evaluations, sentiment, asking, heuristics, inference -> surface, writing,
+suites -> generate.
 """
 
 from pathlib import Path

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled.edits import reword
-from data.bundled.frames import chance, choose
+from data.bundled.frames import chance
 from data.bundled.grammar import say
 from data.bundled.pairs import (
     Pair,
@@ -18,7 +18,7 @@ from data.bundled.pairs import (
     two_renderings,
     two_voices,
 )
-from data.bundled.renderings import renderings
+from data.bundled.renderings import draw_pattern, renderings
 from data.bundled.sampling import draw_frame
 
 
@@ -43,7 +43,7 @@ def reordered(random: Random, split: str) -> Pair | None:
     ]
     if not options:
         return None
-    other = choose(random, options)
+    other = draw_pattern(random, options)
     kind = "cleft" if "cleft" in other.name + pattern.name else "word order"
     return Pair((say(frame, pattern), say(frame, other)), (frame, frame), kind)
 

@@ -51,7 +51,8 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _takes(noun: Noun, adjective: Quality) -> bool:
     qualities = [quality for group in noun.groups for quality in lexicon().adjectives[group]]
-    return any(adjective.word in _words_of(quality) for quality in qualities)
+    # In all its words: a group may know a word without the synonyms it has in another.
+    return any(set(_words_of(adjective)) <= set(_words_of(quality)) for quality in qualities)
 
 
 def _words_of(quality: Quality) -> tuple[str, ...]:

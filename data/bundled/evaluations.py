@@ -1,27 +1,34 @@
-"""The subjects of opinions, and words of praise and blame that suit them.
+"""The subjects of opinions, and the words and phrases of praise and blame that suit them.
 
-Reads: wordlists, vocabulary. Feeds: sentiment.
+Reads: wordlists, vocabulary, morphology, frames. Feeds: sentiment.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 
 from data.bundled.frames import chance, choose
+from data.bundled.morphology import article
 from data.bundled.vocabulary import lexicon
 from data.bundled.wordlists import fields, groups, items, lines
 
-EVALUATIONS = groups("evaluations")
+NEW_SHARE = 0.7  # of the rows in dev and test: what they say, if they can, train never says
+SLOT = re.compile(r"\{(\w+)(?::(-?\d))?\}")
+SINGULAR, PLURAL = ":s", ":p"  # marks of what goes with a subject of one number only
+groups = cache(groups)
 
 
 @dataclass(frozen=True)
 class Topic:
-    """Something to have an opinion on."""
+    """Something to have an opinion on, and what one does with it."""
 
+    name: str
     nouns: list[str]
     parts: list[str]
-    groups: list[str]
+    groups: tuple[str, ...]
     doing: str
+    done: str
 
 
 @dataclass(frozen=True)
@@ -34,28 +41,12 @@ class Draw:
     noun: str
     starred: bool  # only general words suit the noun
     then: bool  # told in the past tense
+    new: bool  # with held-out words and phrases only, where there are any
 
     @property
     def it(self) -> str:
         """Return the whole as a definite noun phrase."""
         return f"the {self.noun}"
-
-
-@cache
-def topics() -> tuple[Topic, ...]:
-    """Return all topics."""
-    rows = (fields(line) for line in lines("topics"))
-    return tuple(
-        Topic(items(nouns), items(parts), evaluations.split(), doing)
-        for _, nouns, parts, evaluations, doing in rows
-    )
-
-
-def draw(random: Random, split: str) -> Draw:
-    """Return a draw with a random topic and one of its nouns."""
-    topic = choose(random, topics())
-    noun = choose(random, topic.nouns)
-    return Draw(random, split, topic, noun.rstrip("*"), noun.endswith("*"), chance(random, 0.5))
 
 
 @dataclass(frozen=True)
@@ -73,41 +64,150 @@ class Subject:
         return "are" if self.plural else "is"
 
 
+@cache
+def topics() -> tuple[Topic, ...]:
+    """Return all topics."""
+    rows = (fields(line) for line in lines("topics"))
+    return tuple(
+        Topic(name, items(nouns), items(parts), tuple(kinds.split()), doing, done)
+        for name, nouns, parts, kinds, doing, done in rows
+    )
+
+
+def draw(random: Random, split: str) -> Draw:
+    """Return a draw with a random topic and one of its nouns."""
+    topic = choose(random, topics())
+    noun = choose(random, topic.nouns)
+    then, new = chance(random, 0.6), split != "train" and chance(random, NEW_SHARE)
+    return Draw(random, split, topic, noun.rstrip("*"), noun.endswith("*"), then, new)
+
+
 def whole(d: Draw) -> Subject:
     """Return the whole as the subject."""
     return Subject(d.it, False, d.starred)
 
 
-def word(d: Draw, value: int, of: Subject) -> str:
-    """Return an evaluation of this value that suits the subject."""
-    options = _options(("general",) if of.starred else tuple(d.topic.groups), value, d.split)
-    held = [option for option in options if f"opinion {option}" in lexicon().held]
-    return choose(d.random, held if held and chance(d.random, 0.25) else options)
-
-
-@cache
-def _options(kinds: tuple[str, ...], value: int, split: str) -> list[str]:
-    words = lexicon()
-    found = [w for kind in kinds for w in EVALUATIONS[f"{kind} {value}"]]
-    return [w for w in dict.fromkeys(found) if words.allowed(f"opinion {w}", split)]
-
-
-def subject(d: Draw, other_than: Subject | None = None) -> Subject:
+def part(d: Draw, other_than: Subject | None = None) -> Subject:
     """Return a random part as the subject."""
     while True:
-        part = choose(d.random, d.topic.parts)
-        name = part.removesuffix(":p")
-        found = Subject(f"the {name.rstrip('*')}", name != part, name.endswith("*"))
+        item = choose(d.random, d.topic.parts)
+        name = item.removesuffix(PLURAL)
+        found = Subject(f"the {name.rstrip('*')}", name != item, name.endswith("*"))
         if found != other_than:
             return found
 
 
-def sign(d: Draw) -> int:
-    """Return 1 or -1, at random."""
-    return 1 if chance(d.random, 0.5) else -1
+def pick(d: Draw, options: list[str]) -> str:
+    """Return one of the options: a held-out one if the row is to say something new, else another.
+
+    Whether one is held out, `holdout` decides.
+    """
+    parts = [lexicon().held.get(f"opinion {option}", "train") for option in options]
+    here = [option for option, part in zip(options, parts, strict=True) if part == d.split]
+    common = [option for option, part in zip(options, parts, strict=True) if part == "train"]
+    return choose(d.random, here if d.new and here else common)
 
 
-def statement(d: Draw, value: int, other_than: Subject | None = None) -> tuple[str, Subject]:
-    """Return a clause that gives a part or the whole this value, and its subject."""
-    of = whole(d) if not other_than and chance(d.random, 0.3) else subject(d, other_than)
-    return f"{of.name} {of.be(d)} {word(d, value, of)}", of
+def kinds_for(d: Draw, of: Subject) -> tuple[str, ...]:
+    """Return the groups of evaluations that suit a subject."""
+    return ("general",) if of.starred else d.topic.groups
+
+
+@cache
+def entries(name: str, kinds: tuple[str, ...], value: int, plural: bool) -> list[str]:
+    """Return what a list has of this value for these groups and this number of the subject."""
+    found = [item for kind in kinds for item in groups(name).get(f"{kind} {value}", [])]
+    other = SINGULAR if plural else PLURAL
+    return list(dict.fromkeys(item for item in found if not item.endswith(other)))
+
+
+def suited(d: Draw, name: str, value: int, of: Subject, shape: str = "") -> str:
+    """Return an entry of a list that suits the subject and has the shape (a regular expression)."""
+    options = entries(name, kinds_for(d, of), value, of.plural)
+    chosen = pick(d, [option for option in options if re.search(shape, option)])
+    return chosen.removesuffix(SINGULAR).removesuffix(PLURAL)
+
+
+ONE_WORD = r"^\S+$"
+WITH_ARTICLE = "^(a|an|the) "
+
+
+def graded(d: Draw, value: int, of: Subject) -> str:
+    """Return an adjective that takes an adverb of degree."""
+    sort = {1: "praise", 0: "average", -1: "blame"}[value]
+    own = [word for kind in kinds_for(d, of) for word in _gradable(kind, sort)]
+    return pick(d, list(dict.fromkeys(own)))
+
+
+def _gradable(kind: str, sort: str) -> list[str]:
+    name = sort if kind == "general" else f"{kind} {sort}"
+    return groups("degrees").get(f"gradable {name}", [])
+
+
+def _with_degree(d: Draw, degree: str, value: int, of: Subject) -> str:
+    options = groups("degrees")[degree]
+    if degree == "weaker" and value < 0:
+        options = options + groups("degrees")["weaker blame"]
+    return f"{choose(d.random, options)} {graded(d, value, of)}"
+
+
+def fill(d: Draw, form: str) -> str:
+    """Return a form with its slots filled; composed.txt explains them."""
+    of, it = part(d), whole(d)
+    names = {
+        "part": of.name, "bare": of.name.removeprefix("the "), "be": of.be(d),
+        "has": "have" if of.plural else "has", "it": d.it, "noun": d.noun,
+        "a_noun": article(d.noun), "was": it.be(d), "doing": d.topic.doing, "done": d.topic.done,
+    }  # fmt: skip
+
+    def word(slot: re.Match[str]) -> str:
+        name, value = slot.group(1), int(slot.group(2) or 0)
+        return names[name] if slot.group(2) is None else _evaluation(d, name, value, of)
+
+    return SLOT.sub(word, form)
+
+
+def _evaluation(d: Draw, slot: str, value: int, of: Subject) -> str:
+    """Return what fills a slot with a value."""
+    it = whole(d)
+    match slot:
+        case "pred" | "attr":
+            return suited(d, "evaluations", value, of, "" if slot == "pred" else ONE_WORD)
+        case "itpred" | "itattr":
+            return suited(d, "evaluations", value, it, "" if slot == "itpred" else ONE_WORD)
+        case "a":
+            return article(suited(d, "evaluations", value, it, ONE_WORD))
+        case "verdict" | "thing":
+            return suited(d, "verdicts", value, it, "" if slot == "verdict" else WITH_ARTICLE)
+        case "grade":
+            return graded(d, value, of)
+        case _:
+            degree = {"strong": "stronger", "weak": "weaker", "even": "even"}[slot]
+            return _with_degree(d, degree, value, of)
+
+
+def statement(d: Draw, value: int, of: Subject) -> str:
+    """Return a clause that gives the subject this value: an adjective, a verb phrase or a noun."""
+    kind = d.random.random()
+    if kind < 0.4 and d.then:
+        return f"{of.name} {suited(d, 'predicates', value, of)}"
+    if kind > 0.8 and of == whole(d):
+        return f"{of.name} {of.be(d)} {suited(d, 'verdicts', value, of)}"
+    return f"{of.name} {of.be(d)} {suited(d, 'evaluations', value, of)}"
+
+
+@cache
+def _held_out(split: str) -> list[re.Pattern[str]]:
+    """Return what finds the words and phrases of opinion that stand in this part only."""
+    found = [
+        owner.removeprefix("opinion ").removesuffix(SINGULAR).removesuffix(PLURAL)
+        for owner, where in lexicon().held.items()
+        if owner.startswith("opinion ") and where == split
+    ]
+    texts = (".+".join(map(re.escape, re.split(r"\{[^}]*\}", text))) for text in found)
+    return [re.compile(rf"(?<!\w){text}(?!\w)", re.IGNORECASE) for text in texts]
+
+
+def holds_new_opinion(text: str, split: str) -> bool:
+    """Return whether a text holds a word or phrase of opinion that stands in this part only."""
+    return any(pattern.search(text) for pattern in _held_out(split))

@@ -11,6 +11,8 @@ from data.bundled.words import Noun, Quality, Verb
 
 T = TypeVar("T")
 
+PRONOUN = "pronoun"  # the class of agents that nobody names
+
 DATIVE = ("give", "hand", "show", "send", "mail", "sell", "lend")
 
 
@@ -28,6 +30,12 @@ class Phrase:
     def plural(self) -> bool:
         """Return whether the verb agrees in the plural."""
         return self.count != 1
+
+
+# "Someone opened the door" says no more than "the door was opened"; "how do you open it" asks
+# how anybody does. Neither has a class in the word lists, so no edit replaces or swaps them.
+SOMEONE = Phrase(Noun("someone", PRONOUN, "", human=True, animate=True), "someone", definite=False)
+ANYBODY = Phrase(Noun("anybody", PRONOUN, "", human=True, animate=True), "anybody", definite=False)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import Any
 
 from data.bundled.duplicates import duplicate_pair
 from data.bundled.pairs import Example
-from data.bundled.scored import scored_pair
-from data.bundled.sentences import sentence
+from data.bundled.scored import BANDS, scored_pair
+from data.bundled.sentences import Scenes
 from data.bundled.sentiment import label, opinion
 from data.bundled.suites import write_suites
 from data.bundled.triplets import triplet
@@ -30,11 +30,12 @@ from data.tasks import TASKS
 SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
 
-# Classes come in fixed shares: five of a fifth each, and 40 percent duplicates.
+# Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of
+# the scale of similarities.
 QUOTAS: dict[str, list[dict[str, Any]]] = {
     "sst": [{"wanted": number} for number in range(TASKS["sst"].num_classes)],
     "para": [{"positive": number < 2} for number in range(5)],
-    "sts": [{}],
+    "sts": [{"band": number} for number in range(BANDS)],
 }
 
 
@@ -66,7 +67,7 @@ def _draw(writer: Writer, task: str, title: str, split: str, size: int) -> list[
     for number, quota in enumerate(quotas):
         share = (size + len(quotas) - 1 - number) // len(quotas)
         make = partial(MAKERS[task], **quota)
-        examples += writer.draw(f"{title} {number}", split, share, make)
+        examples += writer.draw(f"{title} {number}", split, share, make, True)
     shuffle(examples, Random(f"{writer.seed} {title} {split}"))
     return examples
 
@@ -91,10 +92,10 @@ def _write_all(folder: Path, seed: int, pairs: int) -> None:
     writer = Writer(folder, seed)
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
         written = {task: _write_task(writer, task, part) for task in SIZES}
-    sentences = writer.draw("wiki", "train", SENTENCES, sentence)
+    sentences = writer.draw("wiki", "train", SENTENCES, Scenes(), True)
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
-    triplets = writer.draw("nli", "train", TRIPLETS, triplet)
+    triplets = writer.draw("nli", "train", TRIPLETS, triplet, True)
     with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("sent0", "sent1", "hard_neg"))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from data.bundled.frames import Frame, Phrase, choose
+from data.bundled.frames import PRONOUN, Frame, Phrase, choose
 from data.bundled.morphology import (
     article,
     counted,
@@ -22,6 +22,7 @@ from data.bundled.renderings import SLOT, Pattern
 from data.bundled.wordlists import fields, lines
 
 JOINTS = [fields(line) for line in lines("joints")]
+POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of what may be a rule
 
 
 def say(frame: Frame, pattern: Pattern) -> str:
@@ -57,6 +58,8 @@ def noun_phrase(phrase: Phrase | None) -> str:
     if phrase is None:
         return ""
     core = bare_phrase(phrase)
+    if phrase.noun.kind == PRONOUN:
+        return core
     if phrase.definite:
         return f"the {core}"
     if phrase.count == 1:
@@ -75,6 +78,24 @@ def bare_phrase(phrase: Phrase | None) -> str:
 
 def _with(word: str, phrase: str) -> str:
     return f"{word} {phrase}" if phrase else ""
+
+
+def _said(frame: Frame, phrase: Phrase | None) -> str:
+    """Return a noun phrase of a frame, where "some women" are often just "women".
+
+    Not where this would speak of all women: not in what often happens, nor in a denial. But who
+    asks how to peel onions asks about onions in general.
+    """
+    single = frame.tense in ("now", "past") and frame.mood not in POSSIBLE and not frame.negated
+    several = phrase is not None and phrase.count == 0 and not phrase.definite
+    if several and (single or frame.mood == "how"):
+        return bare_phrase(phrase)
+    return noun_phrase(phrase)
+
+
+def _by(phrase: Phrase, text: str) -> str:
+    """Return "by" and the agent, or nothing for "someone", whom a passive leaves out."""
+    return "" if phrase.noun.kind == PRONOUN else f"by {text}"
 
 
 # --- verbs
@@ -136,6 +157,11 @@ def _other_verb(frame: Frame, lemma: str, many: bool) -> str:
     return _finite(replace(frame, word=lemma, attitude="", manner=None), many)
 
 
+def _asked_event(frame: Frame) -> tuple[str, str]:
+    """Return "take" as a question about an event splits it: did, take."""
+    return _active(replace(frame, word="take", attitude=""), False, split_aux=True)
+
+
 def _rest(frame: Frame) -> str:
     aux = "not " if frame.negated else ""
     return aux + _active(frame, frame.agent.plural, split_aux=True)[1]
@@ -155,15 +181,15 @@ def _patient_plural(frame: Frame) -> bool:
 
 
 SLOTS: dict[str, Callable[[Frame], str]] = {
-    "S": lambda f: noun_phrase(f.agent),
+    "S": lambda f: _said(f, f.agent),
     "S0": lambda f: bare_phrase(f.agent),
-    "by": lambda f: f"by {noun_phrase(f.agent)}",
-    "by0": lambda f: f"by {bare_phrase(f.agent)}",
-    "O": lambda f: noun_phrase(f.patient),
+    "by": lambda f: _by(f.agent, _said(f, f.agent)),
+    "by0": lambda f: _by(f.agent, bare_phrase(f.agent)),
+    "O": lambda f: _said(f, f.patient),
     "O0": lambda f: bare_phrase(f.patient),
-    "R": lambda f: _with("to", noun_phrase(f.receiver)),
+    "R": lambda f: _with("to", _said(f, f.receiver)),
     "R0": lambda f: _with("to", bare_phrase(f.receiver)),
-    "receiver": lambda f: noun_phrase(f.receiver),
+    "receiver": lambda f: _said(f, f.receiver),
     "W": lambda f: _with("with", noun_phrase(f.tool)),
     "W0": lambda f: _with("with", bare_phrase(f.tool)),
     "tool": lambda f: noun_phrase(f.tool),
@@ -182,20 +208,27 @@ SLOTS: dict[str, Callable[[Frame], str]] = {
     "ing": lambda f: gerund(f.word),
     "en": lambda f: participle(f.word),
     "B": lambda f: _finite_passive(f, _patient_plural(f)),
+    "B+": lambda f: _finite_passive(replace(f, negated=False), _patient_plural(f)),
     "Bs": lambda f: _finite_passive(f, False),
     "Br": lambda f: _finite_passive(f, f.receiver is not None and f.receiver.plural),
     "Bm": lambda f: _finite_passive(f, _patient_plural(f), _word(f, "manner")),
     "paux": lambda f: _passive(f, f.mood != "what" and _patient_plural(f))[0],
     "prest": lambda f: ("not " if f.negated else "") + _passive(f, False)[1],
     "who": lambda f: "who" if f.agent.noun.human else "that",
+    "whoO": lambda f: "who" if f.patient and f.patient.noun.human else "that",
     "that": lambda f: "that",
     "is": lambda f: _is(f.tense, False),
     "isS": lambda f: _is(f.tense, f.agent.plural),
     "isO": lambda f: _is(f.tense, _patient_plural(f)),
+    "areS": lambda f: _is("now", f.agent.plural),
+    "areO": lambda f: _is("now", _patient_plural(f)),
     "theone": lambda f: "the ones" if f.agent.plural else "the one",
     "pronoun": lambda f: "they" if _patient_plural(f) else "it",
     "did": lambda f: _other_verb(f, "do", f.agent.plural),
     "use": lambda f: _other_verb(f, "use", f.agent.plural),
+    "carries": lambda f: _other_verb(f, "carry", f.agent.plural),
     "takes": lambda f: _other_verb(f, "take", False),
+    "takesaux": lambda f: _asked_event(f)[0],
+    "takesrest": lambda f: _asked_event(f)[1],
     "event": lambda f: f.verb.event,
 }

@@ -11,12 +11,19 @@ import zlib
 
 from data.bundled.morphology import gerund, participle, past, plural, third_person
 from data.bundled.wordlists import blocks, groups, lines
-from data.bundled.words import FUNCTION_WORDS, SPLITS, Lexicon
+from data.bundled.words import FUNCTION_WORDS, Lexicon
 
-# One word in 12 is kept for dev, and one for test. There are fewer words of praise and blame: of
-# these, one in 7.
+# One word in 12 is kept for dev, and one for test. Opinions shall be understood, not remembered: of
+# twenty of their words, phrases and sentences, three are kept for dev and five for test.
 HOLD_OUT = 12
-HOLD_OUT_OPINIONS = 7
+OPINION_PARTS = ("dev",) * 3 + ("test",) * 5 + ("train",) * 12
+# Lists of opinions that hold, in groups, phrases that can be held out as a whole; and those of
+# opinions and patterns whose single words are common to all parts.
+PHRASES = ("predicates", "verdicts", "feelings")
+SENTENCES = (
+    *("topics", "judges", "composed", "clauses", "contexts", "facts", "patterns", "joints"),
+    *PHRASES,
+)
 NEVER_HELD = ("hypernyms", "related to ", "sayings", "time ")
 
 
@@ -71,10 +78,14 @@ def _own_qualities(lexicon: Lexicon) -> None:
 
 def _own_opinions(lexicon: Lexicon) -> None:
     """Note the words of opinions and patterns; of these, only evaluations can be held out."""
-    idioms = [idiom for _, body in blocks("idioms") for idiom in body]
-    feelings = [verb for verbs in groups("feelings").values() for verb in verbs]
-    lists = lines("topics"), lines("judges"), idioms, feelings, lines("patterns"), lines("joints")
-    for text in itertools.chain(*lists):
+    degrees = [
+        word
+        for name, words in groups("degrees").items()
+        if "gradable" not in name
+        for word in words
+    ]
+    lists = (lines(name) for name in SENTENCES)
+    for text in itertools.chain(*lists, _phrases(), degrees):
         for word in re.findall(r"[\w'-]+", text.lower()):
             _own(lexicon, "sayings", word)
     attitudes = [verb for verbs in groups("attitudes").values() for verb in verbs]
@@ -82,22 +93,41 @@ def _own_opinions(lexicon: Lexicon) -> None:
     _use_verb(lexicon, "sayings", *attitudes)
     for words in groups("evaluations").values():
         for word in words:
-            _own(lexicon, f"opinion {word}", word)
+            if " " not in word:
+                _own(lexicon, f"opinion {word}", word)
+
+
+def _phrases() -> list[str]:
+    """Return the phrases and sentences of opinion, which can be held out as a whole."""
+    found = [sentence for _, body in blocks("idioms") for sentence in body]
+    for name in ("evaluations", *PHRASES):
+        found += [entry for entries in groups(name).values() for entry in entries if " " in entry]
+    return found
 
 
 def hold_out(lexicon: Lexicon) -> None:
-    """Choose the held-out words by a checksum, which, unlike hash(), is the same everywhere."""
+    """Choose what is held out by a checksum, which, unlike hash(), is the same everywhere."""
     _own_words(lexicon)
     _own_qualities(lexicon)
     _own_opinions(lexicon)
     everywhere = {noun.word for noun in lexicon.kinds["folk"]}
     for owner, forms in lexicon.forms.items():
-        share = HOLD_OUT_OPINIONS if owner.startswith("opinion ") else HOLD_OUT
-        number = zlib.crc32(owner.encode()) % share
         if owner in everywhere or owner.startswith(NEVER_HELD):
             continue
-        if number < 2 and all(_has_own_token(lexicon, form) for form in forms):
-            lexicon.held[owner] = SPLITS[1 + number]
+        part = _part(owner)
+        if part != "train" and all(_has_own_token(lexicon, form) for form in forms):
+            lexicon.held[owner] = part
+    for phrase in _phrases():
+        if (part := _part(f"opinion {phrase}")) != "train":
+            lexicon.held[f"opinion {phrase}"] = part
+
+
+def _part(owner: str) -> str:
+    """Return where an entry may be held out: dev, test or, of most, nowhere (train)."""
+    number = zlib.crc32(owner.encode())
+    if owner.startswith("opinion "):
+        return OPINION_PARTS[number % len(OPINION_PARTS)]
+    return {0: "dev", 1: "test"}.get(number % HOLD_OUT, "train")
 
 
 def _has_own_token(lexicon: Lexicon, form: str) -> bool:

@@ -10,8 +10,8 @@ from random import Random
 
 from data.bundled.frames import Frame, chance, choose
 from data.bundled.grammar import clause, join, say
-from data.bundled.renderings import Pattern, renderings
-from data.bundled.sampling import QUESTIONS, draw_frame
+from data.bundled.renderings import Pattern, draw_pattern, renderings
+from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame
 from data.bundled.wordlists import groups
 
 
@@ -52,35 +52,17 @@ UNWANTED = frozenset(
 OPPOSITE_ACTS = {"fail": "manage", "manage": "fail", "forget": "remember", "remember": "forget"}
 
 
-# Few frames allow these renderings; where they fit, they are chosen more often.
-RARE = ("dative", "nominal", "using", "use a", "with a", "it is not")
-
-
 def pick(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
-    """Return a rendering, more often a plain or a rare one; `avoid` names one not to use."""
-    options = {pattern.name: pattern for pattern in renderings(frame) if pattern.name != avoid}
-    return options[preferred(random, list(options))] if options else None
-
-
-def preferred(random: Random, names: list[str]) -> str:
-    """Return one of these renderings, more often a plain or a rare one."""
-    rare = [name for name in names if name.startswith(RARE)]
-    if rare and chance(random, 0.3):
-        return choose(random, rare)
-    plain = [name for name in names if name.split(",")[0] in ("active", "passive")]
-    if plain and chance(random, 0.4):
-        return choose(random, plain)
-    return choose(random, names)
+    """Return a rendering, drawn by its share; `avoid` names one not to use."""
+    options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
+    return draw_pattern(random, options) if options else None
 
 
 def statement_frame(random: Random, split: str, kind: str = "") -> Frame:
     """Return a frame that an edit of this kind is likely to fit."""
     swappable = kind in ("role swap", "role swap, passive", "adjective swap")
     adjectives = 0.95 if kind == "adjective swap" else 0.8 if "adjective" in kind else 0.35
-    mood = "statement"
-    if chance(random, 0.08):
-        mood = "headline"
-    return draw_frame(random, split, "", mood, swappable, adjectives)
+    return draw_frame(random, split, "", choose(random, STATEMENTS), swappable, adjectives)
 
 
 def question_frame(random: Random, split: str) -> Frame:
@@ -113,7 +95,7 @@ def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pa
     common = [p for p in renderings(first) if p in renderings(second)]
     if not common:
         return None
-    pattern = choose(random, common)
+    pattern = draw_pattern(random, common)
     return Pair((say(first, pattern), say(second, pattern)), (first, second), kind)
 
 
@@ -132,7 +114,7 @@ def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair |
     passive = [p for p in renderings(second) if "passive" in p.conditions]
     if not active or not passive:
         return None
-    texts = say(first, choose(random, active)), say(second, choose(random, passive))
+    texts = say(first, draw_pattern(random, active)), say(second, draw_pattern(random, passive))
     return Pair(texts if chance(random, 0.5) else (texts[1], texts[0]), (first, second), kind)
 
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from data.bundled.edits import particles, places_of, verbs_of
-from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
@@ -19,10 +19,15 @@ from data.bundled.words import Noun, Quality, Verb
 FRAME_HOLD_OUT = 7
 # Of the draws in dev and test, so many prefer a held-out word where there is one.
 HELD_OUT_SHARE = 0.22
-QUESTIONS = ("polar", "why", "where", "when", "who", "what")
-TENSES = ("now",) * 7 + ("past",) * 7 + ("habit",) * 2 + ("future",) * 2 + ("perfect",) * 2
-AGENT_COUNTS = (1,) * 16 + (0, 2, 2, 3)
-COUNTS = (1,) * 16 + (0, 0, 2, 2, 2, 3, 3, 4, 5, 6, 8, 10)
+QUESTIONS = ("polar", "why", "where", "when", "who", "what", "how")
+# Of the statements, most say something themselves, and some are headlines or say who says so.
+STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", "hearsay") * 2
+# Asked how to do it is what takes care or skill.
+TAUGHT = frozenset(("careful", "skill"))
+UNNAMED = 0.12  # of those who could be named
+TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
+AGENT_COUNTS = (1,) * 32 + (0, 0, 0, 0, 2, 2, 2, 3)
+COUNTS = (1,) * 28 + (0, 0, 0, 0, 0, 2, 2, 2, 3, 4, 6, 10)
 
 
 def kept_frame(verb: Verb, noun: Noun) -> bool:
@@ -92,14 +97,19 @@ def between_people(verb: Verb) -> bool:
 
 
 def draw_phrase(
-    random: Random, noun: Noun, split: str, adjectives: float, counts: tuple[int, ...] = COUNTS
+    random: Random,
+    noun: Noun,
+    split: str,
+    adjectives: float,
+    counts: tuple[int, ...] = COUNTS,
+    known: float = 0.4,
 ) -> Phrase:
-    """Return a noun with its number, its article and perhaps an adjective."""
+    """Return a noun with its number, an article ("the" if `known`) and perhaps an adjective."""
     adjective = None
     if noun.groups and chance(random, adjectives):
         options = _adjectives(noun, choose(random, noun.groups), split)
         adjective = choose(random, options) if options else None
-    definite = chance(random, 0.6)
+    definite = chance(random, known)
     if noun.human:
         counts = AGENT_COUNTS
     # "Injured an arm", never "three arms": the arm is the agent's own.
@@ -129,7 +139,7 @@ def draw_frame(
     domain: str = "",
     mood: str = "statement",
     swappable: bool = False,
-    adjectives: float = 0.35,
+    adjectives: float = 0.3,
     fits: Callable[[Verb], bool] | None = None,
 ) -> Frame:
     """Return a frame.
@@ -137,7 +147,7 @@ def draw_frame(
     Args:
         split: the part whose words may be used: train, dev or test.
         domain: where it happens; by default, anywhere.
-        mood: statement, headline or a question (polar, why ...).
+        mood: statement, headline, reported, official, hearsay or a question (polar, why ...).
         swappable: whether agent and patient must be able to swap their roles.
         adjectives: the probability of an adjective, for each noun.
         fits: which verbs will do; by default, all.
@@ -179,15 +189,38 @@ def _fill(
         return None
     if mood == "what" and (patient is None or patient.animate):
         return None
+    if mood == "who" and not agent.human:
+        return None
+    if mood == "how" and not (agent.human and patient and TAUGHT.intersection(verb.manners)):
+        return None
+    tense = _tense(random, verb, mood)
+    # Captions have "a man" where questions have "the man".
+    known = 0.7 if mood in QUESTIONS else 0.25 if tense == "now" else 0.45
     frame = Frame(
-        domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS),
+        domain, verb, verb.word, draw_phrase(random, agent, split, adjectives, AGENT_COUNTS, known),
         draw_phrase(random, patient, split, adjectives) if patient else None,
-        mood=mood, tense=_tense(random, verb, mood),
+        mood=mood, tense=tense,
     )  # fmt: skip
-    return _details(random, split, frame)
+    return _details(random, split, _unnamed(random, frame))
+
+
+def _unnamed(random: Random, frame: Frame) -> Frame:
+    """Return the frame, now and then without a name for its agent."""
+    if frame.mood == "how" and frame.patient:
+        # "How do you peel an onion", seldom "a fresh onion", never "the six onions".
+        adjective = frame.patient.adjective if chance(random, 0.3) else None
+        number = choose(random, (1, 1, 0))
+        any_one = replace(frame.patient, count=number, definite=False, adjective=adjective)
+        return replace(frame, agent=ANYBODY, patient=any_one)
+    human = frame.agent.noun.human and frame.patient is not None and frame.verb.passive
+    if not human or frame.verb.symmetric or frame.mood == "who" or not chance(random, UNNAMED):
+        return frame
+    return replace(frame, agent=SOMEONE)
 
 
 def _tense(random: Random, verb: Verb, mood: str) -> str:
+    if mood == "how":
+        return "habit"
     if mood == "headline":
         return "past"
     tense = choose(random, TENSES)
@@ -197,24 +230,26 @@ def _tense(random: Random, verb: Verb, mood: str) -> str:
 
 
 def _details(random: Random, split: str, frame: Frame) -> Frame | None:
-    """Add receiver, instrument, manner, place and time, never more than three at once."""
+    """Add receiver, instrument, manner, place and time, seldom more than one of the last three."""
     values: dict[str, Any] = {}  # fields of the frame
     verb = frame.verb
     others = (frame.agent.noun, frame.patient.noun if frame.patient else None)
     receivers = tuple(noun for noun in verb.receivers if noun not in others)
-    if receivers and chance(random, 0.75):
+    if receivers and chance(random, 0.8):
         noun = draw_noun(random, receivers, split)
         values["receiver"] = draw_phrase(random, noun, split, 0.15) if noun else None
-    if verb.tools and frame.agent.noun.human and chance(random, 0.5):
+    if verb.tools and frame.agent.noun.human and chance(random, 0.4):
         noun = draw_noun(random, verb.tools, split)
         values["tool"] = Phrase(noun, noun.word, 1, False) if noun else None
-    if verb.manners and len(values) < 2 and frame.mood != "headline" and chance(random, 0.35):
+    plain = frame.mood not in ("headline", "how")
+    if verb.manners and plain and len(values) < 2 and chance(random, 0.25):
         values["manner"] = _manner(random, verb, split)
-    if frame.mood != "where" and len(values) < 2 and chance(random, 0.6):
+    share = 0.15 if values or frame.mood == "how" else 0.45
+    if frame.mood != "where" and len(values) < 2 and chance(random, share):
         places = places_of(verb, split)
         values["place"] = choose(random, places) if places else ""
-    values["time"] = _time(random, frame)
-    if values["time"] is None and frame.tense == "habit" and frame.mood != "when":
+    values["time"] = _time(random, frame, 0.6 if any(values.values()) else 1.0)
+    if values["time"] is None and frame.tense == "habit" and frame.mood not in ("when", "how"):
         return None
     return replace(frame, **values)
 
@@ -224,9 +259,12 @@ def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
     return choose(random, options) if options else None
 
 
-def _time(random: Random, frame: Frame) -> Quality | None:
+def _time(random: Random, frame: Frame, share: float) -> Quality | None:
+    """Return a time, less often (by the factor `share`) where other details are said."""
     shares = {"past": 0.45, "now": 0.06, "habit": 1.0, "future": 0.6, "perfect": 0.0}
-    if frame.mood in ("when", "headline") or not chance(random, shares[frame.tense]):
+    if frame.mood in ("when", "headline", "how"):
+        return None
+    if frame.tense != "habit" and not chance(random, share * shares[frame.tense]):
         return None
     last = particles(frame.verb)
     return choose(

@@ -1,102 +1,99 @@
-"""The similarity task: scored pairs, from the same meaning to nothing in common.
+"""The similarity task: pairs of all distances, as many of each fifth of the scale.
 
-Reads: alike, differing, scores. Feeds: generate, suites.
+The first frame is drawn before the fifth is looked at, and both sentences are put into words by
+one process, so that neither alone tells the score. Then the frame is edited until the pair falls
+into the fifth.
+Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 """
 
+from dataclasses import replace
 from random import Random
 
-from data.bundled import alike, differing, edits
-from data.bundled.differing import EDITS, edited
-from data.bundled.duplicates import make
-from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose
-from data.bundled.pairs import (
-    Example,
-    Maker,
-    Pair,
-    question_frame,
-    same_rendering,
-    two_renderings,
-)
-from data.bundled.sampling import draw_frame
+from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, draw_name, vary
+from data.bundled.pairs import Example, deniable, same_rendering, two_renderings
+from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, kept
 from data.bundled.scores import noisy, similarity
 
-
-def detail(random: Random, split: str) -> Pair | None:
-    """Return a pair whose second sentence lacks an unimportant detail."""
-    frame = draw_frame(random, split)
-    other = edits.drop_detail(frame, random, split)
-    return _either(random, frame, other, "modifier") if other else None
-
-
-def hypernym(random: Random, split: str) -> Pair | None:
-    """Return a pair whose second sentence has a more general word."""
-    frame = draw_frame(random, split)
-    other = edits.generalise(frame, random, split)
-    return _either(random, frame, other, "hypernym") if other else None
+BANDS = 5
+# Shares of the task's pairs; the suites take a third of each.
+GENRES = {"statements": 0.7, "headlines": 0.13, "questions": 0.17}
+ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
+SAME_RENDERING = 0.5
+DENIED = 0.1
+ELSEWHERE_SHARES = (0.85, 0.35, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
+TRIES = 60
 
 
-def _either(random: Random, frame: Frame, other: Frame, kind: str) -> Pair | None:
-    """Return two frames in one rendering, or in two with synonyms."""
-    if chance(random, 0.5):
-        return same_rendering(random, frame, other, kind)
-    return two_renderings(random, frame, reword(other, random, share=0.5), kind)
+def band_of(score: float) -> int:
+    """Return the fifth of the scale in which a score lies."""
+    return min(int(score), BANDS - 1)
 
 
-def two_differences(random: Random, split: str) -> Pair | None:
-    """Return a pair with two differences."""
-    frame = draw_frame(random, split)
-    names = ("place", "other agent", "other patient", "other verb", "antonym adjective", "number")
-    kinds = choose(random, names), choose(random, names)
-    if kinds[0] == kinds[1]:
-        return None
-    once = EDITS[kinds[0]](frame, random, split)
-    twice = EDITS[kinds[1]](once, random, split) if once else None
-    return _either(random, frame, twice, "two differences") if twice else None
+def scored_pair(random: Random, split: str, band: int | None = None) -> Example:
+    """Return a row of the similarity task; `band` is its fifth of the scale, by default any."""
+    return scored_genre(random, split, draw_name(random, GENRES), band)
 
 
-SCORED: list[tuple[Maker, float]] = [
-    (alike.synonyms, 0.08), (alike.voices, 0.07), (alike.paraphrase, 0.11), (alike.reordered, 0.04),
-    (alike.symmetric, 0.02), (detail, 0.09), (hypernym, 0.08), (edited("number"), 0.05),
-    (edited("place", 0.4), 0.05), (edited("time", 0.4), 0.02),
-    (edited("antonym adjective", 0.4), 0.04), (edited("antonym manner", 0.4), 0.02),
-    (edited("role swap"), 0.05), (differing.swapped_passive, 0.05),
-    (edited("negation"), 0.05), (edited("antonym verb"), 0.03),
-    (edited("other agent", 0.4), 0.03), (edited("other patient", 0.4), 0.03),
-    (edited("other verb", 0.4), 0.02), (two_differences, 0.09), (differing.same_topic, 0.1),
-    (differing.unrelated, 0.08),
-]  # fmt: skip
-
-
-GENRES = {"statement": "statements", "headline": "headlines"}  # by mood; the rest are questions
-FAR_QUESTIONS = 0.02  # of the draws, most of which are no questions
-
-
-def scored_pair(random: Random, split: str) -> Example:
-    """Return a row of the similarity task."""
-    return _row(random, make(random, split, SCORED))
-
-
-def scored_genre(random: Random, split: str, genre: str) -> Example:
-    """Return a row whose first sentence is of a genre: statements, headlines or questions."""
+def scored_genre(random: Random, split: str, genre: str, band: int | None = None) -> Example:
+    """Return a row of a genre: statements, headlines or questions."""
+    wanted = int(random.random() * BANDS) if band is None else band
     while True:
-        # Few questions differ altogether among the pairs of the task.
-        far = genre == "questions" and chance(random, FAR_QUESTIONS)
-        pair = _far_questions(random, split) if far else make(random, split, SCORED)
-        if pair and GENRES.get(pair.frames[0].mood, "questions") == genre:
-            return _row(random, pair)
+        example = _pair(random, split, _first(random, split, genre), wanted)
+        if example:
+            return example
 
 
-def _far_questions(random: Random, split: str) -> Pair | None:
-    """Return two questions, half of the time on one topic."""
-    first = question_frame(random, split)
-    # Of the same mood: some domains have no frame for every question, as nobody makes the weather.
-    domain = first.domain if chance(random, 0.5) else ""
-    second = draw_frame(random, split, domain, first.mood)
-    return two_renderings(random, first, second, "other question")
+def _first(random: Random, split: str, genre: str) -> Frame:
+    moods = {"statements": STATEMENTS, "headlines": ("headline",), "questions": QUESTIONS}[genre]
+    frame = draw_frame(random, split, mood=choose(random, moods))
+    # As often as the edits make a denial, so that a "not" tells nothing.
+    deny = deniable(frame) and chance(random, DENIED)
+    return replace(frame, negated=True, manner=None) if deny else frame
 
 
-def _row(random: Random, pair: Pair) -> Example:
-    score = noisy(similarity(*pair.frames), random)
-    texts = pair.texts if chance(random, 0.5) else (pair.texts[1], pair.texts[0])
-    return Example(texts, str(score), pair.phenomenon)
+def _pair(random: Random, split: str, frame: Frame, band: int) -> Example | None:
+    """Return a pair in a fifth of the scale that begins with this frame, or None."""
+    first = vary(frame, random, split)
+    adversarial = band >= BANDS - 3 and chance(random, ADVERSARIAL_SHARE)
+    for _ in range(TRIES):
+        name, other = _edited(frame, random, split, band, adversarial)
+        if other is None or (split == "train" and kept(other)):
+            continue
+        second = vary(other, random, split)
+        score = similarity(first, second)
+        if band_of(score) != band:
+            continue
+        alike = chance(random, SAME_RENDERING)
+        pair = (same_rendering if alike else two_renderings)(random, first, second, name)
+        if pair and pair.texts[0] != pair.texts[1]:
+            texts = pair.texts if chance(random, 0.5) else pair.texts[::-1]
+            return Example((texts[0], texts[1]), str(noisy(score, random)), name)
+    return None
+
+
+def _edited(
+    frame: Frame, random: Random, split: str, band: int, adversarial: bool
+) -> tuple[str, Frame | None]:
+    """Return the frame after some edits, and what kind of difference that makes."""
+    small, large = int(random.random() * 3), 0
+    elsewhere = chance(random, ELSEWHERE_SHARES[band])
+    if band < BANDS - 1 and not elsewhere:
+        large = int(random.random() * (BANDS + 1 - band))
+    kinds: list[str] = []
+    other: Frame | None = frame
+    tables = [ELSEWHERE] * elsewhere + [ADVERSARIAL] * adversarial + [LARGE] * large
+    for table in tables + [SMALL] * small:
+        kind, edit = draw_edit(random, table)
+        other = edit(other, random, split) if other else None
+        kinds.append(kind)
+    return _name(kinds), other
+
+
+def _name(kinds: list[str]) -> str:
+    """Return the name of the difference that weighs most."""
+    if kinds and (kinds[0] in ADVERSARIAL or kinds[0] in ELSEWHERE):
+        return kinds[0]
+    if sum(kind in LARGE for kind in kinds) > 1:
+        return "several parts"
+    return kinds[0] if kinds else "same meaning"

@@ -1,31 +1,32 @@
 """Scores the similarity of two frames from 0 to 5, the scale of SemEval's STS.
 
-5: the same; 4: an unimportant detail differs; 3: an important one does; 2: only participants in
-common; 1: only the domain; 0: nothing. Synonyms make no difference.
-Reads: frames, vocabulary. Feeds: scored.
+5: the same; 4: a detail differs; 3: an important part does, or is another of its kind; 2: some
+parts in common; 1: one scene or topic; 0: nothing. The score is 5 exp(- sum of weight times
+distance) over the parts of the frames; distances (0 to 1) come from the taxonomy. So two
+differences count less together than apart, and words that are near cost little.
+Reads: frames, taxonomy. Feeds: scored, graded.
 """
 
+import math
 from random import Random
 
 from data.bundled.frames import Frame, Phrase
-from data.bundled.vocabulary import lexicon
+from data.bundled.taxonomy import same_act, same_noun, same_place, same_quality
 
-# The cost of each difference.
-PLACE, TIME, MANNER, TOOL, DETAIL_GONE = 1.4, 1.2, 1.0, 0.8, 0.7
-PARTICIPANT, HYPERNYM, NUMBER, ADJECTIVE = 1.9, 0.9, 1.5, 1.5
-VERB, OPPOSITE, NEGATION, SWAP, ATTITUDE, TENSE = 2.1, 2.2, 2.4, 2.4, 1.8, 1.0
-QUESTION = 2.0
-SAME_DOMAIN, UNRELATED = 1.0, 0.2
+WEIGHTS = {
+    "verb": 0.8, "agent": 0.8, "patient": 1.0, "receiver": 0.5, "role gone": 0.5,
+    "adjective": 0.35, "adjective gone": 0.12, "number": 0.12,
+    "tool": 0.3, "tool gone": 0.15, "place": 0.45, "place gone": 0.2, "time": 0.3,
+    "time gone": 0.15, "manner": 0.35, "manner gone": 0.12, "tense": 0.06,
+    "negation": 0.3, "swap": 0.28, "attitude": 0.3, "question": 0.35,
+}  # fmt: skip
 NOISE = 0.3  # standard deviation of a mean over annotators
 
 
 def similarity(first: Frame, second: Frame) -> float:
     """Return the score without noise."""
-    if first.verb is not second.verb and not _shared(first, second):
-        return SAME_DOMAIN if first.domain == second.domain else UNRELATED
-    cost = _predicate(first, second) + _roles(first, second) + _adjuncts(first, second)
-    floor = SAME_DOMAIN if first.domain == second.domain else UNRELATED
-    return max(5.0 - cost, floor)
+    distance = sum(WEIGHTS[part] * far for part, far in differences(first, second).items())
+    return 5.0 * math.exp(-distance)
 
 
 def noisy(score: float, random: Random) -> float:
@@ -34,77 +35,77 @@ def noisy(score: float, random: Random) -> float:
     return round(min(max(score + NOISE * noise, 0.0), 5.0), 1)
 
 
-def _shared(first: Frame, second: Frame) -> bool:
-    ours = {phrase.noun for phrase in first.phrases().values()}
-    return any(phrase.noun in ours for phrase in second.phrases().values())
+def differences(first: Frame, second: Frame) -> dict[str, float]:
+    """Return how far apart the parts of two frames are: {a name of WEIGHTS: 0 or more}."""
+    found = {
+        "verb": 1.0 - same_act(first, second),
+        "negation": float(first.negated != second.negated),
+        "attitude": float(first.attitude != second.attitude),
+        "question": float(first.mood != second.mood),
+        "tense": float(first.tense != second.tense),
+    }
+    return found | _roles(first, second) | _adjuncts(first, second)
 
 
-def _predicate(first: Frame, second: Frame) -> float:
-    cost = 0.0
-    if first.verb is not second.verb:
-        cost += VERB
-    elif _sense(first) != _sense(second):
-        hypernym = first.verb.hypernym in (first.word, second.word)
-        cost += HYPERNYM if hypernym and first.verb.hypernym else OPPOSITE
-    cost += NEGATION * (first.negated != second.negated)
-    cost += ATTITUDE * (first.attitude != second.attitude) + QUESTION * (first.mood != second.mood)
-    return cost + TENSE * (first.tense != second.tense)
+def _roles(first: Frame, second: Frame) -> dict[str, float]:
+    """Return the differences of the participants, in their roles or with roles exchanged."""
+    straight = _participants(first, second)
+    asks = {"who", "what"} & {first.mood, second.mood}
+    if first.patient is None or second.patient is None or asks:
+        return straight
+    crossed = _participants(first, second, {"agent": "patient", "patient": "agent"})
+    # Each is an agent here and a patient there.
+    crossed |= dict.fromkeys(("agent", "patient"), (crossed["agent"] + crossed["patient"]) / 2)
+    if not (first.verb.symmetric and second.verb.symmetric):
+        crossed["swap"] = 1.0
+    return min(straight, crossed, key=_cost)
 
 
-def _sense(frame: Frame) -> str:
-    return frame.verb.word if frame.word in frame.verb.synonyms else frame.word
-
-
-def _roles(first: Frame, second: Frame) -> float:
+def _participants(
+    first: Frame, second: Frame, partner: dict[str, str] | None = None
+) -> dict[str, float]:
+    found: dict[str, float] = {}
     ours, theirs = first.phrases(), second.phrases()
-    if [p.noun for p in ours.values()] != [p.noun for p in theirs.values()]:
-        if {p.noun for p in ours.values()} == {p.noun for p in theirs.values()}:
-            return 0.0 if first.verb.symmetric else SWAP
-    return sum(
-        _phrase(ours.get(role), theirs.get(role)) for role in ("agent", "patient", "receiver")
-    )
+    asked = {"who": "agent", "what": "patient"}
+    for role in ("agent", "patient", "receiver"):
+        mine = ours.get(role)
+        other = theirs.get((partner or {}).get(role, role))
+        if role == asked.get(first.mood) and first.mood == second.mood:
+            continue  # neither text says it
+        if mine and other:
+            found[role] = 1.0 - same_noun(mine, other)
+            for part, far in _details(mine, other).items():
+                found[part] = found.get(part, 0.0) + far
+        elif mine or other:
+            found["role gone"] = found.get("role gone", 0.0) + 1.0
+    return found
 
 
-def _phrase(first: Phrase | None, second: Phrase | None) -> float:
-    if first is None or second is None:
-        return 0.0 if first is second else DETAIL_GONE
-    if first.noun is not second.noun:
-        return PARTICIPANT
-    cost = 0.0
-    # Some nouns are their own hypernym.
-    hypernym = first.noun.hypernym
-    own = (first.noun.word, *first.noun.synonyms)
-    general = hypernym in (first.word, second.word) and hypernym not in own
-    cost += HYPERNYM * (general and first.word != second.word)
-    cost += NUMBER * (first.count != second.count)
+def _details(first: Phrase, second: Phrase) -> dict[str, float]:
+    if first.count == second.count:
+        number = 0.0
+    else:
+        number = 1.0 if first.plural != second.plural else 0.7
     mine, theirs = first.adjective, second.adjective
-    if mine is None or theirs is None:
-        return cost + DETAIL_GONE * (mine is not theirs and not general)
-    return cost + ADJECTIVE * (mine.opposites != theirs.opposites)
+    if mine and theirs:
+        return {"number": number, "adjective": 1.0 - same_quality(mine, theirs)}
+    return {"number": number, "adjective gone": float(mine is not theirs)}
 
 
-def _adjuncts(first: Frame, second: Frame) -> float:
-    cost = _detail(_place(first), _place(second), PLACE)
-    cost += _detail(_key(first, "time"), _key(second, "time"), TIME)
-    cost += _detail(_key(first, "manner"), _key(second, "manner"), MANNER)
-    tools = [frame.tool.noun.word if frame.tool else "" for frame in (first, second)]
-    return cost + _detail(tools[0], tools[1], TOOL)
+def _adjuncts(first: Frame, second: Frame) -> dict[str, float]:
+    found = {}
+    for part in ("tool", "place", "time", "manner"):
+        mine, theirs = getattr(first, part), getattr(second, part)
+        if not mine or not theirs:
+            found[f"{part} gone"] = float(bool(mine) != bool(theirs))
+        elif part == "place":
+            found[part] = 1.0 - same_place(first, second)
+        elif part == "tool":
+            found[part] = 1.0 - same_noun(mine, theirs)
+        else:
+            found[part] = 1.0 - same_quality(mine, theirs)
+    return found
 
 
-def _place(frame: Frame) -> str:
-    """Return one name for a place and its synonym."""
-    synonyms = lexicon().place_synonyms
-    same = [place for pair in synonyms.items() if frame.place in pair for place in pair]
-    return min(same, default=frame.place)
-
-
-def _key(frame: Frame, name: str) -> str:
-    """Return one name for a quality and its synonyms."""
-    quality = getattr(frame, name)
-    return "/".join([*quality.opposites, *quality.synonyms]) or quality.word if quality else ""
-
-
-def _detail(first: str, second: str, different: float) -> float:
-    if first == second:
-        return 0.0
-    return different if first and second else DETAIL_GONE
+def _cost(parts: dict[str, float]) -> float:
+    return sum(WEIGHTS[part] * far for part, far in parts.items())

@@ -59,7 +59,7 @@ def _similarities(writer: Writer) -> None:
     folder = f"sts/{STS_SETS['synthetic-sts'].names[0][0]}"
     for genre in SYNTHETIC_SUBSETS:
         make = partial(scored_genre, genre=genre)
-        examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make)
+        examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make, True)
         writer.lines(f"{folder}/STS.input.{genre}.txt", ("\t".join(e.texts) for e in examples))
         writer.lines(f"{folder}/STS.gs.{genre}.txt", (e.label for e in examples))
 
@@ -79,7 +79,7 @@ def _opinions(writer: Writer) -> None:
         TRANSFER_SETS["synthetic-polarity"].names, (True, False), strict=True
     ):
         make = partial(_opinion, positive=positive)
-        examples = writer.draw(name, "test", OPINIONS, make)
+        examples = writer.draw(name, "test", OPINIONS, make, True)
         writer.lines(f"transfer/{name}", (e.texts[0] for e in examples))
 
 

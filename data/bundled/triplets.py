@@ -1,72 +1,110 @@
-"""Makes NLI triplets: a premise, a sentence that it entails, and one that contradicts it.
+"""Makes triplets: a sentence, one that says the same or follows from it, and one that does not.
 
-Reads: pairs, edits, differing. Feeds: generate.
+What such triplets teach must hold for real sentences as well. So positives differ from their
+anchors in as many ways as there are (words, voice, order, details, generality), and most hard
+negatives in content: another act, another participant, another event of one scene. Few differ in
+a function word or in word order alone: they would push apart what people call similar.
+Reads: graded, pairs, sampling. Feeds: generate.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from data.bundled import edits
-from data.bundled.differing import EDITS
 from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose
+from data.bundled.graded import (
+    ADVERSARIAL,
+    LARGE,
+    SYNONYMS,
+    draw_edit,
+    general_words,
+    other_scene,
+)
 from data.bundled.grammar import say
-from data.bundled.pairs import Example, deniable, pick
-from data.bundled.renderings import renderings
-from data.bundled.sampling import draw_frame, kept
+from data.bundled.pairs import Example, pick
+from data.bundled.renderings import Pattern, renderings
+from data.bundled.sampling import QUESTIONS, draw_frame, kept
 
-
-def _dropped(frame: Frame, random: Random) -> Frame | None:
-    first = edits.drop_detail(frame, random, "train")
-    second = edits.drop_detail(first, random, "train") if first and chance(random, 0.5) else None
-    return second or first
-
-
-def _changed(frame: Frame, other: Frame) -> Frame | None:
-    return None if other == frame else other
-
-
-ENTAILED: dict[str, Callable[[Frame, Random], Frame | None]] = {
-    "hypernym": lambda frame, random: edits.generalise(frame, random, "train"),
-    "modifier": _dropped,
-    "synonym": lambda frame, random: _changed(frame, reword(frame, random, 0.9)),
-    "paraphrase": lambda frame, random: frame,
-}
-
-
-CONTRADICTED = (
-    ("role swap",) * 6 + ("negation",) * 4 + ("antonym verb",) * 3 + ("antonym adjective",) * 3
-    + ("antonym manner", "antonym manner", "number", "number", "place", "place", "time")
-    + ("adjective swap", "other verb", "other agent", "other patient")
-)  # fmt: skip
+MOODS = ("statement",) * 7 + ("headline", "question", "question")
+ENTAILED = ("paraphrase",) * 4 + ("hypernym",) * 2 + ("hypernyms", "detail", "detail", "general")
+CONTRADICTED = ("one part",) * 4 + ("two parts",) * 3 + ("same topic",) * 5 + ("order",) * 2
+# Of the negatives, so many in their anchor's rendering; of the positives, none: that order and
+# voice do not matter is what carries over.
+SAME_RENDERING = 0.5
+DETAILS = ("place", "time", "manner", "tool")
 
 
 def triplet(random: Random, split: str) -> Example:
     """Return the three sentences of a triplet, tagged with how the last two were made."""
-    contradiction = choose(random, CONTRADICTED)
-    entailment = choose(random, tuple(ENTAILED))
+    entailment, contradiction = choose(random, ENTAILED), choose(random, CONTRADICTED)
+    mood = choose(random, MOODS)
     while True:
-        swap = contradiction in ("role swap", "adjective swap")
-        frame = draw_frame(random, split, swappable=swap, adjectives=0.9 if contradiction ==
-                           "adjective swap" else 0.4)  # fmt: skip
-        texts = _triplet(random, split, frame, entailment, contradiction)
-        if texts and len(set(texts)) == 3:
-            return Example(texts, "", f"{entailment} / {contradiction}")
+        asked = choose(random, QUESTIONS) if mood == "question" else mood
+        frame = short(draw_frame(random, split, mood=asked), random)
+        positive = _entailed(frame, random, split, entailment)
+        name, negative = _contradicting(frame, random, split, contradiction)
+        if positive is None or negative is None or kept(negative):
+            continue
+        texts = _texts(random, frame, positive, negative)
+        if texts and len({*texts}) == 3:
+            return Example(texts, "", f"{entailment} / {name}")
 
 
-def _triplet(
-    random: Random, split: str, frame: Frame, entailment: str, contradiction: str
-) -> tuple[str, ...] | None:
-    if contradiction == "negation" and not deniable(frame):
-        return None
-    positive = ENTAILED[entailment](frame, random)
-    negative = EDITS[contradiction](frame, random, split)
-    premise = pick(random, frame)
-    if positive is None or negative is None or premise is None or kept(negative):
-        return None
-    same = chance(random, 0.5) and premise in renderings(negative)
-    first = pick(random, positive, premise.name)
-    second = premise if same else pick(random, negative, premise.name)
+def short(frame: Frame, random: Random) -> Frame:
+    """Return the frame with one detail at most, and one adjective."""
+    said = [name for name in DETAILS if getattr(frame, name)]
+    kept_name = choose(random, ["", *said]) if frame.tense != "habit" else "time"
+    gone = {name: "" if name == "place" else None for name in said if name != kept_name}
+    frame = replace(frame, **gone)  # type: ignore[arg-type]  # each is a detail
+    described = [role for role, phrase in frame.phrases().items() if phrase.adjective]
+    for role in described[1:]:
+        bare = replace(frame.phrases()[role], adjective=None)
+        frame = replace(frame, **{role: bare})  # type: ignore[arg-type]  # a role holds a Phrase
+    return frame
+
+
+def _entailed(frame: Frame, random: Random, split: str, kind: str) -> Frame | None:
+    """Return what follows from a frame, in other words."""
+    other: Frame | None = frame
+    if kind in ("detail", "general"):
+        other = edits.drop_detail(frame, random, split)
+    if other and kind in ("hypernym", "general"):
+        other = edits.generalise(other, random, split)
+    if other and kind == "hypernyms":
+        other = general_words(other, random, split)
+    return reword(other, random, choose(random, SYNONYMS)) if other else None
+
+
+def _contradicting(frame: Frame, random: Random, split: str, kind: str) -> tuple[str, Frame | None]:
+    """Return what does not follow from a frame, and the name of the difference."""
+    if kind == "same topic":
+        other = short(other_scene(frame, random, split), random)
+        return kind, reword(other, random, choose(random, SYNONYMS))
+    name, edit = draw_edit(random, ADVERSARIAL if kind == "order" else LARGE)
+    found = edit(frame, random, split)
+    if found and kind == "two parts":
+        second, edit = draw_edit(random, LARGE)
+        found = edit(found, random, split) if second != name else None
+        name = kind
+    return name, reword(found, random, choose(random, SYNONYMS)) if found else None
+
+
+def _texts(
+    random: Random, frame: Frame, positive: Frame, negative: Frame
+) -> tuple[str, str, str] | None:
+    """Return the three texts, the positive always in another rendering than the anchor."""
+    first = _brief(random, frame)
+    second = _brief(random, positive, first.name) if first else None
     if first is None or second is None:
         return None
-    return say(frame, premise), say(positive, first), say(negative, second)
+    alike = first in renderings(negative) and chance(random, SAME_RENDERING)
+    third = first if alike else _brief(random, negative, first.name)
+    return (say(frame, first), say(positive, second), say(negative, third)) if third else None
+
+
+def _brief(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
+    """Return the shorter of two renderings: short sentences are quick to learn from."""
+    options = [pick(random, frame, avoid) for _ in range(2)]
+    fitting = [pattern for pattern in options if pattern]
+    return min(fitting, key=lambda pattern: len(say(frame, pattern)), default=None)

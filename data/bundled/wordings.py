@@ -12,9 +12,9 @@ from random import Random
 
 from data.bundled.frames import Frame, chance, choose
 from data.bundled.grammar import JOINTS, clause, finish, say
-from data.bundled.pairs import OPPOSITE_ACTS, deny_well, preferred
+from data.bundled.pairs import OPPOSITE_ACTS, deny_well
 from data.bundled.parts import say_as, ways
-from data.bundled.renderings import Pattern, renderings
+from data.bundled.renderings import Pattern, draw_pattern, renderings
 from data.bundled.twins import Meaning, Twins
 
 REWORDED = 0.55  # of the parts that have synonyms
@@ -29,6 +29,7 @@ JOINTS_ALIKE = (
 )
 MOOD = re.compile(r"^(yes-no|why|where|when) question")
 
+Form = tuple[Pattern, Pattern]  # for either meaning, of which one may ask why and one where
 Side = tuple[Meaning, Meaning]  # both meanings, as one text of a pair would say them
 
 
@@ -122,38 +123,40 @@ def say_sides(
         forms = [_of_voice(found, number == passive) for number, found in enumerate(forms)]
     if plain:
         voice = choose(random, ("active", "passive"))
-        forms = [{n: p for n, p in found.items() if n.split(",")[0] == voice} for found in forms]
+        forms = [[f for f in found if f[0].name.split(",")[0] == voice] for found in forms]
     if not forms[0] or not forms[1]:
         return None
-    name = preferred(random, list(forms[0]))
-    same = name in forms[1] and not plain and chance(random, SAME_FORM)
-    rest = [name] if same else [other for other in forms[1] if other != name]
+    form = _draw_form(random, forms[0])
+    same = form in forms[1] and not plain and chance(random, SAME_FORM)
+    rest = [other for other in forms[1] if (other == form) == same]
     if not rest:
         return None
-    patterns = forms[0][name], forms[1][preferred(random, rest)]
+    patterns = form, _draw_form(random, rest)
     return [
         [say(meaning[0], pattern) for meaning, pattern in zip(side, pair, strict=True)]
         for side, pair in zip(sides, patterns, strict=True)
     ]
 
 
-def _forms(first: Frame, second: Frame) -> dict[str, tuple[Pattern, Pattern]]:
-    """Return by name the renderings that fit both frames; those of questions go by their form."""
+def _forms(first: Frame, second: Frame) -> list[Form]:
+    """Return the renderings that fit both frames; those of questions go by their form."""
     ours, theirs = renderings(first), renderings(second)
     if first.mood == second.mood:
-        names = {pattern.name for pattern in theirs}
-        return {pattern.name: (pattern, pattern) for pattern in ours if pattern.name in names}
+        texts = {pattern.text for pattern in theirs}
+        return [(pattern, pattern) for pattern in ours if pattern.text in texts]
     named = {MOOD.sub("question", pattern.name): pattern for pattern in theirs}
     keys = [(MOOD.sub("question", pattern.name), pattern) for pattern in ours]
-    return {key: (pattern, named[key]) for key, pattern in keys if key in named}
+    return [(pattern, named[key]) for key, pattern in keys if key in named]
 
 
-def _of_voice(
-    forms: dict[str, tuple[Pattern, Pattern]], passive: bool
-) -> dict[str, tuple[Pattern, Pattern]]:
-    return {
-        name: pair for name, pair in forms.items() if ("passive" in pair[0].conditions) == passive
-    }
+def _draw_form(random: Random, forms: list[Form]) -> Form:
+    """Return a form, drawn by the share of its pattern."""
+    drawn = draw_pattern(random, [pattern for pattern, _ in forms])
+    return next(form for form in forms if form[0] is drawn)
+
+
+def _of_voice(forms: list[Form], passive: bool) -> list[Form]:
+    return [form for form in forms if ("passive" in form[0].conditions) == passive]
 
 
 def _say_clauses(random: Random, sides: tuple[Side, Side], plain: bool) -> list[list[str]] | None:
@@ -168,15 +171,20 @@ def _say_clauses(random: Random, sides: tuple[Side, Side], plain: bool) -> list[
     for side, turn, name in zip(sides, turned, names, strict=True):
         forms = [_forms(first, second) for first, second in zip(*side, strict=True)]
         wanted = ["passive" if chance(random, share) else "active" for _ in forms]
-        if any(form not in found for form, found in zip(wanted, forms, strict=True)):
+        found = [_named(form, both) for form, both in zip(wanted, forms, strict=True)]
+        patterns = [pattern for pattern in found if pattern]
+        if len(patterns) < len(found):
             return None
-        patterns = [found[form][0] for form, found in zip(wanted, forms, strict=True)]
         spoken = [
             [clause(frame, pattern) for frame, pattern in zip(meaning, patterns, strict=True)]
             for meaning in side
         ]
         texts.append([_joined(name, both[turn], both[1 - turn]) for both in spoken])
     return texts
+
+
+def _named(name: str, forms: list[Form]) -> Pattern | None:
+    return next((pattern for pattern, _ in forms if pattern.name == name), None)
 
 
 def _joined(name: str, first: str, second: str) -> str:

@@ -2,7 +2,8 @@
 
 The head of each list explains its format. In all of them, a line that begins with `#` is a comment,
 and an indented line continues the one above.
-Feeds: vocabulary, holdout, morphology, renderings, grammar, pairs, evaluations, sentiment.
+Feeds: vocabulary, holdout, morphology, renderings, grammar, pairs, surface, evaluations,
+sentiment.
 """
 
 from pathlib import Path

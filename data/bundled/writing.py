@@ -1,14 +1,16 @@
 """Draws the rows of all files, none twice and no text in two parts, and writes them.
 
-Reads: pairs. Feeds: generate, suites.
+Reads: pairs, surface. Feeds: generate, suites.
 """
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from data.bundled.pairs import Example
+from data.bundled.surface import typed_texts
 
 Maker = Callable[[Random, str], Example]
 
@@ -29,14 +31,20 @@ class Writer:
         self.part_of: dict[str, str] = {}  # text: the part in which it stands
         self.rows: dict[tuple[str, ...], None] = {}
 
-    def draw(self, name: str, split: str, size: int, make: Maker) -> list[Example]:
-        """Return `size` new examples; each file has its own generator, so sizes do not interact."""
+    def draw(
+        self, name: str, split: str, size: int, make: Maker, styled: bool = False
+    ) -> list[Example]:
+        """Return `size` new examples; each file has its own generator, so sizes do not interact.
+
+        With `styled`, they are written as people type them; what is new is seen before that.
+        """
         random = Random(f"{self.seed} {name} {split}")
         examples: list[Example] = []
         while len(examples) < size:
             example = make(random, split)
             if self._is_new(example, split):
-                examples.append(example)
+                texts = typed_texts(random, example.texts) if styled else example.texts
+                examples.append(replace(example, texts=texts))
         return examples
 
     def _is_new(self, example: Example, split: str) -> bool:

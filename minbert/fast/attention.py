@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from minbert.fast.buckets import attention_in_buckets
 from minbert.fast.dropout import dropout
 from minbert.model import BertSelfAttention
 from minbert.packing import PackedBatch
@@ -19,6 +20,20 @@ from minbert.packing import PackedBatch
 class SelfAttention(BertSelfAttention):
     """Self-attention that chooses the form of attention for its device."""
 
+    def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
+        """Return the contexts of all heads side by side, (total_tokens, H)."""
+        dropout_prob = self.dropout.p if self.training else 0.0
+        if not _trains_in_bfloat16(hidden_states, dropout_prob):
+            return super().forward(hidden_states, batch)
+        # One product for queries, keys and values, from states that are cast to bfloat16 once ...
+        scale = 1 / math.sqrt(self.head_shape[1])
+        weights = [self.query.weight * scale, self.key.weight, self.value.weight]
+        # ... with the division by sqrt(D) moved from the scores to the queries' small matrix.
+        biases = [self.query.bias * scale, self.key.bias, self.value.bias]
+        joint = F.linear(hidden_states, torch.cat(weights), torch.cat(biases))  # (total_tokens, 3H)
+        joint = joint.unflatten(-1, (3, *self.head_shape))
+        return attention_in_buckets(joint, batch.lengths, dropout_prob).flatten(-2)
+
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
         """Return the context of every token, (total_tokens, N, D)."""
         # The kernels apply dropout themselves and take the rate, not the module.
@@ -26,6 +41,17 @@ class SelfAttention(BertSelfAttention):
         if query.is_cuda:
             return attention_varlen(query, key, value, batch, dropout_prob)
         return attention_by_length(query, key, value, batch.lengths, dropout_prob)
+
+
+def _trains_in_bfloat16(hidden_states: Tensor, dropout_prob: float) -> bool:
+    """Return whether this is training under autocast on a CPU."""
+    trains = dropout_prob > 0 or (torch.is_grad_enabled() and hidden_states.requires_grad)
+    return (
+        trains
+        and hidden_states.device.type == "cpu"
+        and torch.is_autocast_enabled("cpu")
+        and torch.get_autocast_dtype("cpu") == torch.bfloat16
+    )
 
 
 def attention_by_length(

@@ -19,12 +19,19 @@ def dropout(x: Tensor, probability: float) -> Tensor:
     # GPUs draw their random numbers inside the kernel, at no cost worth saving.
     if x.is_cuda:
         return F.dropout(x, probability)
+    return x * scaled_mask(x, probability)
+
+
+def scaled_mask(x: Tensor, probability: float) -> Tensor:
+    """Return what dropout multiplies x by: 0 with this probability, else 1 / (1 - p)."""
     # Four 16-bit numbers from every 64-bit draw, uniform over [-32768, 32767].
     words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
-    kept = draws >= round(probability * 65536) - 32768
+    # Compared right into numbers: a tensor of truth values would be cast in a slow pass of its own.
+    mask = torch.empty(x.shape, dtype=x.dtype)
+    torch.ge(draws, round(probability * 65536) - 32768, out=mask)
     # One product does both: 0 where dropped, 1 / (1 - p) elsewhere.
-    return x * kept.to(x.dtype).mul_(1 / (1 - probability))
+    return mask.mul_(1 / (1 - probability))
 
 
 class Dropout(nn.Dropout):

@@ -5,7 +5,7 @@ Legend: M masked positions, V vocab_size. Reads: corpus, spans, mlm. Feeds: pret
 
 import hashlib
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import mean_of_tokens
 from minbert.pretraining.options import PretrainConfig
 from minbert.pretraining.spans import cut_spans, span_logits, span_loss
+from minbert.pretraining.twins import TwinHeads, cut_twins, whole_words
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.epochs import batch_rows
@@ -65,8 +66,16 @@ class Pretrainer:
         self.model, self.tokenizer = model.to(self.device), tokenizer
         self.train, self.valid, self.config = train, valid, config
         self.folder = folder
+        self.parts: dict[str, nn.Module] = {"model": self.model}
+        if config.twin_weight:  # asked in pre-training only: these heads are not published
+            self.parts["twins"] = TwinHeads(model.bert.config.hidden_size).to(self.device)
+            self.words = whole_words(tokenizer)
         self.num_steps = max(1, config.tokens // config.tokens_per_step)
-        self.optimizer = adamw([(model, config.learning_rate)], config.weight_decay, UNDECAYED)
+        self.optimizer = adamw(
+            [(part, config.learning_rate) for part in self.parts.values()],
+            config.weight_decay,
+            UNDECAYED,
+        )
         warmup_ratio = config.warmup_steps / self.num_steps
         self.schedule = linear_schedule(
             self.optimizer, self.num_steps, warmup_ratio, config.decay_ratio
@@ -119,7 +128,7 @@ class Pretrainer:
                 perplexity = float(np.exp(loss / count))
             check_finite(perplexity, self.step)
             scores = {"valid_perplexity": perplexity, "valid_accuracy": correct / count}
-            return scores | self._span_accuracy()
+            return scores | self._span_accuracy() | self._twin_accuracy()
 
     def _span_accuracy(self) -> dict[str, float]:
         """Return how often a held-out span finds its partner among those of 63 other rows."""
@@ -131,6 +140,20 @@ class Pretrainer:
             partners = span_logits(self._embed(spans)).argmax(dim=1)  # (64,)
             found.append(partners == torch.arange(len(partners), device=self.device))
         return {"valid_span_accuracy": torch.cat(found).float().mean().item()}
+
+    def _twin_accuracy(self) -> dict[str, float]:
+        """Return how often it is told what the second segment of a held-out pair is."""
+        if not self.config.twin_weight:
+            return {}
+        found = []
+        for start in range(0, len(self.valid), 64):
+            rows = np.arange(start, min(start + 64, len(self.valid)))
+            twins = cut_twins(self.valid.pack(rows), self.words).to(self.device)
+            with autocast(self.device, self.dtype):
+                states = self.model.bert.packed(twins.batch).last_hidden_state
+                kinds = self.parts["twins"].logits(states, twins).argmax(dim=1)  # (64,)
+            found.append(kinds == twins.kinds)
+        return {"valid_twin_accuracy": torch.cat(found).float().mean().item()}
 
     def _load(self, state: Path) -> None:
         progressed = load_training(state, self._parts())
@@ -164,9 +187,11 @@ class Pretrainer:
         self.model.train()
         parts = self._losses()
         loss = parts["loss"] + self.config.contrast_weight * parts.get("span_loss", 0.0)
+        loss = loss + self.config.twin_weight * parts.get("twin_loss", 0.0)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_grad_norm)
+        parameters = [p for part in self.parts.values() for p in part.parameters()]
+        nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
         self.optimizer.step()
         self.schedule.step()
         self.step += 1
@@ -183,7 +208,25 @@ class Pretrainer:
             size, seed = config.contrast_batch_size, config.seed + 1
             spans = cut_spans(self.train.pack(batch_rows(self.step, len(self.train), size, seed)))
             losses["span_loss"] = span_loss(self._embed(spans))
+        if config.twin_weight:
+            size, seed = config.twin_batch_size, config.seed + 2
+            rows = batch_rows(self.step, len(self.train), size, seed)
+            losses["twin_loss"] = self._twin_loss(self.train.pack(rows))
         return losses
+
+    def _twin_loss(self, batch: PackedBatch) -> Tensor:
+        """Return the loss of pairs cut from rows: what they are, and their masked words."""
+        twins = cut_twins(batch, self.words)
+        masked, labels = self._mask(twins.batch, VALID_MASK_PROBABILITY)
+        # A masked word may stand in the other segment: predicting it means finding it there.
+        positions = (labels != -100).nonzero().squeeze(1)  # (M,)
+        twins = replace(twins.masked(labels), batch=masked).to(self.device)
+        with autocast(self.device, self.dtype):
+            states = self.model.bert.packed(twins.batch).last_hidden_state  # (total_tokens, H)
+            words = self.model.bert.embeddings.word_embeddings.weight
+            logits = self.model.head(states[positions.to(self.device)], words)  # (M, V)
+            loss: Tensor = self.parts["twins"].loss(states, twins)
+        return loss + masked_loss(logits, labels[positions].to(self.device))
 
     def _embed(self, batch: PackedBatch) -> Tensor:
         """Return the mean of each sequence's last states, (B, H) float32."""
@@ -193,14 +236,16 @@ class Pretrainer:
 
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
-        tokenizer = self.tokenizer
-        masked, labels = mask_tokens(
-            batch, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size, mask_probability
-        )
+        masked, labels = self._mask(batch, mask_probability)
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
             logits = self.model(masked.to(self.device), positions.to(self.device))
         return logits, labels[positions].to(self.device)
+
+    def _mask(self, batch: PackedBatch, probability: float) -> tuple[PackedBatch, Tensor]:
+        """Return the batch with masked tokens, and their labels (total_tokens,)."""
+        special, mask = self.tokenizer.special_ids, self.tokenizer.mask_id
+        return mask_tokens(batch, special, mask, self.tokenizer.vocab_size, probability)
 
     def _check(self, losses: list[dict[str, float]], seconds: float) -> None:
         tokens = len(losses) * self.config.tokens_per_step
@@ -227,15 +272,15 @@ class Pretrainer:
         return self.folder / f"decay-{self.num_steps}.pt"
 
     def _parts(self) -> dict[str, Stateful]:
-        return {"model": self.model, "optimizer": self.optimizer, "schedule": self.schedule}
+        return {**self.parts, "optimizer": self.optimizer, "schedule": self.schedule}
 
 
 def _log_line(record: dict[str, Any], num_steps: int) -> str:
     """Return one point of the curve as a line of text."""
-    found = record.get("valid_span_accuracy")
-    spans = "" if found is None else f"spans {found:.3f}, "
+    names = {"valid_span_accuracy": "spans", "valid_twin_accuracy": "twins"}
+    found = "".join(f"{names[key]} {record[key]:.3f}, " for key in names if key in record)
     return (
         f"step {record['step']}/{num_steps}: loss {record['loss']:.3f}, "
         f"validation perplexity {record['valid_perplexity']:.1f}, "
-        f"accuracy {record['valid_accuracy']:.3f}, {spans}{record['tokens_per_second']} tokens/s"
+        f"accuracy {record['valid_accuracy']:.3f}, {found}{record['tokens_per_second']} tokens/s"
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from minbert.pretraining.spans import mean_span_tokens
+from minbert.pretraining.twins import mean_twin_tokens
 from runtime.errors import UserError
 from runtime.options import check, option, shown_value
 
@@ -30,6 +31,10 @@ class PretrainConfig:
     contrast_batch_size: int = option(
         64, "texts per step that spans are cut from; the others are negatives", least=2, most=1e6
     )
+    twin_weight: float = option(
+        0.0, "weight of the loss of pairs: is the second text the first, edited?", least=0, most=1e6
+    )
+    twin_batch_size: int = option(64, "pairs per step", least=2, most=1e6)
     eval_steps: int = option(500, "steps between validations and saved states", least=1, most=1e9)
     seed: int = option(42, "seed of weights, order and masks", least=0, most=2**31)
     weight_decay: float = 0.01
@@ -39,10 +44,12 @@ class PretrainConfig:
 
     @property
     def tokens_per_step(self) -> int:
-        """Return the tokens per step; with spans, their average."""
+        """Return the tokens per step; with spans or pairs, their average."""
         tokens = self.batch_size * self.length
         if self.contrast_weight:
             tokens += self.contrast_batch_size * mean_span_tokens(self.length)
+        if self.twin_weight:
+            tokens += self.twin_batch_size * mean_twin_tokens(self.length)
         return tokens
 
 

@@ -97,8 +97,9 @@ def test_labels_are_in_range_and_balanced(rows):
     for part in rows["sts"]:
         scores = [float(row["similarity"]) for row in part]
         assert min(scores) >= 0 and max(scores) <= 5
-        for low, high in ((0, 1.5), (1.5, 2.75), (2.75, 3.75), (3.75, 4.5), (4.5, 5.1)):
-            assert sum(low <= score < high for score in scores) > 0.08 * len(scores)
+        for low, high in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5.1)):
+            share = sum(low <= score < high for score in scores) / len(scores)
+            assert 0.14 < share < 0.26
 
 
 def test_no_text_of_one_part_stands_in_another(folder, rows):
@@ -133,14 +134,17 @@ def test_the_lexicon_and_the_grammar_are_no_toys(folder):
     assert len(lexicon().domains) >= 12
     tags = (folder / "wiki1m_phenomena.txt").read_text(encoding="utf-8").splitlines()
     counts = collections.Counter(tags)
-    assert len(patterns()) >= 60
-    assert [p.name for p in patterns() if not counts[p.name]] == []
-    assert sum(counts[pattern.name] >= 20 for pattern in patterns()) >= 60
+    assert len(patterns()) >= 200
+    assert sum(not counts[pattern.name] for pattern in patterns()) <= 3
+    assert sum(counts[pattern.name] >= 20 for pattern in patterns()) >= 120
 
 
 def test_sentences_are_well_formed(folder):
-    for text in iter_sentences(folder / "wiki1m_for_simcse.txt"):
-        assert text[0].isupper() or text[0].isdigit()
+    texts = list(iter_sentences(folder / "wiki1m_for_simcse.txt"))
+    lower = sum(text == text.lower() for text in texts)
+    assert 0.05 < lower / len(texts) < 0.15  # as some people type
+    for text in texts:
+        assert text[0].isupper() or text[0].isdigit() or text == text.lower()
         assert not re.search(r"[{}_*]|  | [,.;?]|\b(\w+) \1\b(?<!had had)", text), text
         assert not re.search(r"\b[Aa] (?!one)[aeio]\w|\b[Aa]n [bcdfgjklmnpqrstvwyz]", text), text
 
@@ -160,11 +164,9 @@ def test_pairs_of_the_same_words_do_not_tell_the_label(rows):
 @pytest.mark.parametrize(
     ("phenomenon", "low", "high"),
     [
-        ("paraphrase", 4.3, 5.0), ("passive", 4.6, 5.0), ("synonym", 4.5, 5.0),
-        ("modifier", 3.9, 4.5), ("hypernym", 3.6, 4.4), ("number", 3.1, 3.9),
-        ("place", 3.1, 3.9), ("role swap", 2.2, 2.9), ("negation", 2.2, 2.9),
-        ("other verb", 2.0, 3.2), ("two differences", 1.0, 2.4), ("same topic", 0.7, 1.5),
-        ("unrelated", 0.0, 0.6),
+        ("same meaning", 4.2, 5.0), ("detail", 3.4, 4.3), ("hypernym", 3.3, 4.2),
+        ("same class", 2.3, 3.3), ("negation", 2.4, 3.4), ("other verb", 1.7, 2.7),
+        ("several parts", 1.4, 2.4), ("same topic", 0.6, 1.4), ("unrelated", 0.0, 0.7),
     ],
 )  # fmt: skip
 def test_scores_by_phenomenon(rows, phenomenon, low, high):

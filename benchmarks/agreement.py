@@ -1,0 +1,114 @@
+"""Do two data sets order systems alike? Scores with standard errors, Kendall's tau, discordance.
+
+Legend: N rows, S seeds, B resamples. Feeds: systems, validity.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+RESAMPLES = 200  # enough for a standard error to a twentieth of itself
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What one system predicted for the rows of one measure, seed by seed."""
+
+    metric: str  # accuracy, pearson or spearman
+    guesses: np.ndarray  # (S, N)
+    truth: np.ndarray  # (N,)
+
+    @cached_property
+    def by_seed(self) -> np.ndarray:
+        """Return the metric of each seed, (S,)."""
+        return METRICS[self.metric](self.guesses, self.truth)
+
+    @property
+    def value(self) -> float:
+        """Return the mean of the seeds."""
+        return float(self.by_seed.mean())
+
+    @cached_property
+    def resampled(self) -> np.ndarray:
+        """Return the value on resamples of the rows, (B,); the same draws for every system."""
+        count = len(self.truth)
+        draws = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
+        by_draw = [METRICS[self.metric](seed[draws], self.truth[draws]) for seed in self.guesses]
+        return np.mean(by_draw, axis=0)
+
+    @property
+    def seed_variance(self) -> float:
+        """Return the variance of the mean over seeds, 0 for a single seed."""
+        seeds = len(self.by_seed)
+        return float(self.by_seed.var(ddof=1) / seeds) if seeds > 1 else 0.0
+
+    @property
+    def error(self) -> float:
+        """Return the standard error: other rows and, of several seeds, other seeds."""
+        return float(np.sqrt(self.resampled.var(ddof=1) + self.seed_variance))
+
+    def on(self, rows: np.ndarray) -> "Scores":
+        """Return the scores on some rows, given as a mask (N,)."""
+        return Scores(self.metric, self.guesses[:, rows], self.truth[rows])
+
+
+def _accuracy(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return np.asarray((guesses == truth).mean(axis=-1))
+
+
+def _pearson(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    x, y = (side - side.mean(axis=-1, keepdims=True) for side in (guesses, truth))
+    spread = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+    # A constant side orders nothing: 0, as for one that orders at random.
+    return np.asarray((x * y).sum(axis=-1) / np.maximum(spread, 1e-12))
+
+
+def _spearman(guesses: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return _pearson(rankdata(guesses, axis=-1), rankdata(truth, axis=-1))
+
+
+# Of predictions (..., N) and labels (..., N), along the last axis: a resample per row.
+METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "accuracy": _accuracy,
+    "pearson": _pearson,
+    "spearman": _spearman,
+}
+
+
+def margin(first: Scores, second: Scores) -> tuple[float, float]:
+    """Return by how much the first is ahead, and that difference's standard error.
+
+    Both are scored on the same rows, so what makes a row hard for both cancels out.
+    """
+    rows = (first.resampled - second.resampled).var(ddof=1)
+    variance = rows + first.seed_variance + second.seed_variance
+    return first.value - second.value, float(np.sqrt(variance))
+
+
+def in_errors(difference: tuple[float, float]) -> float:
+    """Return a margin in standard errors; infinite where the two never differ by other rows."""
+    value, error = difference
+    return value / error if error else float(np.copysign(np.inf, value) if value else 0.0)
+
+
+def tau(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> float | None:
+    """Return Kendall's tau-b over the systems in both; None where one side has no order."""
+    systems = [name for name in first if name in second]
+    values = [[scores[name].value for name in systems] for scores in (first, second)]
+    if len(systems) < 2 or any(np.ptp(side) == 0 for side in values):
+        return None
+    return float(kendalltau(*values).statistic)
+
+
+def discordant(first: Mapping[str, Scores], second: Mapping[str, Scores]) -> list[tuple[str, str]]:
+    """Return the pairs (a, b) with a ahead of b in the first data set, and b of a in the second."""
+    found = []
+    for a, b in combinations([name for name in first if name in second], 2):
+        here, there = (scores[a].value - scores[b].value for scores in (first, second))
+        if here * there < 0:
+            found.append((a, b) if here > 0 else (b, a))
+    return found

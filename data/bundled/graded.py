@@ -1,0 +1,198 @@
+"""Graded edits: changes of a frame by a little, by much, or by all but one part.
+
+Where edits.py makes the differences of the paraphrase task, a word each, these make the distances
+of the similarity task: a participant becomes another of its class or of another one, a detail
+goes or comes, a scene keeps a part and changes the rest.
+Reads: edits, sampling, differing. Feeds: scored, triplets, sentences.
+"""
+
+from dataclasses import replace
+from random import Random
+
+from data.bundled import edits
+from data.bundled.differing import EDITS
+from data.bundled.edits import Edit, places_of, reword
+from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.pairs import deniable, deny_well
+from data.bundled.sampling import draw_frame, draw_phrase
+from data.bundled.vocabulary import lexicon
+from data.bundled.words import Noun
+
+ROLES = ("agent", "patient", "receiver")
+SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
+GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
+
+
+def vary(frame: Frame, random: Random, split: str) -> Frame:
+    """Return the same scene in other words: both sentences of every pair go through this."""
+    if chance(random, GENERAL):
+        frame = edits.generalise(frame, random, split) or frame
+    return reword(frame, random, choose(random, SYNONYMS))
+
+
+def other_of_class(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with another participant of the same class: a nurse for a doctor."""
+    return _exchanged(frame, random, split, same_class=True)
+
+
+def of_other_class(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with another participant that the verb accepts: a child for a doctor."""
+    return _exchanged(frame, random, split, same_class=False)
+
+
+def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Frame | None:
+    role, phrase = choose(random, list(frame.phrases().items()))
+    accepted = {
+        "agent": frame.verb.agents, "patient": frame.verb.patients,
+        "receiver": frame.verb.receivers,
+    }  # fmt: skip
+    taken = {word for p in frame.phrases().values() for word in _names(p.noun)} | {phrase.word}
+    nouns = [
+        noun
+        for noun in accepted[role]
+        if (noun.kind == phrase.noun.kind) == same_class
+        and not taken & _names(noun)
+        and lexicon().allowed(noun.word, split)
+    ]
+    if not nouns:
+        return None
+    noun = choose(random, nouns)
+    phrase = replace(phrase, noun=noun, word=noun.word)
+    if noun.groups != frame.phrases()[role].noun.groups:
+        phrase = replace(phrase, adjective=None)
+    return _with(frame, role, phrase)
+
+
+def _names(noun: Noun) -> set[str]:
+    return {noun.word, *noun.synonyms, noun.hypernym} - {""}
+
+
+def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
+    return replace(frame, **{role: phrase})  # type: ignore[arg-type]  # a role holds a Phrase
+
+
+def add_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with one more adjective."""
+    bare = [
+        (role, phrase)
+        for role, phrase in frame.phrases().items()
+        if phrase.adjective is None and phrase.word in (phrase.noun.word, *phrase.noun.synonyms)
+    ]
+    if not bare:
+        return None
+    role, phrase = choose(random, bare)
+    adjective = draw_phrase(random, phrase.noun, split, 1.0).adjective
+    return _with(frame, role, replace(phrase, adjective=adjective)) if adjective else None
+
+
+def add_place(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with a place."""
+    places = places_of(frame.verb, split)
+    if frame.place or frame.mood == "where" or not places:
+        return None
+    return replace(frame, place=choose(random, places))
+
+
+def other_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with another adjective for one of its nouns."""
+    described = [item for item in frame.phrases().items() if item[1].adjective]
+    if not described:
+        return None
+    role, phrase = choose(random, described)
+    adjective = draw_phrase(random, phrase.noun, split, 1.0).adjective
+    return _with(frame, role, replace(phrase, adjective=adjective))
+
+
+def other_count(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with one participant for several, or several for one."""
+    role, phrase = choose(random, list(frame.phrases().items()))
+    counts = draw_phrase(random, phrase.noun, split, 0.0).count
+    return _with(frame, role, replace(phrase, count=counts)) if counts != phrase.count else None
+
+
+def general_words(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with hypernyms for all words that have one, but perhaps the last."""
+    found = edits.generalise(frame, random, split)
+    for _ in range(2):
+        found = found and (edits.generalise(found, random, split) or found)
+    return found
+
+
+def other_scene(frame: Frame, random: Random, split: str) -> Frame:
+    """Return another act of one domain, often with details of the first."""
+    other = draw_frame(random, split, frame.domain, frame.mood)
+    return _same_details(frame, _same_agent(frame, other, random, 0.4), random, split)
+
+
+def other_domain(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return an act of another domain, now and then with details of the first."""
+    other = draw_frame(random, split, "", frame.mood)
+    if other.domain == frame.domain:
+        return None
+    return _same_details(frame, _same_agent(frame, other, random, 0.2), random, split)
+
+
+def _same_agent(frame: Frame, other: Frame, random: Random, share: float) -> Frame:
+    patient = other.patient.noun if other.patient else None
+    clash = patient is not None and bool(_names(patient) & _names(frame.agent.noun))
+    fits = frame.agent.noun in other.verb.agents and not clash
+    return replace(other, agent=frame.agent) if fits and chance(random, share) else other
+
+
+def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Frame:
+    """Put details of the first frame into the other where they fit: they weigh little."""
+    if frame.place in places_of(other.verb, split) and other.mood != "where":
+        other = replace(other, place=frame.place) if chance(random, 0.7) else other
+    if other.tense == frame.tense and frame.time and chance(random, 0.7):
+        other = replace(other, time=frame.time)
+    for role, phrase in frame.phrases().items():
+        mine = other.phrases().get(role)
+        if mine and mine.noun.groups == phrase.noun.groups and chance(random, 0.6):
+            mine = replace(mine, adjective=phrase.adjective, count=phrase.count)
+            other = _with(other, role, mine)
+    deny = frame.negated and deniable(other)
+    return replace(other, negated=True, manner=None) if deny else other
+
+
+def _denied(frame: Frame, random: Random, split: str) -> Frame | None:
+    return edits.negate(frame, random, split) if deny_well(frame) else None
+
+
+# What makes a small difference, and what a large one. A pair is made of several of these.
+SMALL: dict[str, tuple[Edit, float]] = {
+    "hypernym": (edits.generalise, 3.0), "hypernyms": (general_words, 2.0),
+    "detail": (edits.drop_detail, 3.0), "adjective": (add_adjective, 1.0),
+    "place": (add_place, 1.0), "number": (other_count, 1.0),
+    "other adjective": (other_adjective, 0.5),
+}  # fmt: skip
+LARGE: dict[str, tuple[Edit, float]] = {
+    "same class": (other_of_class, 6.0), "other class": (of_other_class, 4.0),
+    "other verb": (EDITS["other verb"], 2.5), "other place": (EDITS["place"], 1.0),
+    "other time": (EDITS["time"], 0.5),
+}  # fmt: skip
+# Nearly the words of the partner, and another meaning: a small share of all pairs.
+ADVERSARIAL: dict[str, tuple[Edit, float]] = {
+    "negation": (_denied, 3.0), "role swap": (EDITS["role swap"], 3.0),
+    "antonym adjective": (EDITS["antonym adjective"], 2.0),
+    "antonym verb": (EDITS["antonym verb"], 2.0), "antonym manner": (EDITS["antonym manner"], 1.0),
+    "adjective swap": (EDITS["adjective swap"], 1.0),
+}  # fmt: skip
+ELSEWHERE: dict[str, tuple[Edit, float]] = {
+    "same topic": (other_scene, 1.0), "unrelated": (other_domain, 1.0),
+}  # fmt: skip
+
+
+def draw_edit(random: Random, table: dict[str, tuple[Edit, float]]) -> tuple[str, Edit]:
+    """Return one of the edits and its name, drawn by weight."""
+    name = draw_name(random, {name: weight for name, (_, weight) in table.items()})
+    return name, table[name][0]
+
+
+def draw_name(random: Random, weights: dict[str, float]) -> str:
+    """Return one of the names, drawn by weight."""
+    point = random.random() * sum(weights.values())
+    for name, weight in weights.items():
+        point -= weight
+        if point < 0:
+            return name
+    return name

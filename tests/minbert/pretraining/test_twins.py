@@ -1,0 +1,185 @@
+"""Pairs of a text and its twin: what is changed and what is said of it, and learning to tell."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from minbert.config import BertConfig
+from minbert.mlm import BertForMaskedLM
+from minbert.model import BertModel
+from minbert.pretraining.corpus import as_sequences
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import PretrainConfig
+from minbert.pretraining.twins import (
+    IGNORED,
+    KINDS,
+    SHARES,
+    TwinHeads,
+    cut_twins,
+    mean_twin_tokens,
+    whole_words,
+)
+from minbert.tokenizer import BertTokenizer
+
+WORDS = torch.ones(100_000, dtype=torch.bool)  # every piece is a word
+
+
+def rows(count, length):
+    """Rows whose tokens count up from 10, 1000 further on in each row: [CLS] is 2, [SEP] is 3."""
+    body = np.arange(10, 8 + length) + 1000 * np.arange(count)[:, None]
+    edges = np.ones((count, 1), np.int64)
+    return as_sequences(np.hstack([2 * edges, body, 3 * edges]).astype(np.int32))
+
+
+def drawn(repeats, count=12, length=128, words=WORDS):
+    """Yield (kind, first, second, tags of the second) of many pairs, as lists."""
+    for seed in range(repeats):
+        torch.manual_seed(seed)
+        twins = cut_twins(rows(count, length).pack(range(count)), words)
+        batch = twins.batch
+        tokens = zip(
+            batch.input_ids.split(batch.lengths),
+            batch.token_type_ids.split(batch.lengths),
+            twins.changed.split(batch.lengths),
+            strict=True,
+        )
+        for kind, (ids, types, tags) in zip(twins.kinds, tokens, strict=True):
+            border = int((types == 0).sum())
+            assert ids[0] == 2 and ids[border - 1] == ids[-1] == 3
+            assert types[border:].all() and (tags[:border] == IGNORED).all()
+            assert tags[-1] == IGNORED
+            yield (
+                KINDS[kind],
+                ids[1 : border - 1].tolist(),
+                ids[border:-1].tolist(),
+                tags[border:-1],
+            )
+
+
+def test_twins_are_what_they_are_called():
+    count, sizes = dict.fromkeys(KINDS, 0), []
+    for kind, first, second, tags in drawn(100):
+        count[kind] += 1
+        sizes.append(len(first) + len(second) + 3)
+        changed = [word for word, tag in zip(second, tags.tolist(), strict=True) if tag == 1]
+        kept = [word for word, tag in zip(second, tags.tolist(), strict=True) if tag == 0]
+        assert len(second) >= len(first) - len(first) // 6
+        if kind == "same":
+            assert not changed and set(second) <= set(first)
+        elif kind == "edited":
+            # One or two words are new, or two of the first have changed places.
+            assert 1 <= len(changed) <= 2 and set(kept) <= set(first)
+            assert len(set(first) - {*kept, *changed}) + len(changed) >= 1
+        else:
+            # But for a word that came from the other text when one of them was damaged.
+            assert (tags == IGNORED).all() and len(set(second) & set(first)) <= 2
+    total = sum(count.values())
+    for kind, share in zip(KINDS, SHARES, strict=True):
+        assert count[kind] / total == pytest.approx(share, abs=0.05)
+    assert np.mean(sizes) == pytest.approx(mean_twin_tokens(128), rel=0.05)
+
+
+def test_an_edit_moves_or_replaces_words_and_never_leaves_the_changed_ones_out():
+    exchanged, replaced = 0, 0
+    for kind, first, second, tags in drawn(60):
+        if kind != "edited":
+            continue
+        changed = {word for word, tag in zip(second, tags.tolist(), strict=True) if tag == 1}
+        own = changed & set(first)
+        # Exchanged words are both of the first text, replaced ones of another row.
+        exchanged += len(own) == 2
+        replaced += not own
+        assert len(own) in (0, 2) or len(changed) == 2
+    assert exchanged > 50 and replaced > 50
+
+
+def test_only_whole_words_are_changed():
+    words = torch.zeros(100_000, dtype=torch.bool)
+    words[::2] = True  # every even piece begins a word, and the next one continues it
+    for kind, *_ in drawn(5, words=words):
+        assert kind != "edited"  # so no word consists of one piece
+    words[:] = True
+    words[1::4] = False  # 4k is continued by 4k + 1; 4k + 2 and 4k + 3 are words by themselves
+    for kind, first, second, tags in drawn(20, words=words):
+        places = dict(zip(second, tags.tolist(), strict=True))
+        if kind == "edited":
+            whole = [word for word in first if word % 4 in (2, 3)]
+            assert all(w % 4 in (2, 3) for w, tag in places.items() if tag == 1), whole
+
+
+def test_whole_words_of_a_vocabulary(tmp_path):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "kite", "##s", "1", ",", "a"]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+    tokenizer = BertTokenizer.from_vocab(tmp_path / "vocab.txt")
+    assert whole_words(tokenizer).nonzero().flatten().tolist() == [5, 9]
+
+
+def test_the_loss_is_two_cross_entropies():
+    torch.manual_seed(3)
+    twins = cut_twins(rows(16, 64).pack(range(16)), WORDS)
+    heads = TwinHeads(8)
+    states = torch.randn(int(twins.batch.cu_seqlens[-1]), 8)
+    cls = torch.stack([states[start] for start in twins.batch.cu_seqlens[:-1]])
+    expected = F.cross_entropy(heads.kind(cls), twins.kinds)
+    asked = [i for i, tag in enumerate(twins.changed.tolist()) if tag != IGNORED]
+    probabilities = torch.sigmoid(heads.changed(states[asked]).squeeze(1))
+    expected += F.binary_cross_entropy(probabilities, twins.changed[asked].float())
+    assert heads.loss(states, twins).item() == pytest.approx(expected.item(), rel=1e-5)
+    labels = torch.where(torch.arange(len(states)) % 2 == 0, 5, IGNORED)
+    masked = twins.masked(labels)
+    assert (masked.changed[::2] == IGNORED).all()
+    assert torch.equal(masked.changed[1::2], twins.changed[1::2])
+
+
+@pytest.fixture
+def trainer_of(tiny_encoder, tmp_path):
+    config = PretrainConfig(
+        tokens=1_000_000, length=20, batch_size=8, eval_steps=10, twin_weight=1.0,
+        twin_batch_size=32, learning_rate=3e-3, warmup_steps=5, decay_ratio=0.0,
+    )  # fmt: skip
+    sizes = BertConfig(
+        vocab_size=92, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+
+    def make(steps, folder="work"):
+        torch.manual_seed(0)
+        model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
+        data = as_sequences(np.random.default_rng(0).integers(5, 92, (300, 20)).astype(np.int32))
+        (tmp_path / folder).mkdir(exist_ok=True)
+        machine = ("cpu", "float32")
+        now = replace(config, tokens=steps * config.tokens_per_step)
+        return Pretrainer(
+            model, tiny_encoder.tokenizer, data, data, now, tmp_path / folder, *machine
+        )
+
+    return make
+
+
+def test_twins_are_trained_validated_and_resumed(trainer_of, monkeypatch):
+    whole = trainer_of(20)
+    history = whole.run()
+    assert {"twin_loss", "valid_twin_accuracy"} <= history[-1].keys()
+    assert history[-1]["twin_loss"] < history[0]["twin_loss"]
+    stopped = trainer_of(20, "other")
+    check = stopped._check
+
+    def stop(*args):
+        check(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stopped, "_check", stop)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run()
+    resumed = trainer_of(20, "other")
+    names = ("twin_loss", "loss", "valid_twin_accuracy")
+    assert [[r[name] for name in names] for r in resumed.run(resume=True)] == [
+        [r[name] for name in names] for r in history
+    ]
+    weights = zip(
+        whole.parts["twins"].parameters(), resumed.parts["twins"].parameters(), strict=True
+    )
+    assert all(torch.equal(mine, other) for mine, other in weights)
