@@ -1,6 +1,6 @@
 """Edits by name: those of the same words, of opposites, and of other participants and acts.
 
-Reads: edits, frames, vocabulary. Feeds: differing, twins.
+Reads: edits, frames, vocabulary. Feeds: twins, graded, inference.
 """
 
 from dataclasses import replace

@@ -4,7 +4,7 @@ Of F and G, which differ in one part, two texts of each are made by one rule tha
 positive pair takes both texts from F or both from G, a negative one of each. So a single text, the
 lengths, the forms of a pair and the kind of edit are distributed alike under both labels, and pairs
 with the same words in another order are duplicates as often as others.
-Reads: twins, wordings. Feeds: scored, suites, generate.
+Reads: twins, wordings. Feeds: suites, generate; benchmarks.labels.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from random import Random
 
 from data.bundled import edits
 from data.bundled.frames import Frame, chance
-from data.bundled.pairs import Example, Maker, Pair
+from data.bundled.pairs import Example
 from data.bundled.sampling import kept
 from data.bundled.twins import (
     Draw,
@@ -156,24 +156,3 @@ def duplicate_pair(
     """Return a row of the paraphrase task, or of one with other kinds of pairs."""
     pair = labelled_pair(random, split, positive, kinds)
     return Example(pair.texts, "1.0" if positive else "0.0", pair.phenomenon)
-
-
-def weighted(random: Random, makers: list[tuple[Maker, float]]) -> Maker:
-    """Return one of the makers, drawn by weight."""
-    point = random.random() * sum(weight for _, weight in makers)
-    for maker, weight in makers:
-        point -= weight
-        if point < 0:
-            return maker
-    return makers[-1][0]
-
-
-def make(random: Random, split: str, makers: list[tuple[Maker, float]]) -> Pair:
-    """Return a pair by one of the makers, which draws until it succeeds: so the shares are kept."""
-    maker = weighted(random, makers)
-    while True:
-        pair = maker(random, split)
-        if pair is None or pair.texts[0] == pair.texts[1]:
-            continue
-        if split != "train" or not any(kept(frame) for frame in pair.frames):
-            return pair

@@ -1,7 +1,7 @@
 """Edits that change what a frame says, and `reword`, which does not.
 
 An edit returns a new frame, or None where it makes no sense: a chef and an onion cannot swap their
-roles. Reads: frames, vocabulary. Feeds: sampling, changes, alike, scored, triplets.
+roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
 from collections.abc import Callable
