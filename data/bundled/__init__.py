@@ -4,7 +4,7 @@
 anybody else's. What it holds and what it is good for: README.md in this folder.
 
 lexicon/*.txt -> wordlists -> words, morphology, holdout, vocabulary -> frames, edits, sampling,
-renderings, grammar -> pairs, alike, differing -> taxonomy, scores, graded, twins, wordings ->
+renderings, grammar -> pairs, changes, parts -> taxonomy, scores, graded, twins, wordings ->
 duplicates, meaning, scored, triplets, sentences, evaluations, sentiment, asking, heuristics,
 inference -> surface, writing, suites -> generate.
 """

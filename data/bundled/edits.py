@@ -1,23 +1,19 @@
 """Edits that change what a frame says, and `reword`, which does not.
 
 An edit returns a new frame, or None where it makes no sense: a chef and an onion cannot swap their
-roles. Reads: frames, vocabulary. Feeds: sampling, alike, differing, scored, triplets.
+roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import TypeVar
 
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
 Edit = Callable[[Frame, Random, str], Frame | None]
-T = TypeVar("T", Noun, Verb)
-
-RICH = 0.85  # of the nouns and verbs that replace others, where there are such with synonyms
 
 
 def swap_roles(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -55,7 +51,8 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _takes(noun: Noun, adjective: Quality) -> bool:
     qualities = [quality for group in noun.groups for quality in lexicon().adjectives[group]]
-    return any(adjective.word in _words_of(quality) for quality in qualities)
+    # In all its words: a group may know a word without the synonyms it has in another.
+    return any(set(_words_of(adjective)) <= set(_words_of(quality)) for quality in qualities)
 
 
 def _words_of(quality: Quality) -> tuple[str, ...]:
@@ -74,17 +71,23 @@ def other_number(frame: Frame, random: Random, split: str) -> Frame | None:
         return None
     name, phrase = choose(random, roles)
     count = 2 + int(random.random() * 9)
-    return None if count == phrase.count else _with(frame, name, replace(phrase, count=count))
+    return None if count == phrase.count else with_role(frame, name, replace(phrase, count=count))
 
 
-def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
+def with_role(frame: Frame, role: str, phrase: Phrase) -> Frame:
+    """Return the frame with this phrase in a role."""
     return replace(frame, **{role: phrase})  # type: ignore[arg-type]  # a role holds a Phrase
 
 
 def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame in another place where it can happen."""
     places = [place for place in places_of(frame.verb, split) if place != frame.place]
-    return replace(frame, place=choose(random, places)) if places and frame.place else None
+    if not places or not frame.place:
+        return None
+    # A place that two words can say, where the other is such a place: no word alone is a sign.
+    known = lexicon().place_synonyms
+    rich = [place for place in places if place in known and frame.place in known]
+    return replace(frame, place=choose(random, rich or places))
 
 
 @cache
@@ -130,7 +133,7 @@ def opposite_adjective(frame: Frame, random: Random, split: str) -> Frame | None
         return None
     word = choose(random, phrase.adjective.opposites)
     groups = [q for group in phrase.noun.groups for q in lexicon().adjectives[group]]
-    return _with(frame, name, replace(phrase, adjective=_known(groups, word)))
+    return with_role(frame, name, replace(phrase, adjective=_known(groups, word)))
 
 
 def opposite_manner(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -149,92 +152,11 @@ def opposite_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     return replace(frame, word=frame.verb.antonym, manner=None, tool=None, receiver=None)
 
 
-def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
-    """Return the frame with another act by the same agent on the same patient."""
-    verbs = [
-        verb
-        for verb in verbs_of(frame.domain, split)
-        if verb.word != frame.verb.word
-        and frame.word not in (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)
-        and not {verb.word, *verb.synonyms, verb.hypernym} & said_of(frame.verb)
-        and frame.agent.noun in verb.agents
-        and (frame.patient.noun in verb.patients if frame.patient else not verb.patients)
-        and not (verb.state and frame.tense == "now")
-    ]
-    if not verbs:
-        return None
-    verb = _richer(random, verbs)
-    return replace(frame, verb=verb, word=verb.word, manner=None, tool=None, receiver=None)
-
-
-def said_of(verb: Verb) -> set[str]:
-    """Return the words of a verb and of what is related to it."""
-    return set(filter(None, (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)))
-
-
-def _richer(random: Random, entries: list[T]) -> T:
-    """Return one of the nouns or verbs, most often one that has a synonym.
-
-    A word without one is a sign of a difference wherever one text holds it and the other does not.
-    """
-    rich = [entry for entry in entries if entry.synonyms]
-    return choose(random, rich if rich and chance(random, RICH) else entries)
-
-
 @cache
 def verbs_of(domain: str, split: str) -> list[Verb]:
     """Return the verbs of a domain that a split may use; the list is not to be changed."""
     words = lexicon()
     return [verb for verb in words.domains[domain] if words.allowed(verb.word, split)]
-
-
-def other_noun(role: str) -> Edit:
-    """Return the edit that replaces the agent or patient by another of the same class."""
-
-    def edit(frame: Frame, random: Random, split: str) -> Frame | None:
-        nouns = _nouns_for(frame, role, split)
-        if not nouns:
-            return None
-        noun = _richer(random, nouns)
-        return _with(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
-
-    return edit
-
-
-def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
-    """Return the frame, most often with a noun in this role that has a synonym, if there is one."""
-    rich = [noun for noun in _nouns_for(frame, role, split) if noun.synonyms]
-    if not rich or not chance(random, RICH) or frame.phrases()[role].noun.synonyms:
-        return frame
-    noun = choose(random, rich)
-    return _with(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
-
-
-def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:
-    """Return the other nouns of the same class that can take a role."""
-    phrase = frame.phrases().get(role)
-    if phrase is None:
-        return []
-    choices = frame.verb.agents if role == "agent" else frame.verb.patients
-    taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
-    return [
-        noun
-        for noun in choices
-        if noun.groups == phrase.noun.groups
-        and not taken & {noun.word, *noun.synonyms, noun.hypernym}
-        and noun.word != phrase.noun.hypernym
-        and lexicon().allowed(noun.word, split)
-    ]
-
-
-# The part that a question asks for, and does not say.
-ASKED = {"who": "agent", "what": "patient", "where": "place", "when": "time"}
-
-
-def shows(frame: Frame, other: Frame) -> bool:
-    """Return whether two frames differ in more than what a question asks for."""
-    asked = ASKED.get(frame.mood) if frame.mood == other.mood else None
-    return frame != (replace(other, **{asked: getattr(frame, asked)}) if asked else other)
 
 
 def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -253,7 +175,7 @@ def generalise(frame: Frame, random: Random, split: str) -> Frame | None:
     name, phrase = choose(random, options)
     if phrase is None:
         return replace(frame, word=frame.verb.hypernym)
-    return _with(frame, name, replace(phrase, word=phrase.noun.hypernym, adjective=None))
+    return with_role(frame, name, replace(phrase, word=phrase.noun.hypernym, adjective=None))
 
 
 def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -261,7 +183,7 @@ def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
     options: list[Frame] = []
     for name, phrase in frame.phrases().items():
         if phrase.adjective:
-            options.append(_with(frame, name, replace(phrase, adjective=None)))
+            options.append(with_role(frame, name, replace(phrase, adjective=None)))
     if frame.tool:
         options.append(replace(frame, tool=None))
     if frame.manner:
@@ -280,7 +202,7 @@ def reword(frame: Frame, random: Random, share: float) -> Frame:
         if phrase.word == phrase.noun.word and phrase.noun.synonyms and chance(random, share):
             phrase = replace(phrase, word=choose(random, phrase.noun.synonyms))
         phrase = replace(phrase, adjective=_say(phrase.adjective, random, share))
-        frame = _with(frame, name, phrase)
+        frame = with_role(frame, name, phrase)
     if frame.word == frame.verb.word and frame.verb.synonyms and chance(random, share):
         frame = replace(frame, word=choose(random, frame.verb.synonyms))
     if frame.place in words.place_synonyms and chance(random, share):
@@ -296,20 +218,3 @@ def _say(quality: Quality | None, random: Random, share: float) -> Quality | Non
     if quality is None or not quality.synonyms or not chance(random, share):
         return quality
     return replace(quality, word=choose(random, quality.synonyms))
-
-
-# Edits that change the meaning and leave nearly all words as they are.
-EDITS: dict[str, Edit] = {
-    "role swap": swap_roles,
-    "adjective swap": swap_adjectives,
-    "negation": negate,
-    "number": other_number,
-    "place": other_place,
-    "time": other_time,
-    "antonym adjective": opposite_adjective,
-    "antonym manner": opposite_manner,
-    "antonym verb": opposite_verb,
-    "other agent": other_noun("agent"),
-    "other patient": other_noun("patient"),
-    "other verb": other_verb,
-}

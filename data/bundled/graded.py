@@ -3,7 +3,7 @@
 Where edits.py makes the differences of the paraphrase task, a word each, these make the distances
 of the similarity task: a participant becomes another of its class or of another one, a detail
 goes or comes, a scene keeps a part and changes the rest.
-Reads: edits, sampling, differing. Feeds: scored, triplets, sentences.
+Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from data.bundled import edits
-from data.bundled.differing import EDITS
+from data.bundled.changes import EDITS
 from data.bundled.edits import Edit, particles, places_of, reword
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.pairs import deniable, deny_well

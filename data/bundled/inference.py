@@ -3,14 +3,14 @@
 As in MNLI, overlap nearly gives the label away: an entailed hypothesis mostly says no more than
 its premise, others say something new. In no pair does word order decide, so what a model makes of
 order it has not learned here, and heuristics.py is a test of it.
-Reads: pairs, edits, differing, triplets. Feeds: suites.
+Reads: changes, edits, pairs, sampling. Feeds: suites.
 """
 
 from collections.abc import Callable
 from random import Random
 
 from data.bundled import edits
-from data.bundled.differing import EDITS
+from data.bundled.changes import EDITS
 from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose
 from data.bundled.pairs import Example, Pair, deniable, same_rendering, two_renderings

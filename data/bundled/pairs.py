@@ -1,14 +1,13 @@
 """The material of pairs: suitable frames, two renderings, two clauses.
 
 Reads: sampling, renderings, grammar, wordlists.
-Feeds: alike, differing, duplicates, scored, triplets, sentences.
+Feeds: twins, wordings, scored, triplets, sentences.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, choose
 from data.bundled.grammar import clause, join, say
 from data.bundled.renderings import Pattern, draw_pattern, renderings
 from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame
@@ -31,9 +30,6 @@ class Pair:
     texts: tuple[str, str]
     frames: tuple[Frame, Frame]
     phenomenon: str
-
-
-Maker = Callable[[Random, str], Pair | None]
 
 
 # Attitude: what became of the act.
@@ -108,28 +104,23 @@ def two_renderings(random: Random, first: Frame, second: Frame, kind: str) -> Pa
     return Pair((say(first, pattern), say(second, other)), (first, second), kind)
 
 
-def two_voices(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
-    """Return one frame in the active and the other in the passive."""
-    active = [p for p in renderings(first) if "passive" not in p.conditions]
-    passive = [p for p in renderings(second) if "passive" in p.conditions]
-    if not active or not passive:
-        return None
-    texts = say(first, draw_pattern(random, active)), say(second, draw_pattern(random, passive))
-    return Pair(texts if chance(random, 0.5) else (texts[1], texts[0]), (first, second), kind)
-
-
 def two_clauses(random: Random, split: str) -> tuple[Frame, Frame] | None:
-    """Return two frames of one domain and tense without a noun in common, or None."""
+    """Return two frames of one domain and tense without a word for both of two nouns, or None."""
     first = draw_frame(random, split, adjectives=0.15)
+    if first.tense == "habit":
+        return None
     second = draw_frame(random, split, first.domain, adjectives=0.15)
+    if first.tense != "past" and (first.verb.state or second.verb.state):
+        return None
     plain = [
-        replace(frame, place="", time=None, manner=None, tool=None, receiver=None)
+        replace(
+            frame, place="", time=None, manner=None, tool=None, receiver=None, tense=first.tense
+        )
         for frame in (first, second)
     ]
     nouns = [phrase.noun for frame in plain for phrase in frame.phrases().values()]
-    if first.tense != second.tense or len(set(nouns)) < len(nouns) or first.tense == "habit":
-        return None
-    return plain[0], plain[1]
+    names = [name for noun in nouns for name in {noun.word, *noun.synonyms}]
+    return (plain[0], plain[1]) if len(set(names)) == len(names) else None
 
 
 def say_two(random: Random, first: Frame, second: Frame, names: tuple[str, ...] = ()) -> str:

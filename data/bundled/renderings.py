@@ -1,6 +1,6 @@
 """Finds the renderings that fit a frame: those that say all of it and nothing else.
 
-Reads: frames, wordlists. Feeds: grammar, pairs, alike, triplets.
+Reads: frames, wordlists. Feeds: grammar, pairs, wordings, triplets.
 """
 
 import re

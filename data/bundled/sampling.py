@@ -41,30 +41,44 @@ def kept(frame: Frame) -> bool:
 
 
 @cache
-def _kept_patients(verb: Verb) -> frozenset[Noun]:
-    return frozenset(noun for noun in verb.patients if kept_frame(verb, noun))
+def _patients(verb: Verb, split: str) -> tuple[Noun, ...]:
+    """Return what a split may draw as the patient of a verb."""
+    if split != "train":
+        return verb.patients
+    return tuple(noun for noun in verb.patients if not kept_frame(verb, noun))
 
 
-def draw_noun(random: Random, nouns: list[Noun], split: str) -> Noun | None:
-    """Return a noun that the split may use, in dev and test more often a held-out one."""
+@cache
+def _pools(nouns: tuple[Noun, ...], split: str) -> tuple[list[Noun], list[list[Noun]]]:
+    """Return the held-out nouns that a split may use, and all that it may use, by kind."""
     words = lexicon()
-    nouns = [noun for noun in nouns if words.allowed(noun.word, split)]
-    held = [noun for noun in nouns if noun.word in words.held]
+    usable = [noun for noun in nouns if words.allowed(noun.word, split)]
+    kinds = dict.fromkeys(noun.kind for noun in usable)
+    held = [noun for noun in usable if noun.word in words.held]
+    return held, [[noun for noun in usable if noun.kind == kind] for kind in kinds]
+
+
+def draw_noun(random: Random, nouns: tuple[Noun, ...], split: str) -> Noun | None:
+    """Return a noun that the split may use, in dev and test more often a held-out one."""
+    held, kinds = _pools(nouns, split)
     if held and chance(random, HELD_OUT_SHARE):
         return choose(random, held)
-    if not nouns:
-        return None
-    kind = choose(random, list(dict.fromkeys(noun.kind for noun in nouns)))
-    return choose(random, [noun for noun in nouns if noun.kind == kind])
+    return choose(random, choose(random, kinds)) if kinds else None
+
+
+@cache
+def _verbs(domain: str, split: str) -> tuple[list[Verb], list[Verb], list[Verb]]:
+    """Return the verbs of a domain: all, the held-out ones, those with tools or receivers."""
+    verbs = verbs_of(domain, split)
+    held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
+    return verbs, held, [verb for verb in verbs if verb.tools or verb.receivers]
 
 
 def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
     """Return a verb, less often one between people, of which every domain has many."""
-    verbs = verbs_of(domain, split)
-    held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
+    verbs, held, rich = _verbs(domain, split)
     if held and chance(random, 0.07):
         return choose(random, held)
-    rich = [verb for verb in verbs if verb.tools or verb.receivers]
     if rich and not people and chance(random, 0.2):
         return choose(random, rich)
     while True:
@@ -76,6 +90,7 @@ def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
             return verb
 
 
+@cache
 def between_people(verb: Verb) -> bool:
     """Return whether the verb takes human patients, among others."""
     return any(noun.human for noun in verb.patients)
@@ -92,13 +107,7 @@ def draw_phrase(
     """Return a noun with its number, an article ("the" if `known`) and perhaps an adjective."""
     adjective = None
     if noun.groups and chance(random, adjectives):
-        words = lexicon()
-        options = [
-            quality
-            for quality in words.adjectives[choose(random, noun.groups)]
-            if words.allowed(min([quality.word, *quality.opposites[:1]]), split)
-            and not set(quality.word.split("-")) & set(noun.word.replace("-", " ").split())
-        ]
+        options = _adjectives(noun, choose(random, noun.groups), split)
         adjective = choose(random, options) if options else None
     definite = chance(random, known)
     if noun.human:
@@ -107,6 +116,21 @@ def draw_phrase(
     if noun.kind in ("storm", "body_part"):
         counts, definite = (1,), definite and noun.kind == "storm"
     return Phrase(noun, noun.word, choose(random, counts), definite, adjective)
+
+
+@cache
+def _adjectives(noun: Noun, group: str, split: str) -> list[Quality]:
+    """Return the adjectives of a group that do not repeat the noun: no "red red cabbage"."""
+    repeated = set(noun.word.replace("-", " ").split())
+    usable = _usable(tuple(lexicon().adjectives[group]), split)
+    return [quality for quality in usable if not set(quality.word.split("-")) & repeated]
+
+
+@cache
+def _usable(qualities: tuple[Quality, ...], split: str) -> list[Quality]:
+    """Return the qualities that a split may use; opposites are held out together."""
+    allowed = lexicon().allowed
+    return [q for q in qualities if allowed(min([q.word, *q.opposites[:1]]), split)]
 
 
 def draw_frame(
@@ -154,11 +178,10 @@ def _fill(
     random: Random, split: str, domain: str, verb: Verb, mood: str, adjectives: float
 ) -> Frame | None:
     """Fill the roles of a verb, or return None where the draw does not fit together."""
-    agent = draw_noun(random, list(verb.agents), split)
-    patients = [noun for noun in verb.patients if noun is not agent]
-    if split == "train":
-        barred = _kept_patients(verb)
-        patients = [noun for noun in patients if noun not in barred]
+    agent = draw_noun(random, verb.agents, split)
+    patients = _patients(verb, split)
+    if agent in patients:
+        patients = tuple(noun for noun in patients if noun is not agent)
     patient = draw_noun(random, patients, split)
     if agent is None or (verb.patients and patient is None):
         return None
@@ -218,12 +241,12 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
     values: dict[str, Any] = {}  # fields of the frame
     verb = frame.verb
     others = (frame.agent.noun, frame.patient.noun if frame.patient else None)
-    receivers = [noun for noun in verb.receivers if noun not in others]
+    receivers = tuple(noun for noun in verb.receivers if noun not in others)
     if receivers and chance(random, 0.8):
         noun = draw_noun(random, receivers, split)
         values["receiver"] = draw_phrase(random, noun, split, 0.15) if noun else None
     if verb.tools and frame.agent.noun.human and chance(random, 0.4):
-        noun = draw_noun(random, list(verb.tools), split)
+        noun = draw_noun(random, verb.tools, split)
         values["tool"] = Phrase(noun, noun.word, 1, False) if noun else None
     plain = frame.mood not in ("headline", "how")
     if verb.manners and plain and len(values) < 2 and chance(random, 0.25):
@@ -239,12 +262,7 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
 
 
 def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
-    words = lexicon()
-    options = [
-        quality
-        for quality in words.adverbs[choose(random, verb.manners)]
-        if words.allowed(min([quality.word, *quality.opposites[:1]]), split)
-    ]
+    options = _usable(tuple(lexicon().adverbs[choose(random, verb.manners)]), split)
     return choose(random, options) if options else None
 
 

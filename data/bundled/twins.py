@@ -1,6 +1,6 @@
 """Two meanings that differ in one part: what a pair of the paraphrase task is drawn from.
 
-Reads: edits, pairs, parts, sampling. Feeds: wordings, duplicates.
+Reads: changes, edits, pairs, parts, sampling. Feeds: wordings, duplicates.
 """
 
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from data.bundled import edits
+from data.bundled.changes import EDITS, other_noun, said_of, shows, with_place, with_synonyms
 from data.bundled.edits import Edit
 from data.bundled.frames import Frame, Phrase, chance, choose
 from data.bundled.pairs import (
@@ -28,6 +29,7 @@ QUESTIONS_ASKED = 0.25  # of the frames of most edits
 # A word without a synonym that stands in one text only is a sign of a difference: of the edits that
 # bring in such a word, so many are kept.
 LONE = 0.3
+PLACED = 0.5  # of the exchanges that would stand without a place: it can be said first or last
 UNWORDED = ("negation", "number")  # no synonym says these
 
 Meaning = tuple[Frame, ...]  # what a sentence says: one act, or two at once
@@ -67,6 +69,8 @@ def swapped(random: Random, split: str, kind: str, swap: Edit) -> Twins | None:
         frame = draw_frame(random, split, "", choose(random, ("polar", "why", "when")), True, 0.3)
     else:
         frame = statement_frame(random, split, kind)
+        if not frame.place and frame.mood == "statement" and chance(random, PLACED):
+            frame = with_place(frame, random, split)
     return _swaps(frame, lambda said: swap(said, random, split))
 
 
@@ -80,7 +84,7 @@ def true_both_ways(random: Random, split: str) -> Twins | None:
         return None
     if adjectives > 0.5:
         return _swaps(frame, lambda said: edits.swap_adjectives(said, random, split))
-    return _one(frame, edits.other_noun("agent")(frame, random, split))
+    return _one(frame, other_noun("agent")(frame, random, split))
 
 
 def exchanged(random: Random, split: str) -> Twins | None:
@@ -89,15 +93,15 @@ def exchanged(random: Random, split: str) -> Twins | None:
     if drawn is None:
         return None
     first, second = drawn
-    if first.agent.plural != second.agent.plural:
-        return None
+    second = replace(second, agent=replace(second.agent, count=first.agent.count))
     if first.agent.noun not in second.verb.agents or second.agent.noun not in first.verb.agents:
         return None
-    if edits.said_of(first.verb) & edits.said_of(second.verb):
+    if said_of(first.verb) & said_of(second.verb):
         return None  # "the boy fainted as the man passed out" is true of both orders
     if any(f.patient and f.patient.noun in (first.agent.noun, second.agent.noun) for f in drawn):
         return None
-    return Twins((drawn, _exchange(drawn)), _exchange)
+    acts = first, second
+    return Twins((acts, _exchange(acts)), _exchange)
 
 
 def _exchange(meaning: Meaning) -> Meaning:
@@ -149,13 +153,15 @@ FITS: dict[str, Callable[[Verb], bool]] = {
 def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame, Frame] | None:
     role = kind.removeprefix("other ")
     if role in ("agent", "patient"):
-        frame = edits.with_synonyms(frame, role, random, split)
+        frame = with_synonyms(frame, role, random, split)
+    elif kind == "place" and frame.mood != "where":
+        frame = with_place(frame, random, split)
     elif kind in ("antonym verb", "other verb"):
         if frame.receiver:
             return None
         frame = replace(frame, manner=None, tool=None)
-    other = edits.EDITS[kind](frame, random, split)
-    if other is None or not edits.shows(frame, other):
+    other = EDITS[kind](frame, random, split)
+    if other is None or not shows(frame, other):
         return None
     lone = kind not in UNWORDED and not told_by_synonyms(frame, other)
     return None if lone and not chance(random, LONE) else (frame, other)

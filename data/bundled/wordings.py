@@ -29,6 +29,7 @@ JOINTS_ALIKE = (
 )
 MOOD = re.compile(r"^(yes-no|why|where|when) question")
 
+Form = tuple[Pattern, Pattern]  # for either meaning, of which one may ask why and one where
 Side = tuple[Meaning, Meaning]  # both meanings, as one text of a pair would say them
 
 
@@ -105,75 +106,85 @@ def _denied(random: Random, meaning: Meaning) -> Meaning:
     )
 
 
-def say_sides(random: Random, sides: tuple[Side, Side], voices: bool) -> list[list[str]] | None:
+def say_sides(
+    random: Random, sides: tuple[Side, Side], voices: bool, plain: bool
+) -> list[list[str]] | None:
     """Return the texts of both meanings, by side; None where no form fits.
 
     Args:
+        plain: only the order is to differ, or the place of a detail.
         voices: one side is active, the other passive.
     """
     if len(sides[0][0]) > 1:
-        return _say_clauses(random, sides)
+        return _say_clauses(random, sides, plain)
     forms = [_forms(first[0], second[0]) for first, second in sides]
     if voices:
         passive = int(random.random() * 2)  # which of the texts is
         forms = [_of_voice(found, number == passive) for number, found in enumerate(forms)]
+    if plain:
+        voice = choose(random, ("active", "passive"))
+        forms = [[f for f in found if f[0].name.split(",")[0] == voice] for found in forms]
     if not forms[0] or not forms[1]:
         return None
-    name = _draw_form(random, forms[0])
-    same = name in forms[1] and chance(random, SAME_FORM)
-    rest = {other: both for other, both in forms[1].items() if (other == name) == same}
+    form = _draw_form(random, forms[0])
+    same = form in forms[1] and not plain and chance(random, SAME_FORM)
+    rest = [other for other in forms[1] if (other == form) == same]
     if not rest:
         return None
-    patterns = forms[0][name], forms[1][_draw_form(random, rest)]
+    patterns = form, _draw_form(random, rest)
     return [
         [say(meaning[0], pattern) for meaning, pattern in zip(side, pair, strict=True)]
         for side, pair in zip(sides, patterns, strict=True)
     ]
 
 
-def _forms(first: Frame, second: Frame) -> dict[str, tuple[Pattern, Pattern]]:
-    """Return by name the renderings that fit both frames; those of questions go by their form."""
+def _forms(first: Frame, second: Frame) -> list[Form]:
+    """Return the renderings that fit both frames; those of questions go by their form."""
     ours, theirs = renderings(first), renderings(second)
     if first.mood == second.mood:
-        names = {pattern.name for pattern in theirs}
-        return {pattern.name: (pattern, pattern) for pattern in ours if pattern.name in names}
+        texts = {pattern.text for pattern in theirs}
+        return [(pattern, pattern) for pattern in ours if pattern.text in texts]
     named = {MOOD.sub("question", pattern.name): pattern for pattern in theirs}
     keys = [(MOOD.sub("question", pattern.name), pattern) for pattern in ours]
-    return {key: (pattern, named[key]) for key, pattern in keys if key in named}
+    return [(pattern, named[key]) for key, pattern in keys if key in named]
 
 
-def _draw_form(random: Random, forms: dict[str, tuple[Pattern, Pattern]]) -> str:
-    """Return the name of a form, drawn by the share of its pattern."""
-    names = {pattern: name for name, (pattern, _) in forms.items()}
-    return names[draw_pattern(random, list(names))]
+def _draw_form(random: Random, forms: list[Form]) -> Form:
+    """Return a form, drawn by the share of its pattern."""
+    drawn = draw_pattern(random, [pattern for pattern, _ in forms])
+    return next(form for form in forms if form[0] is drawn)
 
 
-def _of_voice(
-    forms: dict[str, tuple[Pattern, Pattern]], passive: bool
-) -> dict[str, tuple[Pattern, Pattern]]:
-    return {
-        name: pair for name, pair in forms.items() if ("passive" in pair[0].conditions) == passive
-    }
+def _of_voice(forms: list[Form], passive: bool) -> list[Form]:
+    return [form for form in forms if ("passive" in form[0].conditions) == passive]
 
 
-def _say_clauses(random: Random, sides: tuple[Side, Side]) -> list[list[str]] | None:
+def _say_clauses(random: Random, sides: tuple[Side, Side], plain: bool) -> list[list[str]] | None:
     """Return the texts of two clauses that happen at once, in either order."""
     alike = choose(random, JOINTS_ALIKE)
-    turned = int(random.random() * 2), int(random.random() * 2)
-    names = choose(random, alike), choose(random, alike)
+    first = int(random.random() * 2)
+    turned = first, 1 - first if plain else int(random.random() * 2)
+    name = choose(random, alike)
+    names = name, name if plain else choose(random, alike)
+    share = 0.0 if plain else PASSIVE_CLAUSE
     texts = []
     for side, turn, name in zip(sides, turned, names, strict=True):
         forms = [_forms(first, second) for first, second in zip(*side, strict=True)]
-        wanted = ["passive" if chance(random, PASSIVE_CLAUSE) else "active" for _ in forms]
-        if any(form not in found for form, found in zip(wanted, forms, strict=True)):
+        wanted = ["passive" if chance(random, share) else "active" for _ in forms]
+        found = [_named(form, both) for form, both in zip(wanted, forms, strict=True)]
+        patterns = [pattern for pattern in found if pattern]
+        if len(patterns) < len(found):
             return None
-        patterns = [found[form][0] for form, found in zip(wanted, forms, strict=True)]
         spoken = [
             [clause(frame, pattern) for frame, pattern in zip(meaning, patterns, strict=True)]
             for meaning in side
         ]
         texts.append([_joined(name, both[turn], both[1 - turn]) for both in spoken])
     return texts
+
+
+def _named(name: str, forms: list[Form]) -> Pattern | None:
+    return next((pattern for pattern, _ in forms if pattern.name == name), None)
 
 
 def _joined(name: str, first: str, second: str) -> str:

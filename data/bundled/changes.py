@@ -1,0 +1,136 @@
+"""Edits by name: those of the same words, of opposites, and of other participants and acts.
+
+Reads: edits, frames, vocabulary. Feeds: twins, graded, inference.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import TypeVar
+
+from data.bundled.edits import (
+    Edit,
+    negate,
+    opposite_adjective,
+    opposite_manner,
+    opposite_verb,
+    other_number,
+    other_place,
+    other_time,
+    places_of,
+    swap_adjectives,
+    swap_roles,
+    verbs_of,
+    with_role,
+)
+from data.bundled.frames import Frame, chance, choose
+from data.bundled.vocabulary import lexicon
+from data.bundled.words import Noun, Verb
+
+T = TypeVar("T", Noun, Verb)
+
+RICH = 0.85  # of the nouns and verbs that replace others, where there are such with synonyms
+
+
+def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
+    """Return the frame with another act by the same agent on the same patient."""
+    verbs = [
+        verb
+        for verb in verbs_of(frame.domain, split)
+        if verb.word != frame.verb.word
+        and frame.word not in (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)
+        and not {verb.word, *verb.synonyms, verb.hypernym} & said_of(frame.verb)
+        and frame.agent.noun in verb.agents
+        and (frame.patient.noun in verb.patients if frame.patient else not verb.patients)
+        and not (verb.state and frame.tense == "now")
+    ]
+    if not verbs:
+        return None
+    verb = _richer(random, verbs)
+    return replace(frame, verb=verb, word=verb.word, manner=None, tool=None, receiver=None)
+
+
+def said_of(verb: Verb) -> set[str]:
+    """Return the words of a verb and of what is related to it."""
+    return set(filter(None, (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)))
+
+
+def _richer(random: Random, entries: list[T]) -> T:
+    """Return one of the nouns or verbs, most often one that has a synonym.
+
+    A word without one is a sign of a difference wherever one text holds it and the other does not.
+    """
+    rich = [entry for entry in entries if entry.synonyms]
+    return choose(random, rich if rich and chance(random, RICH) else entries)
+
+
+def other_noun(role: str) -> Edit:
+    """Return the edit that replaces the agent or patient by another of the same class."""
+
+    def edit(frame: Frame, random: Random, split: str) -> Frame | None:
+        nouns = _nouns_for(frame, role, split)
+        if not nouns:
+            return None
+        noun = _richer(random, nouns)
+        return with_role(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
+
+    return edit
+
+
+def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
+    """Return the frame, most often with a noun in this role that has a synonym, if there is one."""
+    rich = [noun for noun in _nouns_for(frame, role, split) if noun.synonyms]
+    if not rich or not chance(random, RICH) or frame.phrases()[role].noun.synonyms:
+        return frame
+    noun = choose(random, rich)
+    return with_role(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
+
+
+def with_place(frame: Frame, random: Random, split: str) -> Frame:
+    """Return the frame somewhere, most often at a place that has a synonym, if there is one."""
+    places = places_of(frame.verb, split)
+    rich = [place for place in places if place in lexicon().place_synonyms]
+    return replace(frame, place=choose(random, rich or places)) if places else frame
+
+
+def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:
+    """Return the other nouns of the same class that can take a role."""
+    phrase = frame.phrases().get(role)
+    if phrase is None:
+        return []
+    choices = frame.verb.agents if role == "agent" else frame.verb.patients
+    taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
+    return [
+        noun
+        for noun in choices
+        if noun.groups == phrase.noun.groups
+        and not taken & {noun.word, *noun.synonyms, noun.hypernym}
+        and noun.word != phrase.noun.hypernym
+        and lexicon().allowed(noun.word, split)
+    ]
+
+
+# The part that a question asks for, and does not say.
+ASKED = {"who": "agent", "what": "patient", "where": "place", "when": "time"}
+
+
+def shows(frame: Frame, other: Frame) -> bool:
+    """Return whether two frames differ in more than what a question asks for."""
+    asked = ASKED.get(frame.mood) if frame.mood == other.mood else None
+    return frame != (replace(other, **{asked: getattr(frame, asked)}) if asked else other)
+
+
+# Edits that change the meaning and leave nearly all words as they are.
+EDITS: dict[str, Edit] = {
+    "role swap": swap_roles,
+    "adjective swap": swap_adjectives,
+    "negation": negate,
+    "number": other_number,
+    "place": other_place,
+    "time": other_time,
+    "antonym adjective": opposite_adjective,
+    "antonym manner": opposite_manner,
+    "antonym verb": opposite_verb,
+    "other agent": other_noun("agent"),
+    "other patient": other_noun("patient"),
+    "other verb": other_verb,
+}
