@@ -30,11 +30,9 @@ class Linear(nn.Linear):
         """Return (..., out_features) from (..., in_features)."""
         if self.kept is not None:
             return self.kept(x)
-        return (
-            product(x, self.weight, self.bias)
-            if trains_in_bfloat16(self, x)
-            else super().forward(x)
-        )
+        if x.ndim == 2 and trains_in_bfloat16(self, x):
+            return product(x, self.weight, self.bias)
+        return super().forward(x)
 
     def train(self, mode: bool = True) -> "Linear":
         """Set the mode; drop the copies for training, which changes the weights."""

@@ -4,6 +4,7 @@ import pytest
 import torch
 from conftest import toy_sentences
 
+from minbert.fast.linear import Linear
 from minbert.fast.products import ROWS, product, trains_in_bfloat16
 
 needs_bfloat16 = pytest.mark.skipif(
@@ -103,3 +104,14 @@ def test_only_training_under_autocast_counts():
         assert not trains_in_bfloat16(module.eval(), x)
     with torch.autocast("cpu", torch.float16):
         assert not trains_in_bfloat16(module.train(), x)
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("shape", [(0, 16), (2, 3, 16), (16,)])
+def test_other_shapes_than_a_batch_of_rows_train_as_in_the_plain_layer(shape):
+    layer = Linear(16, 4).train()
+    x = torch.randn(shape, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = layer(x)
+    y.sum().backward()
+    assert y.shape == (*shape[:-1], 4) and x.grad.shape == shape
