@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from random import Random
 
-from data.bundled import edits
+from data.bundled import changes, edits
 from data.bundled.changes import EDITS
 from data.bundled.edits import Edit, particles, places_of, reword
 from data.bundled.frames import Frame, Phrase, chance, choose
@@ -78,7 +78,7 @@ def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
 
 def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame with another act that can happen there: no "turn on on the roof"."""
-    found = edits.other_verb(frame, random, split)
+    found = changes.other_verb(frame, random, split)
     if found is None or (found.place and found.place not in places_of(found.verb, split)):
         return None
     clash = found.time and found.time.word.split()[0] in particles(found.verb)
