@@ -76,6 +76,26 @@ def other_noun(role: str) -> Edit:
     return edit
 
 
+def far_noun(role: str) -> Edit:
+    """Return the edit that replaces the agent or patient by one of another class, if there is one.
+
+    Where the verb takes a single class, by another of that one.
+    """
+
+    def edit(frame: Frame, random: Random, split: str) -> Frame | None:
+        nouns = _nouns_for(frame, role, split, groups=False)
+        kind = frame.phrases()[role].noun.kind if nouns else ""
+        far = [noun for noun in nouns if noun.kind != kind] or nouns
+        if not far:
+            return None
+        noun = _richer(random, far)
+        # An adjective of the one class may not go with the other.
+        phrase = replace(frame.phrases()[role], noun=noun, word=noun.word, adjective=None)
+        return with_role(frame, role, phrase)
+
+    return edit
+
+
 def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
     """Return the frame, most often with a noun in this role that has a synonym, if there is one."""
     rich = [noun for noun in _nouns_for(frame, role, split) if noun.synonyms]
@@ -92,8 +112,8 @@ def with_place(frame: Frame, random: Random, split: str) -> Frame:
     return replace(frame, place=choose(random, rich or places)) if places else frame
 
 
-def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:
-    """Return the other nouns of the same class that can take a role."""
+def _nouns_for(frame: Frame, role: str, split: str, groups: bool = True) -> list[Noun]:
+    """Return the other nouns that can take a role; of the same `groups`, or any."""
     phrase = frame.phrases().get(role)
     if phrase is None:
         return []
@@ -102,7 +122,8 @@ def _nouns_for(frame: Frame, role: str, split: str) -> list[Noun]:
     return [
         noun
         for noun in choices
-        if noun.groups == phrase.noun.groups
+        if (noun.groups == phrase.noun.groups or not groups)
+        and noun.human == phrase.noun.human
         and not taken & {noun.word, *noun.synonyms, noun.hypernym}
         and noun.word != phrase.noun.hypernym
         and lexicon().allowed(noun.word, split)
@@ -133,4 +154,6 @@ EDITS: dict[str, Edit] = {
     "other agent": other_noun("agent"),
     "other patient": other_noun("patient"),
     "other verb": other_verb,
+    "far agent": far_noun("agent"),
+    "far patient": far_noun("patient"),
 }

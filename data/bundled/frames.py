@@ -68,6 +68,11 @@ def choose(random: Random, items: list[T] | tuple[T, ...]) -> T:
     return items[int(random.random() * len(items))]
 
 
+def shuffled(random: Random, items: tuple[T, ...]) -> list[T]:
+    """Return the items in another order."""
+    return [item for _, item in sorted((random.random(), item) for item in items)]
+
+
 def chance(random: Random, probability: float) -> bool:
     """Return True with this probability."""
     return random.random() < probability

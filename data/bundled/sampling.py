@@ -18,7 +18,7 @@ from data.bundled.words import Noun, Quality, Verb
 # One in 7 pairs of a verb and its patient occurs in dev and test only.
 FRAME_HOLD_OUT = 7
 # Of the draws in dev and test, so many prefer a held-out word where there is one.
-HELD_OUT_SHARE = 0.22
+HELD_OUT_SHARE = 0.4
 QUESTIONS = ("polar", "why", "where", "when", "who", "what", "how")
 # Of the statements, most say something themselves, and some are headlines or say who says so.
 STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", "hearsay") * 2

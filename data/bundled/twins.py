@@ -10,7 +10,7 @@ from random import Random
 from data.bundled import edits
 from data.bundled.changes import EDITS, other_noun, said_of, shows, with_place, with_synonyms
 from data.bundled.edits import Edit
-from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.frames import Frame, Phrase, chance, choose, shuffled
 from data.bundled.pairs import (
     ATTITUDES,
     OPPOSITE_ACTS,
@@ -22,13 +22,14 @@ from data.bundled.pairs import (
     two_clauses,
 )
 from data.bundled.parts import told_by_synonyms
-from data.bundled.sampling import draw_frame
+from data.bundled.sampling import QUESTIONS, draw_frame
 from data.bundled.words import Verb
 
 QUESTIONS_ASKED = 0.25  # of the frames of most edits
 # A word without a synonym that stands in one text only is a sign of a difference: of the edits that
 # bring in such a word, so many are kept.
 LONE = 0.3
+SEVERAL = ("far agent", "far patient", "other verb", "place")
 PLACED = 0.5  # of the exchanges that would stand without a place: it can be said first or last
 UNWORDED = ("negation", "number")  # no synonym says these
 
@@ -151,7 +152,7 @@ FITS: dict[str, Callable[[Verb], bool]] = {
 
 
 def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame, Frame] | None:
-    role = kind.removeprefix("other ")
+    role = kind.removeprefix("other ").removeprefix("far ")
     if role in ("agent", "patient"):
         frame = with_synonyms(frame, role, random, split)
     elif kind == "place" and frame.mood != "where":
@@ -165,6 +166,19 @@ def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame,
         return None
     lone = kind not in UNWORDED and not told_by_synonyms(frame, other)
     return None if lone and not chance(random, LONE) else (frame, other)
+
+
+def several(random: Random, split: str) -> Twins | None:
+    """Return an act and the same with two or three of its parts edited."""
+    mood = choose(random, QUESTIONS) if chance(random, QUESTIONS_ASKED) else "statement"
+    frame = draw_frame(random, split, "", mood)
+    other, done = frame, 0
+    for kind in shuffled(random, SEVERAL)[: 2 + chance(random, 0.7)]:
+        pair = _edited(random, split, kind, other)
+        if pair and (pair[0] == other or not done):
+            frame = frame if done else pair[0]
+            other, done = pair[1], done + 1
+    return _one(frame, other) if done > 1 and shows(frame, other) else None
 
 
 def _definite(frame: Frame) -> Frame:
