@@ -3,7 +3,7 @@
 Reads: edits, frames, vocabulary. Feeds: twins, graded, inference.
 """
 
-from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import TypeVar
 
@@ -16,13 +16,14 @@ from data.bundled.edits import (
     other_number,
     other_place,
     other_time,
+    particles,
     places_of,
     swap_adjectives,
     swap_roles,
     verbs_of,
     with_role,
 )
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Verb
 
@@ -33,15 +34,15 @@ RICH = 0.85  # of the nouns and verbs that replace others, where there are such 
 
 def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame with another act by the same agent on the same patient."""
+    patient = frame.patient.noun if frame.patient else None
+    takers = _takers(frame.domain, frame.agent.noun, patient)
+    time = frame.time.word.split()[0] if frame.time else ""
     verbs = [
         verb
-        for verb in verbs_of(frame.domain, split)
-        if verb.word != frame.verb.word
-        and frame.word not in (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)
-        and not {verb.word, *verb.synonyms, verb.hypernym} & said_of(frame.verb)
-        and frame.agent.noun in verb.agents
-        and (frame.patient.noun in verb.patients if frame.patient else not verb.patients)
+        for verb in _unlike(frame.verb, frame.word, split)
+        if verb in takers
         and not (verb.state and frame.tense == "now")
+        and not (time and time in particles(verb))
     ]
     if not verbs:
         return None
@@ -49,9 +50,29 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     return replace(frame, verb=verb, word=verb.word, manner=None, tool=None, receiver=None)
 
 
-def said_of(verb: Verb) -> set[str]:
+@cache
+def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
+    """Return the verbs of the domain that say nothing like a verb, nor like the word said for it.
+
+    Nor do two words for one more general act: to shove is not to do something else than to push.
+    """
+    near = verb.names | {word}
+    return [other for other in verbs_of(verb.domain, split) if not near & other.names]
+
+
+@cache
+def _takers(domain: str, agent: Noun, patient: Noun | None) -> frozenset[Verb]:
+    """Return the verbs of a domain that take this agent and, if there is one, this patient."""
+    return frozenset(
+        verb
+        for verb in lexicon().domains[domain]
+        if agent in verb.agents and (patient in verb.patients if patient else not verb.patients)
+    )
+
+
+def said_of(verb: Verb) -> frozenset[str]:
     """Return the words of a verb and of what is related to it."""
-    return set(filter(None, (verb.word, *verb.synonyms, verb.antonym, verb.hypernym)))
+    return verb.names
 
 
 def _richer(random: Random, entries: list[T]) -> T:
@@ -117,16 +138,25 @@ def _nouns_for(frame: Frame, role: str, split: str, groups: bool = True) -> list
     phrase = frame.phrases().get(role)
     if phrase is None:
         return []
-    choices = frame.verb.agents if role == "agent" else frame.verb.patients
     taken = {word for p in frame.phrases().values() for word in (p.word, *p.noun.synonyms)}
+    nouns = _alike(frame.verb, role, phrase.noun, split, groups)
+    return [noun for noun in nouns if not taken & noun.names]
+
+
+@cache
+def _alike(verb: Verb, role: str, noun: Noun, split: str, groups: bool) -> list[Noun]:
+    """Return the nouns that a verb accepts in a role; with `groups`, those of the same adjectives.
+
+    People are replaced by people only.
+    """
+    choices = verb.agents if role == "agent" else verb.patients
     return [
-        noun
-        for noun in choices
-        if (noun.groups == phrase.noun.groups or not groups)
-        and noun.human == phrase.noun.human
-        and not taken & {noun.word, *noun.synonyms, noun.hypernym}
-        and noun.word != phrase.noun.hypernym
-        and lexicon().allowed(noun.word, split)
+        other
+        for other in choices
+        if (other.groups == noun.groups or not groups)
+        and other.human == noun.human
+        and other.word != noun.hypernym
+        and lexicon().allowed(other.word, split)
     ]
 
 

@@ -5,11 +5,11 @@ roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
-from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 
@@ -76,7 +76,7 @@ def other_number(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def with_role(frame: Frame, role: str, phrase: Phrase) -> Frame:
     """Return the frame with this phrase in a role."""
-    return replace(frame, **{role: phrase})  # type: ignore[arg-type]  # a role holds a Phrase
+    return replace(frame, **{role: phrase})
 
 
 def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -99,6 +99,7 @@ def places_of(verb: Verb, split: str) -> list[str]:
     return [p for p in places if words.allowed(p, split) and p.split()[0] not in last]
 
 
+@cache
 def particles(verb: Verb) -> list[str]:
     """Return the last words of its forms, to avoid "pointed at at the market"."""
     return [form.split()[-1] for form in (verb.word, *verb.synonyms, verb.antonym) if " " in form]
@@ -197,21 +198,22 @@ def drop_detail(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def reword(frame: Frame, random: Random, share: float) -> Frame:
     """Return the same meaning with synonyms, each put in with the probability `share`."""
-    words = lexicon()
+    changes: dict[str, Any] = {}  # fields of the frame
     for name, phrase in frame.phrases().items():
-        if phrase.word == phrase.noun.word and phrase.noun.synonyms and chance(random, share):
-            phrase = replace(phrase, word=choose(random, phrase.noun.synonyms))
-        phrase = replace(phrase, adjective=_say(phrase.adjective, random, share))
-        frame = with_role(frame, name, phrase)
+        word = phrase.word
+        if word == phrase.noun.word and phrase.noun.synonyms and chance(random, share):
+            word = choose(random, phrase.noun.synonyms)
+        adjective = _say(phrase.adjective, random, share)
+        if word != phrase.word or adjective is not phrase.adjective:
+            changes[name] = replace(phrase, word=word, adjective=adjective)
     if frame.word == frame.verb.word and frame.verb.synonyms and chance(random, share):
-        frame = replace(frame, word=choose(random, frame.verb.synonyms))
-    if frame.place in words.place_synonyms and chance(random, share):
-        frame = replace(frame, place=words.place_synonyms[frame.place])
-    return replace(
-        frame,
-        manner=_say(frame.manner, random, share),
-        time=_say(frame.time, random, share),
-    )
+        changes["word"] = choose(random, frame.verb.synonyms)
+    other = lexicon().place_synonyms.get(frame.place)
+    if other and chance(random, share):
+        changes["place"] = other
+    changes["manner"] = _say(frame.manner, random, share)
+    changes["time"] = _say(frame.time, random, share)
+    return replace(frame, **changes)
 
 
 def _say(quality: Quality | None, random: Random, share: float) -> Quality | None:

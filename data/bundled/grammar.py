@@ -5,10 +5,10 @@ Reads: frames, renderings, morphology, wordlists. Feeds: pairs, triplets, senten
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache
 from random import Random
 
-from data.bundled.frames import PRONOUN, Frame, Phrase, choose
+from data.bundled.frames import PRONOUN, Frame, Phrase, choose, replace
 from data.bundled.morphology import (
     article,
     counted,
@@ -22,6 +22,7 @@ from data.bundled.renderings import SLOT, Pattern
 from data.bundled.wordlists import fields, lines
 
 JOINTS = [fields(line) for line in lines("joints")]
+BEFORE_MARK = re.compile(r" +([,;:?.])")
 POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of what may be a rule
 
 
@@ -33,12 +34,19 @@ def say(frame: Frame, pattern: Pattern) -> str:
 
 def clause(frame: Frame, pattern: Pattern) -> str:
     """Return the words of the sentence, without capital and full stop."""
-    return SLOT.sub(lambda match: SLOTS[match.group(2)](frame), pattern.text)
+    return "".join([text + (slot(frame) if slot else "") for text, slot in _pieces(pattern)])
+
+
+@cache
+def _pieces(pattern: Pattern) -> list[tuple[str, Callable[[Frame], str] | None]]:
+    """Return what stands before each slot, and what fills it; None after the last one."""
+    parts = SLOT.split(pattern.text)  # text, mark, slot, text, mark, slot, ..., text
+    return list(zip(parts[::3], [*map(SLOTS.get, parts[2::3]), None], strict=True))
 
 
 def finish(text: str, stop: bool = True) -> str:
     """Return the text with tidy blanks, a capital and, unless it ends in a mark, a full stop."""
-    text = re.sub(r" +([,;:?.])", r"\1", " ".join(text.split()))
+    text = BEFORE_MARK.sub(r"\1", " ".join(text.split()))
     if stop and text[-1] not in "?.!":
         text += "."
     return text[0].upper() + text[1:]

@@ -88,6 +88,7 @@ def gerund(verb: str) -> str:
     return _stem(head) + "ing" + rest
 
 
+@cache
 def article(phrase: str) -> str:
     """Return the phrase with `a` or `an` before it, depending on its first sound."""
     word = phrase.split()[0].split("-")[0].lower()

@@ -4,10 +4,10 @@ Reads: sampling, renderings, grammar, wordlists.
 Feeds: twins, wordings, scored, triplets, sentences.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
-from data.bundled.frames import Frame, choose
+from data.bundled.frames import Frame, choose, replace
 from data.bundled.grammar import clause, join, say
 from data.bundled.renderings import Pattern, draw_pattern, renderings
 from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame

@@ -3,11 +3,10 @@
 Reads: frames, vocabulary. Feeds: twins, wordings.
 """
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from data.bundled.frames import Frame
+from data.bundled.frames import Frame, replace
 from data.bundled.vocabulary import lexicon
 
 ROLES = ("agent", "patient", "receiver", "tool")

@@ -4,6 +4,7 @@ Reads: frames, wordlists. Feeds: grammar, pairs, wordings, triplets.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -17,6 +18,12 @@ MOODS = (
     "hearsay",
 )  # fmt: skip
 TENSES = ("past", "now", "habit", "future", "perfect")
+# The roles and the conditions, each in the order in which `renderings` looks at them.
+ROLES = ("S", "O", "R", "W", "M", "P", "T")
+TRAITS = (
+    "pos", "neg", "plain", "human", "agentive", "thing", "named", "unnamed", "newS", "oldO",
+    "several", "newO", "ly", "event", "dative", "inside", "early", "passive", "caption",
+)  # fmt: skip
 # The role that a slot expresses.
 ROLE_OF_SLOT = {
     "S": "S", "S0": "S", "by": "S", "by0": "S", "O": "O", "O0": "O", "R": "R", "R0": "R",
@@ -32,7 +39,7 @@ NO_PASSIVE = frozenset(
 PLAIN_IN_HEADLINES = ("active", "passive", "active, time first")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
     """One rendering: the roles that it can and must say, its conditions, how often it is drawn."""
 
@@ -63,49 +70,64 @@ def _pattern(name: str, conditions: str, text: str, share: str = "1") -> Pattern
 
 def filled(frame: Frame) -> frozenset[str]:
     """Return the roles that a rendering must say; no rendering of "how" says who does it."""
+    return _named(ROLES, _filled(frame))
+
+
+def _filled(frame: Frame) -> tuple[bool, ...]:
+    """Return which of ROLES are filled."""
     unnamed = frame.mood == "how" and frame.agent.noun.kind == PRONOUN
-    held = {
-        "S": frame.mood != "who" and not unnamed,
-        "O": frame.patient is not None and frame.mood != "what",
-        "R": frame.receiver is not None, "W": frame.tool is not None,
-        "M": frame.manner is not None, "P": bool(frame.place), "T": frame.time is not None,
-    }  # fmt: skip
-    return frozenset(role for role, there in held.items() if there)
+    return (
+        frame.mood != "who" and not unnamed,
+        frame.patient is not None and frame.mood != "what",
+        frame.receiver is not None, frame.tool is not None, frame.manner is not None,
+        bool(frame.place), frame.time is not None,
+    )  # fmt: skip
 
 
-def _traits(frame: Frame) -> frozenset[str]:
-    """Return the conditions that hold for a frame."""
-    agent, patient = frame.agent, frame.patient
-    manner = frame.manner.word if frame.manner else ""
-    passive = frame.verb.passive and not frame.attitude and len(frame.word.split()) < 3
-    traits = {
-        frame.mood: True, "pos": not frame.negated, "neg": frame.negated,
-        "plain": not frame.attitude and not frame.verb.state,
-        "human": agent.noun.human, "person": agent.noun.human, "agentive": agent.noun.animate,
-        "thing": patient is not None and not patient.noun.animate,
-        "named": agent.noun.kind != PRONOUN, "unnamed": agent.noun.kind == PRONOUN,
-        "newS": not agent.definite,
-        "oldO": patient is not None and patient.definite,
-        "several": agent.count == 0 and not agent.definite and agent.noun.human,
-        "newO": patient is not None and not patient.definite,
-        "ly": manner.endswith("ly") and manner not in ("badly", "slightly", "barely", "closely"),
-        "event": bool(frame.verb.event) and frame.word in (frame.verb.word, *frame.verb.synonyms),
-        "dative": frame.word in DATIVE, "inside": manner not in END_ONLY,
-        "early": frame.time is not None and frame.time.word not in END_ONLY,
-        "passive": passive and patient is not None and frame.word not in NO_PASSIVE,
-        "caption": frame.mood == "statement" and frame.tense == "now", frame.tense: True,
-    }  # fmt: skip
-    return frozenset(name for name, holds in traits.items() if holds)
+def _traits(frame: Frame) -> tuple[bool, ...]:
+    """Return which of TRAITS hold for a frame."""
+    agent, patient, verb, word = frame.agent, frame.patient, frame.verb, frame.word
+    human, named = agent.noun.human, agent.noun.kind != PRONOUN
+    acts = bool(verb.event) and (word == verb.word or word in verb.synonyms)
+    return (
+        not frame.negated, frame.negated, not frame.attitude and not verb.state,
+        human, agent.noun.animate, patient is not None and not patient.noun.animate,
+        named, not named, not agent.definite,
+        patient is not None and patient.definite,
+        agent.count == 0 and not agent.definite and human,
+        patient is not None and not patient.definite,
+        frame.manner is not None and _leads(frame.manner.word),
+        acts, word in DATIVE,
+        frame.manner is None or frame.manner.word not in END_ONLY,
+        frame.time is not None and frame.time.word not in END_ONLY,
+        patient is not None and verb.passive and not frame.attitude and _has_passive(word),
+        frame.mood == "statement" and frame.tense == "now",
+    )  # fmt: skip
 
 
-def renderings(frame: Frame) -> list[Pattern]:
+@cache
+def _leads(manner: str) -> bool:
+    """Return whether an adverb can begin a sentence."""
+    return manner.endswith("ly") and manner not in ("badly", "slightly", "barely", "closely")
+
+
+@cache
+def _has_passive(verb: str) -> bool:
+    return len(verb.split()) < 3 and verb not in NO_PASSIVE
+
+
+def _named(names: tuple[str, ...], there: tuple[bool, ...]) -> frozenset[str]:
+    return frozenset(name for name, holds in zip(names, there, strict=True) if holds)
+
+
+def renderings(frame: Frame) -> tuple[Pattern, ...]:
     """Return the patterns that say a frame without loss."""
-    return list(_fitting(filled(frame), _traits(frame), bool(frame.attitude)))
+    return _fitting(_filled(frame), _traits(frame), frame.mood, frame.tense, bool(frame.attitude))
 
 
-def draw_pattern(random: Random, options: list[Pattern]) -> Pattern:
+def draw_pattern(random: Random, options: Sequence[Pattern]) -> Pattern:
     """Return one of the patterns, by their shares: plain sentences are common in real text."""
-    point = random.random() * sum(pattern.share for pattern in options)
+    point = random.random() * sum([pattern.share for pattern in options])
     for pattern in options:
         point -= pattern.share
         if point < 0:
@@ -114,8 +136,14 @@ def draw_pattern(random: Random, options: list[Pattern]) -> Pattern:
 
 
 @cache
-def _fitting(roles: frozenset[str], traits: frozenset[str], attitude: bool) -> tuple[Pattern, ...]:
-    return tuple(pattern for pattern in patterns() if _fits(pattern, roles, traits, attitude))
+def _fitting(
+    roles: tuple[bool, ...], traits: tuple[bool, ...], mood: str, tense: str, attitude: bool
+) -> tuple[Pattern, ...]:
+    """Return the patterns for these roles and traits; `person` is another word for human."""
+    filled_roles = _named(ROLES, roles)
+    held = _named(TRAITS, traits) | {mood, tense}
+    held |= {"person"} if "human" in held else set()
+    return tuple(p for p in patterns() if _fits(p, filled_roles, held, attitude))
 
 
 def _fits(pattern: Pattern, roles: frozenset[str], traits: frozenset[str], att: bool) -> bool:

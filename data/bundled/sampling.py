@@ -5,13 +5,12 @@ Reads: edits, vocabulary. Feeds: pairs. The same seed gives the same frames on e
 
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
 from data.bundled.edits import particles, places_of, verbs_of
-from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose
+from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
 

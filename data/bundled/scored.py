@@ -6,10 +6,9 @@ into the fifth.
 Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 """
 
-from dataclasses import replace
 from random import Random
 
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, draw_name, vary
 from data.bundled.pairs import Example, deniable, same_rendering, two_renderings
 from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, kept

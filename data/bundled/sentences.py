@@ -6,11 +6,11 @@ them say the same: they are each other's negatives.
 Reads: graded, pairs, sampling, sentiment. Feeds: generate.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
 from data.bundled.edits import reword
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.graded import LARGE, SMALL, draw_edit
 from data.bundled.grammar import say
 from data.bundled.pairs import Example, deny_well, pick, say_two, two_clauses
@@ -92,7 +92,7 @@ def _asked(frame: Frame, random: Random) -> Frame:
     if mood == "headline":
         return replace(frame, mood=mood, tense="past", time=None, manner=None)
     gone = {"where": {"place": ""}, "when": {"time": None}}.get(mood, {})
-    return replace(frame, mood=mood, **gone)  # type: ignore[arg-type]  # each is a detail
+    return replace(frame, mood=mood, **gone)
 
 
 def _two_at_once(random: Random, split: str) -> Example:

@@ -7,12 +7,11 @@ a function word or in word order alone: they would push apart what people call s
 Reads: graded, pairs, sampling. Feeds: generate.
 """
 
-from dataclasses import replace
 from random import Random
 
 from data.bundled import edits
 from data.bundled.edits import reword
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.graded import (
     ADVERSARIAL,
     LARGE,
@@ -58,11 +57,11 @@ def short(frame: Frame, random: Random) -> Frame:
     said = [name for name in DETAILS if getattr(frame, name)]
     kept_name = choose(random, ["", "", *said]) if frame.tense != "habit" else "time"
     gone = {name: "" if name == "place" else None for name in said if name != kept_name}
-    frame = replace(frame, **gone)  # type: ignore[arg-type]  # each is a detail
+    frame = replace(frame, **gone)
     described = [role for role, phrase in frame.phrases().items() if phrase.adjective]
     for role in described[int(chance(random, 0.5)) :]:
         bare = replace(frame.phrases()[role], adjective=None)
-        frame = replace(frame, **{role: bare})  # type: ignore[arg-type]  # a role holds a Phrase
+        frame = replace(frame, **{role: bare})
     return frame
 
 

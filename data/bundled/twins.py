@@ -4,13 +4,13 @@ Reads: changes, edits, pairs, parts, sampling. Feeds: wordings, duplicates.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from data.bundled import edits
 from data.bundled.changes import EDITS, other_noun, said_of, shows, with_place, with_synonyms
 from data.bundled.edits import Edit
-from data.bundled.frames import Frame, Phrase, chance, choose, shuffled
+from data.bundled.frames import Frame, Phrase, chance, choose, replace, shuffled
 from data.bundled.pairs import (
     ATTITUDES,
     OPPOSITE_ACTS,
@@ -188,7 +188,7 @@ def _definite(frame: Frame) -> Frame:
         for name, phrase in frame.phrases().items()
         if phrase.noun.kind != "body_part"
     }
-    return replace(frame, **phrases)  # type: ignore[arg-type]  # a role holds a Phrase
+    return replace(frame, **phrases)
 
 
 def done_or_not(random: Random, split: str) -> Twins | None:

@@ -7,10 +7,9 @@ Reads: frames, grammar, pairs, parts, renderings, twins. Feeds: duplicates.
 """
 
 import re
-from dataclasses import replace
 from random import Random
 
-from data.bundled.frames import Frame, chance, choose
+from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.grammar import JOINTS, clause, finish, say
 from data.bundled.pairs import OPPOSITE_ACTS, deny_well
 from data.bundled.parts import say_as, ways

@@ -1,16 +1,19 @@
 """Reads the word lists in the folder lexicon/: plain text, written by hand.
 
-The head of each list explains its format. In all of them, a line that begins with `#` is a comment,
+Each is read once; what these functions return is not to be changed. The head of each list explains
+its format. In all of them, a line that begins with `#` is a comment,
 and an indented line continues the one above.
 Feeds: vocabulary, holdout, morphology, renderings, grammar, pairs, surface, evaluations,
 sentiment.
 """
 
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lexicon"
 
 
+@cache
 def lines(name: str) -> list[str]:
     """Return the lines of a list, without comments and blank lines."""
     found: list[str] = []
@@ -32,12 +35,14 @@ def items(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
+@cache
 def groups(name: str) -> dict[str, list[str]]:
     """Return a list of lines `name: item, item`."""
     parts = (line.partition(":") for line in lines(name))
     return {group: items(text) for group, _, text in parts}
 
 
+@cache
 def blocks(name: str) -> list[tuple[str, list[str]]]:
     """Return the blocks of a list: what follows the `@` of the first line, and the other lines."""
     found: list[tuple[str, list[str]]] = []

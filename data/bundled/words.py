@@ -4,6 +4,7 @@ Feeds: holdout, vocabulary, frames.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 SPLITS = ("train", "dev", "test")
 FUNCTION_WORDS = frozenset(
@@ -25,6 +26,11 @@ class Noun:
     human: bool = False
     animate: bool = False
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return what the noun is called, its hypernym included."""
+        return frozenset({self.word, *self.synonyms, self.hypernym} - {""})
+
 
 @dataclass(frozen=True, eq=False)
 class Verb:
@@ -45,6 +51,12 @@ class Verb:
     symmetric: bool = False
     state: bool = False
     passive: bool = True
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return the verb's words, and those that are related to it."""
+        own = {self.word, *self.synonyms, self.antonym, self.hypernym}
+        return frozenset(own - {""})
 
 
 @dataclass(frozen=True)
