@@ -30,19 +30,23 @@ def _nouns(lexicon: Lexicon) -> None:
                 tuple(adjectives.strip("-").split()), "human" in flags, bool(flags),
             )  # fmt: skip
             lexicon.kinds[kind].append(noun)
-    for kind, nouns in groups("noun_subsets").items():
-        lexicon.kinds[kind] = [_subset_noun(lexicon, kind, noun) for noun in nouns]
-
-
-def _subset_noun(lexicon: Lexicon, kind: str, item: str) -> Noun:
-    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
-    word, synonyms, hypernym, _ = _entry(item)
+    known: dict[str, Noun] = {}
     for nouns in lexicon.kinds.values():
         for noun in nouns:
-            if noun.word == word and not hypernym:
-                return noun
-    assert hypernym, f"{kind}: {word} is in no class"
-    return Noun(word, kind, hypernym, synonyms, ("age_thing",))
+            known.setdefault(noun.word, noun)
+    for kind, names in groups("noun_subsets").items():
+        lexicon.kinds[kind] = [_subset_noun(known, kind, name) for name in names]
+
+
+def _subset_noun(known: dict[str, Noun], kind: str, item: str) -> Noun:
+    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
+    word, synonyms, hypernym, _ = _entry(item)
+    if not hypernym:
+        assert word in known, f"{kind}: {word} is in no class"
+        return known[word]
+    noun = Noun(word, kind, hypernym, synonyms, ("age_thing",))
+    known.setdefault(word, noun)
+    return noun
 
 
 def _details(text: str) -> dict[str, str]:
