@@ -16,8 +16,8 @@ from data.bundled.edits import (
     other_number,
     other_place,
     other_time,
-    particles,
     places_of,
+    stumbles_at,
     swap_adjectives,
     swap_roles,
     verbs_of,
@@ -37,15 +37,13 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     patient = frame.patient.noun if frame.patient else None
     with_agent = _takers(frame.verb.domain, "agent").get(frame.agent.noun, set())
     with_patient = _takers(frame.verb.domain, "patient").get(patient, set())
-    time = frame.time.word.split()[0] if frame.time else ""
     verbs = [
         verb
         for verb in _unlike(frame.verb, frame.word, split)
-        if verb in with_agent
-        and verb in with_patient
-        and not (verb.state and frame.tense == "now")
-        and not (time and time in particles(verb))
+        if verb in with_agent and verb in with_patient and not (verb.state and frame.tense == "now")
     ]
+    if frame.time:
+        verbs = [verb for verb in verbs if not stumbles_at(verb, frame.time)]
     if not verbs:
         return None
     verb = _richer(random, verbs)

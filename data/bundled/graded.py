@@ -6,13 +6,12 @@ goes or comes, a scene keeps a part and changes the rest.
 Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
-import re
 from functools import cache
 from random import Random
 
 from data.bundled import changes, edits
 from data.bundled.changes import EDITS
-from data.bundled.edits import Edit, particles, places_of, reword, with_role
+from data.bundled.edits import Edit, places_of, repeats, reword, stumbles_at, with_role
 from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase, kept_frame
@@ -82,12 +81,7 @@ def _describes(phrase: Phrase, noun: Noun) -> bool:
     """Return whether the adjective of a phrase fits a noun too: no "wooden wooden door"."""
     if noun.groups != phrase.noun.groups:
         return False
-    return phrase.adjective is None or not _tokens(phrase.adjective.word) & _tokens(noun.word)
-
-
-@cache
-def _tokens(word: str) -> frozenset[str]:
-    return frozenset(re.split("[ -]", word))
+    return phrase.adjective is None or not repeats(noun, phrase.adjective)
 
 
 def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -171,7 +165,7 @@ def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Fra
     if frame.place in places_of(other.verb, split) and other.mood != "where":
         other = replace(other, place=frame.place) if chance(random, 0.7) else other
     if other.tense == frame.tense and frame.time and chance(random, 0.7):
-        clash = frame.time.word.split()[0] in particles(other.verb)
+        clash = stumbles_at(other.verb, frame.time)
         other = other if clash or other.mood == "when" else replace(other, time=frame.time)
     for role, phrase in frame.phrases().items():
         mine = other.phrases().get(role)

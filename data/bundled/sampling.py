@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from data.bundled.edits import particles, places_of, verbs_of
+from data.bundled.edits import places_of, repeats, stumbles_at, verbs_of
 from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
@@ -121,9 +121,8 @@ def draw_phrase(
 @cache
 def _adjectives(noun: Noun, group: str, split: str) -> list[Quality]:
     """Return the adjectives of a group that do not repeat the noun: no "red red cabbage"."""
-    repeated = set(noun.word.replace("-", " ").split())
     usable = _usable(lexicon().adjectives[group], split)
-    return [quality for quality in usable if not set(quality.word.split("-")) & repeated]
+    return [quality for quality in usable if not repeats(noun, quality)]
 
 
 def _usable(qualities: list[Quality], split: str) -> list[Quality]:
@@ -285,5 +284,4 @@ def _time(random: Random, frame: Frame, share: float) -> Quality | None:
 
 @cache
 def _times(verb: Verb, tense: str) -> list[Quality]:
-    last = particles(verb)
-    return [time for time in lexicon().times[tense] if time.word.split()[0] not in last]
+    return [time for time in lexicon().times[tense] if not stumbles_at(verb, time)]

@@ -61,9 +61,12 @@ def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
     head, agents, patients, *more = fields(line)
     word, synonyms, hypernym, antonym = _entry(head)
     details = _details(more[0] if more else "")
+    said = {form.split()[0] for form in (word, *synonyms, antonym or word, hypernym or word)}
     return Verb(
         word, domain,
-        _members(lexicon, agents, humans), _members(lexicon, patients, humans),
+        # "Where did the fashion model model it" would be a stumble.
+        tuple(n for n in _members(lexicon, agents, humans) if not said & n.last_words),
+        _members(lexicon, patients, humans),
         tools=_members(lexicon, details.get("with", "-"), humans),
         receivers=_members(lexicon, details.get("to", "-"), humans),
         manners=tuple(details.get("how", "").replace(",", " ").split()),
@@ -117,7 +120,7 @@ def _qualities(pairs: list[str]) -> list[Quality]:
     """Read pairs `a=b/c=d`: each side is a quality, and the other side its opposite."""
     qualities = []
     for pair in pairs:
-        first, second = (tuple(filter(None, side.split("="))) for side in pair.split("/"))
+        first, second = (tuple(filter(None, side.strip().split("="))) for side in pair.split("/"))
         for side, other in ((first, second), (second, first)):
             if side:
                 qualities.append(Quality(side[0], side[1:], opposites=other))
