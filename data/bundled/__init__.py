@@ -11,7 +11,7 @@ inference -> surface, writing, suites -> generate.
 
 from pathlib import Path
 
-VERSION = "1.2"
+VERSION = "2.0"
 
 __all__ = ["VERSION", "write"]
 
