@@ -5,6 +5,7 @@ him?" Question words alone do not tell the class then.
 Reads: grammar, pairs, sampling, vocabulary. Feeds: suites.
 """
 
+from functools import cache
 from random import Random
 
 from data.bundled.frames import chance, choose
@@ -76,13 +77,14 @@ def _known(random: Random, split: str, label: str) -> str:
 
 def _abbreviation(random: Random, split: str, forms: tuple[str, ...]) -> str:
     """Return a question about a noun of several words and its first letters."""
-    words = lexicon()
-    nouns = [
-        noun.word
-        for kind in words.kinds.values()
-        for noun in kind
-        if " " in noun.word and words.allowed(noun.word, split)
-    ]
-    noun = choose(random, nouns)
+    noun = choose(random, _long_nouns(split))
     short = "".join(part[0].upper() for part in noun.split())
     return choose(random, forms).format(short=short, long=noun)
+
+
+@cache
+def _long_nouns(split: str) -> list[str]:
+    """Return the nouns of several words that a split may use."""
+    words = lexicon()
+    nouns = [noun for kind in words.kinds.values() for noun in kind if " " in noun.word]
+    return [noun.word for noun in nouns if words.allowed(noun.word, split)]

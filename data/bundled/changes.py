@@ -16,8 +16,8 @@ from data.bundled.edits import (
     other_number,
     other_place,
     other_time,
-    particles,
     places_of,
+    stumbles_at,
     swap_adjectives,
     swap_roles,
     verbs_of,
@@ -35,15 +35,15 @@ RICH = 0.85  # of the nouns and verbs that replace others, where there are such 
 def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame with another act by the same agent on the same patient."""
     patient = frame.patient.noun if frame.patient else None
-    takers = _takers(frame.domain, frame.agent.noun, patient)
-    time = frame.time.word.split()[0] if frame.time else ""
+    with_agent = _takers(frame.verb.domain, "agent").get(frame.agent.noun, set())
+    with_patient = _takers(frame.verb.domain, "patient").get(patient, set())
     verbs = [
         verb
         for verb in _unlike(frame.verb, frame.word, split)
-        if verb in takers
-        and not (verb.state and frame.tense == "now")
-        and not (time and time in particles(verb))
+        if verb in with_agent and verb in with_patient and not (verb.state and frame.tense == "now")
     ]
+    if frame.time:
+        verbs = [verb for verb in verbs if not stumbles_at(verb, frame.time)]
     if not verbs:
         return None
     verb = _richer(random, verbs)
@@ -61,13 +61,13 @@ def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
 
 
 @cache
-def _takers(domain: str, agent: Noun, patient: Noun | None) -> frozenset[Verb]:
-    """Return the verbs of a domain that take this agent and, if there is one, this patient."""
-    return frozenset(
-        verb
-        for verb in lexicon().domains[domain]
-        if agent in verb.agents and (patient in verb.patients if patient else not verb.patients)
-    )
+def _takers(domain: str, role: str) -> dict[Noun | None, set[Verb]]:
+    """Return the verbs of a domain by the nouns they take in a role; None where they take none."""
+    found: dict[Noun | None, set[Verb]] = {}
+    for verb in lexicon().domains[domain]:
+        for noun in (verb.agents if role == "agent" else verb.patients) or (None,):
+            found.setdefault(noun, set()).add(verb)
+    return found
 
 
 def said_of(verb: Verb) -> frozenset[str]:

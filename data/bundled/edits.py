@@ -4,6 +4,7 @@ An edit returns a new frame, or None where it makes no sense: a chef and an onio
 roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -38,7 +39,7 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
     if patient is None or not agent.adjective or not patient.adjective:
         return None
     mine, theirs = agent.adjective, patient.adjective
-    if set(_words_of(mine)) & set(_words_of(theirs)):
+    if set(words_of(mine)) & set(words_of(theirs)):
         return None
     if not (_takes(agent.noun, theirs) and _takes(patient.noun, mine)):
         return None
@@ -52,11 +53,24 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
 def _takes(noun: Noun, adjective: Quality) -> bool:
     qualities = [quality for group in noun.groups for quality in lexicon().adjectives[group]]
     # In all its words: a group may know a word without the synonyms it has in another.
-    return any(set(_words_of(adjective)) <= set(_words_of(quality)) for quality in qualities)
+    fits = any(set(words_of(adjective)) <= set(words_of(quality)) for quality in qualities)
+    return fits and not repeats(noun, adjective)
 
 
-def _words_of(quality: Quality) -> tuple[str, ...]:
+def words_of(quality: Quality) -> tuple[str, ...]:
+    """Return the words that say the same as a quality, itself first."""
     return quality.word, *quality.synonyms
+
+
+@cache
+def repeats(noun: Noun, quality: Quality) -> bool:
+    """Return whether an adjective or its opposite repeats a word of a noun: "red red cabbage"."""
+    return not _tokens(*noun.names).isdisjoint(_tokens(*words_of(quality), *quality.opposites))
+
+
+@cache
+def _tokens(*words: str) -> frozenset[str]:
+    return frozenset(token for word in words for token in re.split("[ -]", word))
 
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -95,30 +109,34 @@ def places_of(verb: Verb, split: str) -> list[str]:
     """Return the places where a verb can happen in a split; the list is not to be changed."""
     words = lexicon()
     places = list(verb.places) or words.places[verb.domain]
-    last = particles(verb)
-    return [p for p in places if words.allowed(p, split) and p.split()[0] not in last]
+    said = {place: filter(None, (place, words.place_synonyms.get(place))) for place in places}
+    return [p for p in places if words.allowed(p, split) and not stumbles(verb, *said[p])]
 
 
 @cache
-def particles(verb: Verb) -> list[str]:
-    """Return the last words of its forms, to avoid "pointed at at the market"."""
-    return [form.split()[-1] for form in (verb.word, *verb.synonyms, verb.antonym) if " " in form]
+def stumbles(verb: Verb, *details: str) -> bool:
+    """Return whether a time or place repeats a verb's last word: "pointed at at the market"."""
+    last = {form.split()[-1] for form in verb.names if " " in form}
+    return any(detail.split()[0] in last for detail in details)
+
+
+def stumbles_at(verb: Verb, time: Quality) -> bool:
+    """Return whether a time, in any of its words, repeats a verb's last word."""
+    return stumbles(verb, *words_of(time))
 
 
 def other_time(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame at another time, which excludes the first one."""
     if frame.time is None or not frame.time.opposites:
         return None
-    wanted = choose(random, frame.time.opposites)
-    if wanted.split()[0] in particles(frame.verb):
-        return None
-    return replace(frame, time=_known(lexicon().times[frame.tense], wanted))
+    time = _known(lexicon().times[frame.tense], choose(random, frame.time.opposites))
+    return None if stumbles_at(frame.verb, time) else replace(frame, time=time)
 
 
 def _known(qualities: list[Quality], word: str) -> Quality:
     """Return the quality that this word says, or a new one."""
     for quality in qualities:
-        if word in _words_of(quality):
+        if word in words_of(quality):
             return quality
     return Quality(word)
 

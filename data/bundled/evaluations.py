@@ -4,6 +4,7 @@ Reads: wordlists, vocabulary, morphology, frames. Feeds: sentiment.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -96,15 +97,22 @@ def part(d: Draw, other_than: Subject | None = None) -> Subject:
             return found
 
 
-def pick(d: Draw, options: list[str]) -> str:
+def pick(d: Draw, options: Sequence[str]) -> str:
     """Return one of the options: a held-out one if the row is to say something new, else another.
 
     Whether one is held out, `holdout` decides.
     """
-    parts = [lexicon().held.get(f"opinion {option}", "train") for option in options]
-    here = [option for option, part in zip(options, parts, strict=True) if part == d.split]
-    common = [option for option, part in zip(options, parts, strict=True) if part == "train"]
+    here, common = _by_part(tuple(options), d.split)
     return choose(d.random, here if d.new and here else common)
+
+
+@cache
+def _by_part(options: tuple[str, ...], split: str) -> tuple[list[str], list[str]]:
+    """Return the options that only this split may use, and those that stand in all parts."""
+    held = lexicon().held
+    parts = [(option, held.get(f"opinion {option}", "train")) for option in options]
+    here = [option for option, part in parts if part == split]
+    return here, [option for option, part in parts if part == "train"]
 
 
 def kinds_for(d: Draw, of: Subject) -> tuple[str, ...]:
@@ -113,17 +121,19 @@ def kinds_for(d: Draw, of: Subject) -> tuple[str, ...]:
 
 
 @cache
-def entries(name: str, kinds: tuple[str, ...], value: int, plural: bool) -> list[str]:
-    """Return what a list has of this value for these groups and this number of the subject."""
+def entries(
+    name: str, kinds: tuple[str, ...], value: int, plural: bool, shape: str = ""
+) -> tuple[str, ...]:
+    """Return what a list has of this value and shape for these groups and number of the subject."""
     found = [item for kind in kinds for item in groups(name).get(f"{kind} {value}", [])]
     other = SINGULAR if plural else PLURAL
-    return list(dict.fromkeys(item for item in found if not item.endswith(other)))
+    suit = (item for item in found if not item.endswith(other) and re.search(shape, item))
+    return tuple(dict.fromkeys(suit))
 
 
 def suited(d: Draw, name: str, value: int, of: Subject, shape: str = "") -> str:
     """Return an entry of a list that suits the subject and has the shape (a regular expression)."""
-    options = entries(name, kinds_for(d, of), value, of.plural)
-    chosen = pick(d, [option for option in options if re.search(shape, option)])
+    chosen = pick(d, entries(name, kinds_for(d, of), value, of.plural, shape))
     return chosen.removesuffix(SINGULAR).removesuffix(PLURAL)
 
 
@@ -133,9 +143,9 @@ WITH_ARTICLE = "^(a|an|the) "
 
 def graded(d: Draw, value: int, of: Subject) -> str:
     """Return an adjective that takes an adverb of degree."""
-    options = entries("evaluations", kinds_for(d, of), value, of.plural)
+    options = entries("evaluations", kinds_for(d, of), value, of.plural, ONE_WORD)
     ungraded = groups("degrees")["ungraded"]
-    return pick(d, [word for word in options if " " not in word and word not in ungraded])
+    return pick(d, [word for word in options if word not in ungraded])
 
 
 def _with_degree(d: Draw, degree: str, value: int, of: Subject) -> str:

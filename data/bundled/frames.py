@@ -1,4 +1,4 @@
-"""Frames: what a sentence says, before it is put into words. Also `replace` and the random draws.
+"""Frames: what a sentence says, before it is put into words; `replace` and the random draws.
 
 Reads: words. Feeds: edits, grammar, sampling.
 """
@@ -59,8 +59,12 @@ class Frame:
 
     def phrases(self) -> dict[str, Phrase]:
         """Return the filled roles by name."""
-        roles = {"agent": self.agent, "patient": self.patient, "receiver": self.receiver}
-        return {name: phrase for name, phrase in roles.items() if phrase is not None}
+        roles = {"agent": self.agent}
+        if self.patient is not None:
+            roles["patient"] = self.patient
+        if self.receiver is not None:
+            roles["receiver"] = self.receiver
+        return roles
 
 
 def replace(thing: T, **changes: Any) -> T:

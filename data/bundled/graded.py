@@ -6,13 +6,12 @@ goes or comes, a scene keeps a part and changes the rest.
 Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
-import re
 from functools import cache
 from random import Random
 
 from data.bundled import changes, edits
 from data.bundled.changes import EDITS
-from data.bundled.edits import Edit, particles, places_of, reword, with_role
+from data.bundled.edits import Edit, places_of, repeats, reword, stumbles_at, with_role
 from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase, kept_frame
@@ -21,6 +20,7 @@ from data.bundled.words import Noun, Verb
 
 ROLES = ("agent", "patient", "receiver")
 SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
+TRIES = 6  # to find an edit that makes sense
 GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
 
 
@@ -43,39 +43,45 @@ def of_other_class(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Frame | None:
     role, phrase = choose(random, list(frame.phrases().items()))
-    nouns = _accepted(frame.verb, role, phrase.noun, split, same_class)
+    nouns = _accepted(frame.verb, role, phrase.noun.kind, split, same_class)
     noun = choose(random, nouns) if nouns else None
-    if noun is None or any(p.word in noun.names or noun.names & p.noun.names
-                           for p in frame.phrases().values()):  # fmt: skip
+    if noun is None or any(_akin(said, noun) for said in frame.phrases().values()):
         return None
-    said = phrase.adjective if _describes(phrase, noun) else None
-    return with_role(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=said))
+    adjective = phrase.adjective if _describes(phrase, noun) else None
+    return with_role(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=adjective))
 
 
 @cache
-def _accepted(verb: Verb, role: str, noun: Noun, split: str, same_class: bool) -> list[Noun]:
-    """Return the nouns that a verb accepts in a role, of the class of this noun or of others."""
+def _accepted(verb: Verb, role: str, kind: str, split: str, same_class: bool) -> list[Noun]:
+    """Return the nouns that a verb accepts in a role, of this class or of all others."""
     accepted = {"agent": verb.agents, "patient": verb.patients, "receiver": verb.receivers}
     return [
-        other
-        for other in accepted[role]
-        if (other.kind == noun.kind) == same_class
-        and not noun.names & other.names
-        and lexicon().allowed(other.word, split)
-        and not (role == "patient" and split == "train" and kept_frame(verb, other))
+        noun
+        for noun in accepted[role]
+        if (noun.kind == kind) == same_class
+        and lexicon().allowed(noun.word, split)
+        and not (role == "patient" and split == "train" and kept_frame(verb, noun))
     ]
+
+
+def _akin(phrase: Phrase, noun: Noun) -> bool:
+    """Return whether a noun is what a phrase names, or one of the two is the other's hypernym.
+
+    Two nouns with one hypernym are not akin: a poodle is another dog than a beagle.
+    """
+    said = phrase.noun
+    return (
+        phrase.word in noun.names
+        or not noun.own.isdisjoint(said.names)
+        or not said.own.isdisjoint(noun.names)
+    )
 
 
 def _describes(phrase: Phrase, noun: Noun) -> bool:
     """Return whether the adjective of a phrase fits a noun too: no "wooden wooden door"."""
     if noun.groups != phrase.noun.groups:
         return False
-    return phrase.adjective is None or not _tokens(phrase.adjective.word) & _tokens(noun.word)
-
-
-@cache
-def _tokens(word: str) -> frozenset[str]:
-    return frozenset(re.split("[ -]", word))
+    return phrase.adjective is None or not repeats(noun, phrase.adjective)
 
 
 def other_act(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -159,7 +165,7 @@ def _same_details(frame: Frame, other: Frame, random: Random, split: str) -> Fra
     if frame.place in places_of(other.verb, split) and other.mood != "where":
         other = replace(other, place=frame.place) if chance(random, 0.7) else other
     if other.tense == frame.tense and frame.time and chance(random, 0.7):
-        clash = frame.time.word.split()[0] in particles(other.verb)
+        clash = stumbles_at(other.verb, frame.time)
         other = other if clash or other.mood == "when" else replace(other, time=frame.time)
     for role, phrase in frame.phrases().items():
         mine = other.phrases().get(role)
@@ -200,8 +206,24 @@ ELSEWHERE: dict[str, tuple[Edit, float]] = {
 
 def draw_edit(random: Random, table: dict[str, tuple[Edit, float]]) -> tuple[str, Edit]:
     """Return one of the edits and its name, drawn by weight."""
-    name = draw_name(random, {name: weight for name, (_, weight) in table.items()})
-    return name, table[name][0]
+    point = random.random() * sum([weight for _, weight in table.values()])
+    for name, (edit, weight) in table.items():
+        point -= weight
+        if point < 0:
+            return name, edit
+    return name, edit
+
+
+def apply_one(
+    frame: Frame, random: Random, split: str, table: dict[str, tuple[Edit, float]]
+) -> tuple[str, Frame | None]:
+    """Return the name of an edit that makes sense here and what it makes, or None after tries."""
+    for _ in range(TRIES):
+        name, edit = draw_edit(random, table)
+        other = edit(frame, random, split)
+        if other:
+            return name, other
+    return name, None
 
 
 def draw_name(random: Random, weights: dict[str, float]) -> str:

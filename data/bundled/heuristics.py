@@ -6,6 +6,7 @@ Reads: edits, grammar, morphology, sampling, vocabulary, wordlists. Feeds: suite
 """
 
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from data.bundled.edits import places_of, verbs_of
@@ -93,6 +94,7 @@ def _acts(random: Random, split: str, among: list[str] | None) -> _Acts | None:
     return None if related & {second.word, *second.synonyms} else acts
 
 
+@cache
 def _has_victim(verb: Verb) -> bool:
     """Return whether it matters who does it to whom, and the passive holds the same words."""
     one_form = past(verb.word) == participle(verb.word)
@@ -105,13 +107,11 @@ def _people(random: Random, split: str, acts: _Acts) -> list[Noun] | None:
     words = lexicon()
     first, second, alone = acts.first, acts.second, acts.alone
     wanted = (first.patients, second.agents, second.patients, alone.agents)
+    able = set.intersection(*map(set, wanted))
     pool = [
         noun
         for noun in first.agents
-        if noun.human
-        and noun.groups
-        and words.allowed(noun.word, split)
-        and all(noun in nouns for nouns in wanted)
+        if noun.human and noun.groups and noun in able and words.allowed(noun.word, split)
     ]
     if len(pool) < 3:
         return None

@@ -38,9 +38,13 @@ ATTITUDES = {verb: outcome for outcome, verbs in groups("attitudes").items() for
 
 # Nobody plans to stumble.
 UNWANTED = frozenset(
-    "stumble,sneeze,faint,cough,sweat,yawn,get lost,oversleep,lose,forget,break,burn,spill,drop,"
-    "injure,miss,bump into,know,recognize,admire,trust,doubt,knock over,bore,surprise,annoy,"
-    "recover,survive".split(",")
+    (
+        "stumble,sneeze,faint,cough,sweat,yawn,get lost,oversleep,lose,forget,break,burn,spill,"
+        "drop,injure,miss,bump into,know,recognize,admire,trust,doubt,knock over,bore,surprise,"
+        "annoy,recover,survive,underestimate,inherit,go bankrupt,stain,tear,crumple,overload,"
+        "trip over,blush,doze off,contaminate,scratch,infect,despair,sigh,hesitate,get seasick,"
+        "daydream,panic"
+    ).split(",")
 )
 
 
@@ -88,7 +92,8 @@ def deny_well(frame: Frame) -> bool:
 
 def same_rendering(random: Random, first: Frame, second: Frame, kind: str) -> Pair | None:
     """Return both frames in one rendering, so that only their meaning differs."""
-    common = [p for p in renderings(first) if p in renderings(second)]
+    theirs = renderings(second)
+    common = [pattern for pattern in renderings(first) if pattern in theirs]
     if not common:
         return None
     pattern = draw_pattern(random, common)

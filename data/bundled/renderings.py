@@ -141,28 +141,34 @@ def _fitting(
 ) -> tuple[Pattern, ...]:
     """Return the patterns for these roles and traits; `person` is another word for human."""
     filled_roles = _named(ROLES, roles)
-    held = _named(TRAITS, traits) | {mood, tense}
+    held = _named(TRAITS, traits) | {tense}
     held |= {"person"} if "human" in held else set()
-    return tuple(p for p in patterns() if _fits(p, filled_roles, held, attitude))
+    found = (p for p in _of_mood(mood) if p.needs <= filled_roles <= p.covers)
+    return tuple(p for p in found if _fits(p, held, attitude))
 
 
-def _fits(pattern: Pattern, roles: frozenset[str], traits: frozenset[str], att: bool) -> bool:
-    if not (pattern.needs <= roles <= pattern.covers):
-        return False
-    conditions = pattern.conditions
+@cache
+def _of_mood(mood: str) -> tuple[Pattern, ...]:
+    """Return the patterns of a mood; some of those of statements make headlines too."""
+    return tuple(
+        pattern
+        for pattern in patterns()
+        if mood == next((name for name in MOODS if name in pattern.conditions), "statement")
+        or (mood == "headline" and pattern.name in PLAIN_IN_HEADLINES)
+    )
+
+
+def _fits(pattern: Pattern, traits: frozenset[str], attitude: bool) -> bool:
     # "Someone did not open it" leaves open whether others did; "it was not opened" does not.
     denied = {"neg", "passive"} <= traits and "named" not in traits
-    if denied and "passive" not in conditions:
+    if denied and "passive" not in pattern.conditions:
         return False
-    mood = next((mood for mood in MOODS if mood in conditions), "statement")
-    if mood not in traits and not ("headline" in traits and pattern.name in PLAIN_IN_HEADLINES):
-        return False
-    tenses = conditions & {*TENSES}
+    tenses = pattern.conditions & {*TENSES}
     if tenses and not tenses & traits:
         return False
     if pattern.text.startswith("{!T}") and "early" not in traits:
         return False
     if "{Vm}" in pattern.text or "{Bm}" in pattern.text:
-        if "inside" not in traits or att:
+        if "inside" not in traits or attitude:
             return False
-    return conditions - {*TENSES, *MOODS} <= traits
+    return pattern.conditions - {*TENSES, *MOODS} <= traits

@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from data.bundled.edits import particles, places_of, verbs_of
+from data.bundled.edits import places_of, repeats, stumbles_at, verbs_of
 from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
@@ -25,8 +25,10 @@ STATEMENTS = ("statement",) * 41 + ("headline",) * 4 + ("reported", "official", 
 TAUGHT = frozenset(("careful", "skill"))
 UNNAMED = 0.09  # of those who could be named
 TENSES = ("now",) * 16 + ("past",) * 17 + ("habit",) * 2 + ("future",) * 3 + ("perfect",) * 2
+# Of the frames in a tense, so many say when.
+TIMED = {"past": 0.45, "now": 0.06, "habit": 1.0, "future": 0.6, "perfect": 0.0}
 AGENT_COUNTS = (1,) * 32 + (0, 0, 0, 0, 2, 2, 2, 3)
-COUNTS = (1,) * 28 + (0, 0, 0, 0, 0, 2, 2, 2, 3, 4, 6, 10)
+COUNTS = (1,) * 56 + (0,) * 10 + (2,) * 7 + (3,) * 3 + (4, 5, 6, 10)
 
 
 def kept_frame(verb: Verb, noun: Noun) -> bool:
@@ -40,26 +42,25 @@ def kept(frame: Frame) -> bool:
 
 
 @cache
-def _patients(verb: Verb, split: str) -> tuple[Noun, ...]:
-    """Return what a split may draw as the patient of a verb."""
-    if split != "train":
-        return verb.patients
-    return tuple(noun for noun in verb.patients if not kept_frame(verb, noun))
-
-
-@cache
-def _pools(nouns: tuple[Noun, ...], split: str) -> tuple[list[Noun], list[list[Noun]]]:
-    """Return the held-out nouns that a split may use, and all that it may use, by kind."""
+def _pools(verb: Verb, role: str, split: str) -> tuple[list[Noun], list[list[Noun]]]:
+    """Return the held-out nouns that a split may use in a role, and all it may use, by kind."""
     words = lexicon()
-    usable = [noun for noun in nouns if words.allowed(noun.word, split)]
-    kinds = dict.fromkeys(noun.kind for noun in usable)
-    held = [noun for noun in usable if noun.word in words.held]
-    return held, [[noun for noun in usable if noun.kind == kind] for kind in kinds]
+    nouns = {
+        "agent": verb.agents, "patient": verb.patients, "receiver": verb.receivers,
+        "tool": verb.tools,
+    }[role]  # fmt: skip
+    usable = [noun for noun in nouns if words.held.get(noun.word, split) == split]
+    if role == "patient" and split == "train":
+        usable = [noun for noun in usable if not kept_frame(verb, noun)]
+    kinds: dict[str, list[Noun]] = {}
+    for noun in usable:
+        kinds.setdefault(noun.kind, []).append(noun)
+    return [noun for noun in usable if noun.word in words.held], list(kinds.values())
 
 
-def draw_noun(random: Random, nouns: tuple[Noun, ...], split: str) -> Noun | None:
+def draw_noun(random: Random, verb: Verb, role: str, split: str) -> Noun | None:
     """Return a noun that the split may use, in dev and test more often a held-out one."""
-    held, kinds = _pools(nouns, split)
+    held, kinds = _pools(verb, role, split)
     if held and chance(random, HELD_OUT_SHARE):
         return choose(random, held)
     return choose(random, choose(random, kinds)) if kinds else None
@@ -120,13 +121,11 @@ def draw_phrase(
 @cache
 def _adjectives(noun: Noun, group: str, split: str) -> list[Quality]:
     """Return the adjectives of a group that do not repeat the noun: no "red red cabbage"."""
-    repeated = set(noun.word.replace("-", " ").split())
-    usable = _usable(tuple(lexicon().adjectives[group]), split)
-    return [quality for quality in usable if not set(quality.word.split("-")) & repeated]
+    usable = _usable(lexicon().adjectives[group], split)
+    return [quality for quality in usable if not repeats(noun, quality)]
 
 
-@cache
-def _usable(qualities: tuple[Quality, ...], split: str) -> list[Quality]:
+def _usable(qualities: list[Quality], split: str) -> list[Quality]:
     """Return the qualities that a split may use; opposites are held out together."""
     allowed = lexicon().allowed
     return [q for q in qualities if allowed(min([q.word, *q.opposites[:1]]), split)]
@@ -152,13 +151,18 @@ def draw_frame(
         fits: which verbs will do; by default, all.
     """
     while True:
-        where = domain or choose(random, list(lexicon().domains))
+        where = domain or choose(random, _domains())
         verb = draw_verb(random, where, split, swappable)
         if fits and not fits(verb):
             continue
         frame = _fill(random, split, where, verb, mood, adjectives)
         if frame and not (swappable and not _swappable(frame)):
             return frame
+
+
+@cache
+def _domains() -> tuple[str, ...]:
+    return tuple(lexicon().domains)
 
 
 def _swappable(frame: Frame) -> bool:
@@ -177,14 +181,13 @@ def _fill(
     random: Random, split: str, domain: str, verb: Verb, mood: str, adjectives: float
 ) -> Frame | None:
     """Fill the roles of a verb, or return None where the draw does not fit together."""
-    agent = draw_noun(random, verb.agents, split)
-    patients = _patients(verb, split)
-    if agent in patients:
-        patients = tuple(noun for noun in patients if noun is not agent)
-    patient = draw_noun(random, patients, split)
+    agent = draw_noun(random, verb, "agent", split)
+    patient = draw_noun(random, verb, "patient", split)
     if agent is None or (verb.patients and patient is None):
         return None
-    if patient and {patient.word, *patient.synonyms} & {agent.word, agent.hypernym}:
+    if patient and (agent.hypernym == patient.word or agent.hypernym in patient.synonyms):
+        return None
+    if patient and (patient is agent or agent.word in (patient.word, *patient.synonyms)):
         return None
     if mood == "what" and (patient is None or patient.animate):
         return None
@@ -239,13 +242,13 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
     """Add receiver, instrument, manner, place and time, seldom more than one of the last three."""
     values: dict[str, Any] = {}  # fields of the frame
     verb = frame.verb
-    others = (frame.agent.noun, frame.patient.noun if frame.patient else None)
-    receivers = tuple(noun for noun in verb.receivers if noun not in others)
-    if receivers and chance(random, 0.8):
-        noun = draw_noun(random, receivers, split)
+    if verb.receivers and chance(random, 0.8):
+        noun = draw_noun(random, verb, "receiver", split)
+        if noun and any(noun is phrase.noun for phrase in frame.phrases().values()):
+            return None
         values["receiver"] = draw_phrase(random, noun, split, 0.15) if noun else None
     if verb.tools and frame.agent.noun.human and chance(random, 0.4):
-        noun = draw_noun(random, verb.tools, split)
+        noun = draw_noun(random, verb, "tool", split)
         values["tool"] = Phrase(noun, noun.word, 1, False) if noun else None
     plain = frame.mood not in ("headline", "how")
     if verb.manners and plain and len(values) < 2 and chance(random, 0.25):
@@ -261,18 +264,24 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
 
 
 def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
-    options = _usable(tuple(lexicon().adverbs[choose(random, verb.manners)]), split)
+    options = _adverbs(choose(random, verb.manners), split)
     return choose(random, options) if options else None
+
+
+@cache
+def _adverbs(group: str, split: str) -> list[Quality]:
+    return _usable(lexicon().adverbs[group], split)
 
 
 def _time(random: Random, frame: Frame, share: float) -> Quality | None:
     """Return a time, less often (by the factor `share`) where other details are said."""
-    shares = {"past": 0.45, "now": 0.06, "habit": 1.0, "future": 0.6, "perfect": 0.0}
     if frame.mood in ("when", "headline", "how"):
         return None
-    if frame.tense != "habit" and not chance(random, share * shares[frame.tense]):
+    if frame.tense != "habit" and not chance(random, share * TIMED[frame.tense]):
         return None
-    last = particles(frame.verb)
-    return choose(
-        random, [t for t in lexicon().times[frame.tense] if t.word.split()[0] not in last]
-    )
+    return choose(random, _times(frame.verb, frame.tense))
+
+
+@cache
+def _times(verb: Verb, tense: str) -> list[Quality]:
+    return [time for time in lexicon().times[tense] if not stumbles_at(verb, time)]

@@ -9,7 +9,7 @@ Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 from random import Random
 
 from data.bundled.frames import Frame, chance, choose, replace
-from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, draw_edit, draw_name, vary
+from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, apply_one, draw_name, vary
 from data.bundled.pairs import Example, deniable, same_rendering, two_renderings
 from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, kept
 from data.bundled.scores import noisy, similarity
@@ -20,7 +20,9 @@ GENRES = {"statements": 0.7, "headlines": 0.13, "questions": 0.17}
 ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
 SAME_RENDERING = 0.5
 DENIED = 0.1
-ELSEWHERE_SHARES = (0.85, 0.35, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
+ELSEWHERE_SHARES = (0.7, 0.3, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
+# The least and the most large edits, by fifth: about as many as bring a pair there.
+LARGE_EDITS = ((3, 5), (2, 4), (1, 3), (0, 2), (0, 0))
 TRIES = 60
 
 
@@ -77,14 +79,17 @@ def _edited(
     """Return the frame after some edits, and what kind of difference that makes."""
     small, large = int(random.random() * 3), 0
     elsewhere = chance(random, ELSEWHERE_SHARES[band])
-    if band < BANDS - 1 and not elsewhere:
-        large = int(random.random() * (BANDS + 1 - band))
+    if not elsewhere:
+        least, most = LARGE_EDITS[band]
+        large = max(least + int(random.random() * (most - least + 1)) - adversarial, 0)
     kinds: list[str] = []
     other: Frame | None = frame
     tables = [ELSEWHERE] * elsewhere + [ADVERSARIAL] * adversarial + [LARGE] * large
     for table in tables + [SMALL] * small:
-        kind, edit = draw_edit(random, table)
-        other = edit(other, random, split) if other else None
+        assert other
+        kind, other = apply_one(other, random, split, table)
+        if other is None:
+            break
         kinds.append(kind)
     return _name(kinds), other
 

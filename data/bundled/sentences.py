@@ -8,19 +8,19 @@ Reads: graded, pairs, sampling, sentiment. Feeds: generate.
 
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from data.bundled.edits import reword
 from data.bundled.frames import Frame, chance, choose, replace
-from data.bundled.graded import LARGE, SMALL, draw_edit
+from data.bundled.graded import LARGE, SMALL, apply_one
 from data.bundled.grammar import say
 from data.bundled.pairs import Example, deny_well, pick, say_two, two_clauses
-from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, kept
+from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, how_to, kept
 from data.bundled.sentiment import opinion
 
 SCENE = 12  # sentences about one event
 OPINIONS, TWO_CLAUSES = 0.12, 0.08  # shares of the sentences that are about no scene
 MOODS = ("statement", "statement", "question")
-TRIES = 20
 
 
 @dataclass
@@ -72,11 +72,7 @@ def _changed(scene: Frame, random: Random, split: str) -> Frame:
     """Return a scene with a part or two of it changed, as a statement, a headline, a question."""
     frame = scene
     for table in (LARGE, SMALL)[: 1 + chance(random, 0.5)]:
-        for _ in range(TRIES):
-            found = draw_edit(random, table)[1](frame, random, split)
-            if found:
-                frame = found
-                break
+        frame = apply_one(frame, random, split, table)[1] or frame
     frame = _asked(frame, random)
     deny = frame.mood == "statement" and frame.tense != "habit" and deny_well(frame)
     return replace(frame, negated=True, manner=None) if deny and chance(random, 0.1) else frame
@@ -87,12 +83,14 @@ def _asked(frame: Frame, random: Random) -> Frame:
     mood = choose(random, MOODS)
     mood = choose(random, QUESTIONS if mood == "question" else STATEMENTS)
     patient = frame.patient
+    if mood == "how":
+        return how_to(random, frame) or replace(frame, mood="polar")
     if mood == "what" and (patient is None or patient.noun.animate):
         mood = "polar"
     if mood == "headline":
         return replace(frame, mood=mood, tense="past", time=None, manner=None)
-    gone = {"where": {"place": ""}, "when": {"time": None}}.get(mood, {})
-    return replace(frame, mood=mood, **gone)
+    gone: dict[str, dict[str, Any]] = {"where": {"place": ""}, "when": {"time": None}}
+    return replace(frame, mood=mood, **gone.get(mood, {}))
 
 
 def _two_at_once(random: Random, split: str) -> Example:

@@ -81,7 +81,7 @@ def typed_texts(random: Random, texts: tuple[str, ...]) -> tuple[str, ...]:
     styles: dict[tuple[str, ...], Style] = {}
     found = []
     for text in texts:
-        words = tuple(sorted(re.findall(r"[\w'-]+", text.lower())))
+        words = tuple(sorted(re.findall(r"[\w'-]+", text.lower()))) if texts[1:] else ()
         if words not in styles:
             styles[words] = draw_style(random)
         found.append(typed(text, styles[words]))

@@ -16,13 +16,13 @@ from data.bundled.graded import (
     ADVERSARIAL,
     LARGE,
     SYNONYMS,
-    draw_edit,
+    apply_one,
     general_words,
     other_scene,
 )
 from data.bundled.grammar import say
-from data.bundled.pairs import Example, pick
-from data.bundled.renderings import Pattern, renderings
+from data.bundled.pairs import Example
+from data.bundled.renderings import Pattern, draw_pattern, renderings
 from data.bundled.sampling import QUESTIONS, draw_frame, kept
 
 MOODS = ("statement",) * 7 + ("headline", "question", "question")
@@ -44,8 +44,10 @@ def triplet(random: Random, split: str) -> Example:
         frame = short(draw_frame(random, split, mood=asked), random)
         for _ in range(TRIES):
             positive = _entailed(frame, random, split, entailment)
+            if positive is None:
+                break  # nothing follows from this frame in this way
             name, negative = _contradicting(frame, random, split, contradiction)
-            if positive is None or negative is None or kept(negative):
+            if negative is None or kept(negative):
                 continue
             texts = _texts(random, frame, positive, negative)
             if texts and len({*texts}) == 3:
@@ -82,11 +84,10 @@ def _contradicting(frame: Frame, random: Random, split: str, kind: str) -> tuple
     if kind == "same topic":
         other = short(other_scene(frame, random, split), random)
         return kind, reword(other, random, choose(random, SYNONYMS))
-    name, edit = draw_edit(random, ADVERSARIAL if kind == "order" else LARGE)
-    found = edit(frame, random, split)
+    name, found = apply_one(frame, random, split, ADVERSARIAL if kind == "order" else LARGE)
     if found and kind == "two parts":
-        second, edit = draw_edit(random, LARGE)
-        found = edit(found, random, split) if second != name else None
+        second, found = apply_one(found, random, split, LARGE)
+        found = found if second != name else None
         name = kind
     return name, reword(found, random, choose(random, SYNONYMS)) if found else None
 
@@ -96,16 +97,18 @@ def _texts(
 ) -> tuple[str, str, str] | None:
     """Return the three texts, the positive always in another rendering than the anchor."""
     first = _brief(random, frame)
-    second = _brief(random, positive, first.name) if first else None
+    second = _brief(random, positive, first[1].name) if first else None
     if first is None or second is None:
         return None
-    alike = first in renderings(negative) and chance(random, SAME_RENDERING)
-    third = first if alike else _brief(random, negative, first.name)
-    return (say(frame, first), say(positive, second), say(negative, third)) if third else None
+    alike = first[1] in renderings(negative) and chance(random, SAME_RENDERING)
+    third = (say(negative, first[1]),) if alike else _brief(random, negative, first[1].name)
+    return (first[0], second[0], third[0]) if third else None
 
 
-def _brief(random: Random, frame: Frame, avoid: str = "") -> Pattern | None:
+def _brief(random: Random, frame: Frame, avoid: str = "") -> tuple[str, Pattern] | None:
     """Return the shortest of three renderings: short sentences are quick to learn from."""
-    options = [pick(random, frame, avoid) for _ in range(3)]
-    fitting = [pattern for pattern in options if pattern]
-    return min(fitting, key=lambda pattern: len(say(frame, pattern)), default=None)
+    options = [pattern for pattern in renderings(frame) if pattern.name != avoid]
+    if not options:
+        return None
+    drawn = dict.fromkeys(draw_pattern(random, options) for _ in range(3))
+    return min(((say(frame, pattern), pattern) for pattern in drawn), key=lambda said: len(said[0]))

@@ -30,19 +30,23 @@ def _nouns(lexicon: Lexicon) -> None:
                 tuple(adjectives.strip("-").split()), "human" in flags, bool(flags),
             )  # fmt: skip
             lexicon.kinds[kind].append(noun)
-    for kind, nouns in groups("noun_subsets").items():
-        lexicon.kinds[kind] = [_subset_noun(lexicon, kind, noun) for noun in nouns]
-
-
-def _subset_noun(lexicon: Lexicon, kind: str, item: str) -> Noun:
-    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
-    word, synonyms, hypernym, _ = _entry(item)
+    known: dict[str, Noun] = {}
     for nouns in lexicon.kinds.values():
         for noun in nouns:
-            if noun.word == word and not hypernym:
-                return noun
-    assert hypernym, f"{kind}: {word} is in no class"
-    return Noun(word, kind, hypernym, synonyms, ("age_thing",))
+            known.setdefault(noun.word, noun)
+    for kind, names in groups("noun_subsets").items():
+        lexicon.kinds[kind] = [_subset_noun(known, kind, name) for name in names]
+
+
+def _subset_noun(known: dict[str, Noun], kind: str, item: str) -> Noun:
+    """Find the noun that a subset names, or make the one that it defines with a hypernym."""
+    word, synonyms, hypernym, _ = _entry(item)
+    if not hypernym:
+        assert word in known, f"{kind}: {word} is in no class"
+        return known[word]
+    noun = Noun(word, kind, hypernym, synonyms, ("age_thing",))
+    known.setdefault(word, noun)
+    return noun
 
 
 def _details(text: str) -> dict[str, str]:
@@ -57,9 +61,12 @@ def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
     head, agents, patients, *more = fields(line)
     word, synonyms, hypernym, antonym = _entry(head)
     details = _details(more[0] if more else "")
+    said = {form.split()[0] for form in (word, *synonyms, antonym or word, hypernym or word)}
     return Verb(
         word, domain,
-        _members(lexicon, agents, humans), _members(lexicon, patients, humans),
+        # "Where did the fashion model model it" would be a stumble.
+        tuple(n for n in _members(lexicon, agents, humans) if not said & n.last_words),
+        _members(lexicon, patients, humans),
         tools=_members(lexicon, details.get("with", "-"), humans),
         receivers=_members(lexicon, details.get("to", "-"), humans),
         manners=tuple(details.get("how", "").replace(",", " ").split()),
@@ -113,7 +120,7 @@ def _qualities(pairs: list[str]) -> list[Quality]:
     """Read pairs `a=b/c=d`: each side is a quality, and the other side its opposite."""
     qualities = []
     for pair in pairs:
-        first, second = (tuple(filter(None, side.split("="))) for side in pair.split("/"))
+        first, second = (tuple(filter(None, side.strip().split("="))) for side in pair.split("/"))
         for side, other in ((first, second), (second, first)):
             if side:
                 qualities.append(Quality(side[0], side[1:], opposites=other))

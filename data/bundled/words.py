@@ -27,9 +27,19 @@ class Noun:
     animate: bool = False
 
     @cached_property
+    def own(self) -> frozenset[str]:
+        """Return the words for the noun."""
+        return frozenset({self.word, *self.synonyms})
+
+    @cached_property
+    def last_words(self) -> frozenset[str]:
+        """Return the last words of what the noun is called."""
+        return frozenset(word.split()[-1] for word in self.own)
+
+    @cached_property
     def names(self) -> frozenset[str]:
-        """Return what the noun is called, its hypernym included."""
-        return frozenset({self.word, *self.synonyms, self.hypernym} - {""})
+        """Return the words for the noun, its hypernym included."""
+        return self.own | ({self.hypernym} if self.hypernym else set())
 
 
 @dataclass(frozen=True, eq=False)
