@@ -21,7 +21,9 @@ run() { # NAME OPTIONS...: one run, its results.csv under that name
 
 # The README and the data card: what solves the bundled data set, and what does not.
 run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
-python -m benchmarks.bundled downloads/bundled-1.1 > docs/results/bundled-baselines.txt
+bundled=downloads/bundled-2.0
+python -m benchmarks.bundled $bundled > docs/results/bundled-baselines.txt
+python -m benchmarks.shortcuts $bundled > docs/results/bundled-shortcuts.txt
 python -m benchmarks.random_twin mini --out "$random"
 run bundled-random --backbone "$random" --task all --encoder bi cross
 
@@ -39,3 +41,13 @@ fi
 run bundled-full --task all --encoder bi cross --tune full
 run bundled-seeds --pretrain none unsup sup --task sts --seeds 5
 run bundled-seeds-cls --pretrain none unsup sup --task sts --seeds 5 --pooling cls_before_pooler
+
+# What the stage teaches, on data that it was not tuned on; and whether the data set orders systems
+# as real data does.
+python -m benchmarks.carry_over $runs/bundled-seeds --synthetic $bundled --data downloads/cs224n \
+    --csv docs/results/carry-over.csv
+python -m benchmarks.validity --synthetic $bundled --real downloads/cs224n mini \
+    "mini + unsup=$runs/bundled-seeds/backbones/unsup-42" \
+    "mini + sup=$runs/bundled-seeds/backbones/sup-42" \
+    "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" "all-MiniLM-L6-v2=$minilm" \
+    --csv docs/results/validity.csv

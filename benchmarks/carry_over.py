@@ -35,7 +35,9 @@ Scores = dict[str, dict[str, list[float]]]  # objective -> set -> Spearman per s
 class Options:
     """What the command line says."""
 
-    run: Path = option(help="the folder of a finished run", flag="run", metavar="RUN", required=True)
+    run: Path = option(
+        help="the folder of a finished run", flag="run", metavar="RUN", required=True
+    )
     synthetic: Path = option(help="the data that it tuned on", metavar="DIR", required=True)
     data: Path = option(help="other data, searched at any depth", metavar="DIR", required=True)
     csv: Path | None = option(None, "the table as a file as well", metavar="FILE")
@@ -72,7 +74,7 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
             if examples and is_labelled(examples):
                 sets[f"{title} {part}"] = list(examples)
     try:
-        benchmark = next(found for found in STS_SETS if found.name == "STS-B")
+        benchmark = STS_SETS["STSBenchmark"]
         sets["STS-B test"] = benchmark.of(real)["test"]
     except MissingSet as missing:
         print(f"left out: {missing}", file=sys.stderr)
