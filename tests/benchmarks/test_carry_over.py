@@ -56,7 +56,7 @@ def test_a_table_of_means_and_a_csv_of_seeds(run, data, tmp_path, capsys):
     printed = capsys.readouterr()
     assert f"| none | {value:.3f} | {value:.3f} |" in printed.out
     assert f"| sup | {value:.3f} ± 0.000 |" in printed.out
-    assert "STS-B" in printed.err
+    assert "STSBenchmark" in printed.err
     lines = out.read_text("utf-8").splitlines()
     assert lines[0] == "encoder,set,number,spearman" and len(lines) == 1 + 3 * 2
     assert lines[-1] == f"sup,CS224N dev,2,{value:.4f}"
