@@ -57,7 +57,7 @@ def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
     Nor do two words for one more general act: to shove is not to do something else than to push.
     """
     near = verb.names | {word}
-    return [other for other in verbs_of(verb.domain, split) if not near & other.names]
+    return [other for other in verbs_of(verb.domain, split) if near.isdisjoint(other.names)]
 
 
 @cache
