@@ -40,7 +40,9 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     verbs = [
         verb
         for verb in _unlike(frame.verb, frame.word, split)
-        if verb in with_agent and verb in with_patient and not (verb.state and frame.tense == "now")
+        if verb in with_agent
+        and verb in with_patient
+        and not (verb.state and frame.tense != "past")
     ]
     if frame.time:
         verbs = [verb for verb in verbs if not stumbles_at(verb, frame.time)]
