@@ -35,9 +35,7 @@ Scores = dict[str, dict[str, list[float]]]  # objective -> set -> Spearman per s
 class Options:
     """What the command line says."""
 
-    run: Path = option(
-        help="the folder of a finished run", flag="run", metavar="RUN", required=True
-    )
+    run: Path = option(help="the folder of a finished run", flag="run", metavar="RUN", required=True)
     synthetic: Path = option(help="the data that it tuned on", metavar="DIR", required=True)
     data: Path = option(help="other data, searched at any depth", metavar="DIR", required=True)
     csv: Path | None = option(None, "the table as a file as well", metavar="FILE")

@@ -39,7 +39,7 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     with_patient = _takers(frame.verb.domain, "patient").get(patient, set())
     verbs = [
         verb
-        for verb in _unlike(frame.verb, frame.word, split)
+        for verb in _unlike(frame.verb, "" if frame.word in frame.verb.names else frame.word, split)
         if verb in with_agent
         and verb in with_patient
         and not (verb.state and frame.tense != "past")
@@ -54,7 +54,7 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
 
 @cache
 def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
-    """Return the verbs of the domain that say nothing like a verb, nor like the word said for it.
+    """Return the verbs of the domain that say nothing like a verb, nor like another word for it.
 
     Nor do two words for one more general act: to shove is not to do something else than to push.
     """
