@@ -58,7 +58,7 @@ def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
 
     Nor do two words for one more general act: to shove is not to do something else than to push.
     """
-    near = verb.names | {word}
+    near = said_of(verb) | {word}
     return [other for other in verbs_of(verb.domain, split) if near.isdisjoint(other.names)]
 
 
@@ -72,9 +72,20 @@ def _takers(domain: str, role: str) -> dict[Noun | None, set[Verb]]:
     return found
 
 
+@cache
 def said_of(verb: Verb) -> frozenset[str]:
-    """Return the words of a verb and of what is related to it."""
-    return verb.names
+    """Return the words of a verb and of what is related to it, with their synonyms anywhere."""
+    return verb.names.union(*(_synonyms().get(name, ()) for name in verb.names))
+
+
+@cache
+def _synonyms() -> dict[str, set[str]]:
+    """Return, by word, the words that say the same in a verb of any domain."""
+    found: dict[str, set[str]] = {}
+    for verb in (verb for verbs in lexicon().domains.values() for verb in verbs):
+        for word in (verb.word, *verb.synonyms):
+            found.setdefault(word, set()).update((verb.word, *verb.synonyms))
+    return found
 
 
 def _richer(random: Random, entries: list[T]) -> T:
