@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from data.bundled.evaluations import holds_new_opinion
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import SPLITS
 from data.tasks import TASKS
@@ -121,14 +122,23 @@ def _majority(parts: list[list[Row]], task: str) -> list[np.ndarray]:
 
 
 def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
-    """Return {(task, part): share of rows that hold a word never seen in training}."""
+    """Return {(task, part): share of rows that hold a word never seen in training}.
+
+    Of opinions, phrases are held out as well as words.
+    """
     shares = {}
     for task in TASKS:
         for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
             held = {token.lower() for token in lexicon().held_tokens(part)}
             columns = TASKS[task].texts
             hits = [
-                any(not held.isdisjoint(words(row[column])) for column in columns) for row in rows
+                any(
+                    holds_new_opinion(row[column], part)
+                    if task == "sst"
+                    else not held.isdisjoint(words(row[column]))
+                    for column in columns
+                )
+                for row in rows
             ]
             shares[task, part] = float(np.mean(hits))
     return shares

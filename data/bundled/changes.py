@@ -39,8 +39,10 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
     with_patient = _takers(frame.verb.domain, "patient").get(patient, set())
     verbs = [
         verb
-        for verb in _unlike(frame.verb, frame.word, split)
-        if verb in with_agent and verb in with_patient and not (verb.state and frame.tense == "now")
+        for verb in _unlike(frame.verb, "" if frame.word in frame.verb.names else frame.word, split)
+        if verb in with_agent
+        and verb in with_patient
+        and not (verb.state and frame.tense != "past")
     ]
     if frame.time:
         verbs = [verb for verb in verbs if not stumbles_at(verb, frame.time)]
@@ -52,12 +54,12 @@ def other_verb(frame: Frame, random: Random, split: str) -> Frame | None:
 
 @cache
 def _unlike(verb: Verb, word: str, split: str) -> list[Verb]:
-    """Return the verbs of the domain that say nothing like a verb, nor like the word said for it.
+    """Return the verbs of the domain that say nothing like a verb, nor like another word for it.
 
     Nor do two words for one more general act: to shove is not to do something else than to push.
     """
-    near = verb.names | {word}
-    return [other for other in verbs_of(verb.domain, split) if not near & other.names]
+    near = said_of(verb) | {word}
+    return [other for other in verbs_of(verb.domain, split) if near.isdisjoint(other.names)]
 
 
 @cache
@@ -70,9 +72,20 @@ def _takers(domain: str, role: str) -> dict[Noun | None, set[Verb]]:
     return found
 
 
+@cache
 def said_of(verb: Verb) -> frozenset[str]:
-    """Return the words of a verb and of what is related to it."""
-    return verb.names
+    """Return the words of a verb and of what is related to it, with their synonyms anywhere."""
+    return verb.names.union(*(_synonyms().get(name, ()) for name in verb.names))
+
+
+@cache
+def _synonyms() -> dict[str, set[str]]:
+    """Return, by word, the words that say the same in a verb of any domain."""
+    found: dict[str, set[str]] = {}
+    for verb in (verb for verbs in lexicon().domains.values() for verb in verbs):
+        for word in (verb.word, *verb.synonyms):
+            found.setdefault(word, set()).update((verb.word, *verb.synonyms))
+    return found
 
 
 def _richer(random: Random, entries: list[T]) -> T:

@@ -4,7 +4,6 @@ An edit returns a new frame, or None where it makes no sense: a chef and an onio
 roles. Reads: frames, vocabulary. Feeds: sampling, changes, graded, triplets.
 """
 
-import re
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -12,7 +11,7 @@ from typing import Any
 
 from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun, Quality, Verb
+from data.bundled.words import Noun, Quality, Verb, tokens
 
 Edit = Callable[[Frame, Random, str], Frame | None]
 
@@ -65,12 +64,12 @@ def words_of(quality: Quality) -> tuple[str, ...]:
 @cache
 def repeats(noun: Noun, quality: Quality) -> bool:
     """Return whether an adjective or its opposite repeats a word of a noun: "red red cabbage"."""
-    return not _tokens(*noun.names).isdisjoint(_tokens(*words_of(quality), *quality.opposites))
+    return not noun.tokens.isdisjoint(_tokens(quality))
 
 
 @cache
-def _tokens(*words: str) -> frozenset[str]:
-    return frozenset(token for word in words for token in re.split("[ -]", word))
+def _tokens(quality: Quality) -> frozenset[str]:
+    return tokens((*words_of(quality), *quality.opposites))
 
 
 def negate(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -109,20 +108,22 @@ def places_of(verb: Verb, split: str) -> list[str]:
     """Return the places where a verb can happen in a split; the list is not to be changed."""
     words = lexicon()
     places = list(verb.places) or words.places[verb.domain]
-    said = {place: filter(None, (place, words.place_synonyms.get(place))) for place in places}
-    return [p for p in places if words.allowed(p, split) and not stumbles(verb, *said[p])]
+    return [
+        place
+        for place in places
+        if words.allowed(place, split)
+        and not stumbles(verb.particles, place, words.place_synonyms.get(place, place))
+    ]
 
 
-@cache
-def stumbles(verb: Verb, *details: str) -> bool:
+def stumbles(particles: frozenset[str], *details: str) -> bool:
     """Return whether a time or place repeats a verb's last word: "pointed at at the market"."""
-    last = {form.split()[-1] for form in verb.names if " " in form}
-    return any(detail.split()[0] in last for detail in details)
+    return bool(particles) and any(detail.split()[0] in particles for detail in details)
 
 
 def stumbles_at(verb: Verb, time: Quality) -> bool:
     """Return whether a time, in any of its words, repeats a verb's last word."""
-    return stumbles(verb, *words_of(time))
+    return stumbles(verb.particles, *words_of(time))
 
 
 def other_time(frame: Frame, random: Random, split: str) -> Frame | None:

@@ -19,7 +19,7 @@ from data.bundled.duplicates import duplicate_pair
 from data.bundled.pairs import Example
 from data.bundled.scored import BANDS, scored_pair
 from data.bundled.sentences import Scenes
-from data.bundled.sentiment import label, opinion
+from data.bundled.sentiment import labelled
 from data.bundled.suites import write_suites
 from data.bundled.triplets import triplet
 from data.bundled.words import SPLITS
@@ -41,11 +41,8 @@ QUOTAS: dict[str, list[dict[str, Any]]] = {
 
 def opinion_row(random: Random, split: str, wanted: int) -> Example:
     """Return a row of the sentiment task of the wanted class."""
-    while True:
-        view = opinion(random, split)
-        found = label(view.value, random)
-        if found == wanted:
-            return Example((view.text,), str(found), view.phenomenon)
+    view = labelled(random, split, wanted)
+    return Example((view.text,), str(wanted), view.phenomenon)
 
 
 MAKERS: dict[str, Callable[..., Example]] = {

@@ -6,7 +6,6 @@ goes or comes, a scene keeps a part and changes the rest.
 Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
-from functools import cache
 from random import Random
 
 from data.bundled import changes, edits
@@ -14,9 +13,8 @@ from data.bundled.changes import EDITS
 from data.bundled.edits import Edit, places_of, repeats, reword, stumbles_at, with_role
 from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.pairs import deniable, deny_well
-from data.bundled.sampling import draw_frame, draw_phrase, kept_frame
-from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun, Verb
+from data.bundled.sampling import draw_frame, draw_phrase, pools
+from data.bundled.words import Noun
 
 ROLES = ("agent", "patient", "receiver")
 SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
@@ -43,25 +41,13 @@ def of_other_class(frame: Frame, random: Random, split: str) -> Frame | None:
 
 def _exchanged(frame: Frame, random: Random, split: str, same_class: bool) -> Frame | None:
     role, phrase = choose(random, list(frame.phrases().items()))
-    nouns = _accepted(frame.verb, role, phrase.noun.kind, split, same_class)
-    noun = choose(random, nouns) if nouns else None
+    _, kinds = pools(frame.verb, role, split)
+    wanted = [kind for kind in kinds if (kind == phrase.noun.kind) == same_class]
+    noun = choose(random, kinds[choose(random, wanted)]) if wanted else None
     if noun is None or any(_akin(said, noun) for said in frame.phrases().values()):
         return None
     adjective = phrase.adjective if _describes(phrase, noun) else None
     return with_role(frame, role, replace(phrase, noun=noun, word=noun.word, adjective=adjective))
-
-
-@cache
-def _accepted(verb: Verb, role: str, kind: str, split: str, same_class: bool) -> list[Noun]:
-    """Return the nouns that a verb accepts in a role, of this class or of all others."""
-    accepted = {"agent": verb.agents, "patient": verb.patients, "receiver": verb.receivers}
-    return [
-        noun
-        for noun in accepted[role]
-        if (noun.kind == kind) == same_class
-        and lexicon().allowed(noun.word, split)
-        and not (role == "patient" and split == "train" and kept_frame(verb, noun))
-    ]
 
 
 def _akin(phrase: Phrase, noun: Noun) -> bool:

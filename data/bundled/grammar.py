@@ -3,7 +3,6 @@
 Reads: frames, renderings, morphology, wordlists. Feeds: pairs, triplets, sentences, sentiment.
 """
 
-import re
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -22,7 +21,6 @@ from data.bundled.renderings import SLOT, Pattern
 from data.bundled.wordlists import fields, lines
 
 JOINTS = [fields(line) for line in lines("joints")]
-BEFORE_MARK = re.compile(r" +([,;:?.])")
 POSSIBLE = ("polar", "why", "where", "when", "who", "what")  # moods of what may be a rule
 
 
@@ -46,7 +44,9 @@ def _pieces(pattern: Pattern) -> list[tuple[str, Callable[[Frame], str] | None]]
 
 def finish(text: str, stop: bool = True) -> str:
     """Return the text with tidy blanks, a capital and, unless it ends in a mark, a full stop."""
-    text = BEFORE_MARK.sub(r"\1", " ".join(text.split()))
+    text = " ".join(text.split())
+    for mark in ",;:?.":
+        text = text.replace(f" {mark}", mark)
     if stop and text[-1] not in "?.!":
         text += "."
     return text[0].upper() + text[1:]

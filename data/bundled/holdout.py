@@ -38,7 +38,7 @@ def _own(lexicon: Lexicon, owner: str, *forms: str) -> None:
 
 def _use(lexicon: Lexicon, owner: str, *phrases: str) -> None:
     for phrase in phrases:
-        for token in re.split(r"[ -]", phrase):
+        for token in phrase.replace("-", " ").split(" "):
             lexicon.owners.setdefault(token, {})[owner] = None
 
 

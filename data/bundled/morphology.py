@@ -1,7 +1,7 @@
 """Inflects English words: plural, third person, past, participles, a or an.
 
 The rules have hand-written exceptions: wrong forms would teach a model that grammar is noise.
-Reads: wordlists. Feeds: holdout, grammar, sentiment.
+Reads: wordlists. Feeds: holdout, vocabulary, grammar, sentiment.
 """
 
 from functools import cache

@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from data.bundled.edits import places_of, repeats, stumbles_at, verbs_of
+from data.bundled.edits import places_of, repeats, stumbles, verbs_of, words_of
 from data.bundled.frames import ANYBODY, SOMEONE, Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality, Verb
@@ -42,7 +42,7 @@ def kept(frame: Frame) -> bool:
 
 
 @cache
-def _pools(verb: Verb, role: str, split: str) -> tuple[list[Noun], list[list[Noun]]]:
+def pools(verb: Verb, role: str, split: str) -> tuple[list[Noun], dict[str, list[Noun]]]:
     """Return the held-out nouns that a split may use in a role, and all it may use, by kind."""
     words = lexicon()
     nouns = {
@@ -55,39 +55,42 @@ def _pools(verb: Verb, role: str, split: str) -> tuple[list[Noun], list[list[Nou
     kinds: dict[str, list[Noun]] = {}
     for noun in usable:
         kinds.setdefault(noun.kind, []).append(noun)
-    return [noun for noun in usable if noun.word in words.held], list(kinds.values())
+    return [noun for noun in usable if noun.word in words.held], kinds
 
 
 def draw_noun(random: Random, verb: Verb, role: str, split: str) -> Noun | None:
     """Return a noun that the split may use, in dev and test more often a held-out one."""
-    held, kinds = _pools(verb, role, split)
+    held, kinds = pools(verb, role, split)
     if held and chance(random, HELD_OUT_SHARE):
         return choose(random, held)
-    return choose(random, choose(random, kinds)) if kinds else None
+    return choose(random, choose(random, list(kinds.values()))) if kinds else None
 
 
 @cache
-def _verbs(domain: str, split: str) -> tuple[list[Verb], list[Verb], list[Verb]]:
-    """Return the verbs of a domain: all, the held-out ones, those with tools or receivers."""
+def _verbs(domain: str, split: str, people: bool) -> tuple[list[Verb], list[Verb], list[Verb]]:
+    """Return the verbs of a domain, each as often as its share says, and two kinds of them.
+
+    These are the held-out ones, and those with tools or receivers.
+    """
     verbs = verbs_of(domain, split)
     held = [v for v in verbs if v.word in lexicon().held and not between_people(v)]
-    return verbs, held, [verb for verb in verbs if verb.tools or verb.receivers]
+    rich = [] if people else [verb for verb in verbs if verb.tools or verb.receivers]
+    return [verb for verb in verbs for _ in range(_tenths(verb, people))], held, rich
+
+
+def _tenths(verb: Verb, people: bool) -> int:
+    """Return how often a verb is drawn: less often if it stands alone, or is one between people."""
+    if not verb.patients:
+        return 0 if people else 5
+    return 3 if between_people(verb) and not people else 10
 
 
 def draw_verb(random: Random, domain: str, split: str, people: bool) -> Verb:
     """Return a verb, less often one between people, of which every domain has many."""
-    verbs, held, rich = _verbs(domain, split)
+    verbs, held, rich = _verbs(domain, split, people)
     if held and chance(random, 0.07):
         return choose(random, held)
-    if rich and not people and chance(random, 0.2):
-        return choose(random, rich)
-    while True:
-        verb = choose(random, verbs)
-        if not verb.patients:
-            if not people and chance(random, 0.5):
-                return verb
-        elif chance(random, 0.3 if between_people(verb) and not people else 1.0):
-            return verb
+    return choose(random, rich if rich and chance(random, 0.2) else verbs)
 
 
 @cache
@@ -121,14 +124,17 @@ def draw_phrase(
 @cache
 def _adjectives(noun: Noun, group: str, split: str) -> list[Quality]:
     """Return the adjectives of a group that do not repeat the noun: no "red red cabbage"."""
-    usable = _usable(lexicon().adjectives[group], split)
-    return [quality for quality in usable if not repeats(noun, quality)]
+    return [
+        quality for quality in _usable("adjectives", group, split) if not repeats(noun, quality)
+    ]
 
 
-def _usable(qualities: list[Quality], split: str) -> list[Quality]:
-    """Return the qualities that a split may use; opposites are held out together."""
-    allowed = lexicon().allowed
-    return [q for q in qualities if allowed(min([q.word, *q.opposites[:1]]), split)]
+@cache
+def _usable(table: str, group: str, split: str) -> list[Quality]:
+    """Return the qualities of a group that a split may use; opposites are held out together."""
+    words = lexicon()
+    qualities = (words.adjectives if table == "adjectives" else words.adverbs)[group]
+    return [q for q in qualities if words.allowed(min([q.word, *q.opposites[:1]]), split)]
 
 
 def draw_frame(
@@ -264,13 +270,8 @@ def _details(random: Random, split: str, frame: Frame) -> Frame | None:
 
 
 def _manner(random: Random, verb: Verb, split: str) -> Quality | None:
-    options = _adverbs(choose(random, verb.manners), split)
+    options = _usable("adverbs", choose(random, verb.manners), split)
     return choose(random, options) if options else None
-
-
-@cache
-def _adverbs(group: str, split: str) -> list[Quality]:
-    return _usable(lexicon().adverbs[group], split)
 
 
 def _time(random: Random, frame: Frame, share: float) -> Quality | None:
@@ -279,9 +280,10 @@ def _time(random: Random, frame: Frame, share: float) -> Quality | None:
         return None
     if frame.tense != "habit" and not chance(random, share * TIMED[frame.tense]):
         return None
-    return choose(random, _times(frame.verb, frame.tense))
+    return choose(random, _times(frame.tense, frame.verb.particles))
 
 
 @cache
-def _times(verb: Verb, tense: str) -> list[Quality]:
-    return [time for time in lexicon().times[tense] if not stumbles_at(verb, time)]
+def _times(tense: str, particles: frozenset[str]) -> list[Quality]:
+    times = lexicon().times[tense]
+    return [time for time in times if not stumbles(particles, *words_of(time))]

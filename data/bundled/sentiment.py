@@ -199,13 +199,23 @@ DEALT = tuple((name, maker) for name, maker, weight, _ in MAKERS for _ in range(
 DEALT_NEUTRAL = tuple((name, maker) for name, maker, _, weight in MAKERS for _ in range(weight))
 
 
-def opinion(random: Random, split: str) -> Opinion:
+def opinion(random: Random, split: str, classes: tuple[int, ...] = (-2, -1, 0, 1, 2)) -> Opinion:
     """Return a random opinion; every class is as likely as the others."""
-    wanted = choose(random, (-2, -1, 0, 1, 2))
+    wanted = choose(random, classes)
     name, maker = choose(random, DEALT if wanted else DEALT_NEUTRAL)
     d = draw(random, split)
     said = maker(d, wanted)
     return Opinion(placed(d, said), said.value, name)
+
+
+def labelled(random: Random, split: str, wanted: int) -> Opinion:
+    """Return a random opinion to which annotators give the class `wanted`, 0 to 4."""
+    # Noise moves an opinion by one class at most: others need not be drawn.
+    near = tuple(number - 2 for number in range(5) if abs(number - wanted) < 2)
+    while True:
+        view = opinion(random, split, near)
+        if label(view.value, random) == wanted:
+            return view
 
 
 def label(value: float, random: Random) -> int:

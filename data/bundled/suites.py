@@ -18,7 +18,7 @@ from data.bundled.heuristics import TEMPLATES, heuristic, overlapping_pair
 from data.bundled.inference import LABELS, inferred_pair
 from data.bundled.pairs import Example
 from data.bundled.scored import scored_genre
-from data.bundled.sentiment import label, opinion
+from data.bundled.sentiment import labelled
 from data.bundled.writing import Maker, Writer, shuffle
 from data.suites import HANS_SETS, NLI_FILES, STS_SETS, SYNTHETIC_SUBSETS, TRANSFER_SETS
 
@@ -68,10 +68,8 @@ def _opinion(random: Random, split: str, positive: bool) -> Example:
     """Return an opinion, by even chances a clear or a mild one of its class."""
     clear = chance(random, 0.5)
     wanted = (4 if clear else 3) if positive else (0 if clear else 1)
-    while True:
-        view = opinion(random, split)
-        if label(view.value, random) == wanted:
-            return Example((view.text,), str(int(positive)), view.phenomenon)
+    view = labelled(random, split, wanted)
+    return Example((view.text,), str(int(positive)), view.phenomenon)
 
 
 def _opinions(writer: Writer) -> None:

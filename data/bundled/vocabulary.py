@@ -1,12 +1,13 @@
 """Builds the lexicon from the word lists, and chooses the words that are held out.
 
-Reads: words, wordlists, holdout. Feeds: edits, scores, sampling, evaluations.
+Reads: words, wordlists, holdout, morphology. Feeds: edits, scores, sampling, evaluations.
 """
 
 import re
 from functools import cache
 
 from data.bundled.holdout import hold_out
+from data.bundled.morphology import gerund
 from data.bundled.wordlists import blocks, fields, groups, items, lines
 from data.bundled.words import Lexicon, Noun, Quality, Verb
 
@@ -61,12 +62,14 @@ def _verb(lexicon: Lexicon, line: str, domain: str, humans: str) -> Verb:
     head, agents, patients, *more = fields(line)
     word, synonyms, hypernym, antonym = _entry(head)
     details = _details(more[0] if more else "")
-    said = {form.split()[0] for form in (word, *synonyms, antonym or word, hypernym or word)}
+    forms = [form for form in (word, *synonyms, antonym, hypernym) if form]
+    said = {form.split()[0] for form in forms}
+    doing = {gerund(form).split()[-1] for form in forms}
     return Verb(
         word, domain,
-        # "Where did the fashion model model it" would be a stumble.
+        # "Where did the fashion model model it" and "sailing sailing ships" would be stumbles.
         tuple(n for n in _members(lexicon, agents, humans) if not said & n.last_words),
-        _members(lexicon, patients, humans),
+        tuple(n for n in _members(lexicon, patients, humans) if not doing & n.tokens),
         tools=_members(lexicon, details.get("with", "-"), humans),
         receivers=_members(lexicon, details.get("to", "-"), humans),
         manners=tuple(details.get("how", "").replace(",", " ").split()),

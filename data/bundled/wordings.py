@@ -7,6 +7,7 @@ Reads: frames, grammar, pairs, parts, renderings, twins. Feeds: duplicates.
 """
 
 import re
+from functools import cache
 from random import Random
 
 from data.bundled.frames import Frame, chance, choose, replace
@@ -141,11 +142,17 @@ def _forms(first: Frame, second: Frame) -> list[Form]:
     """Return the renderings that fit both frames; those of questions go by their form."""
     ours, theirs = renderings(first), renderings(second)
     if first.mood == second.mood:
-        texts = {pattern.text for pattern in theirs}
-        return [(pattern, pattern) for pattern in ours if pattern.text in texts]
+        return _shared(ours, theirs)
     named = {MOOD.sub("question", pattern.name): pattern for pattern in theirs}
     keys = [(MOOD.sub("question", pattern.name), pattern) for pattern in ours]
     return [(pattern, named[key]) for key, pattern in keys if key in named]
+
+
+@cache
+def _shared(ours: tuple[Pattern, ...], theirs: tuple[Pattern, ...]) -> list[Form]:
+    """Return the patterns of the first frame that the second one has too, by what they say."""
+    texts = {pattern.text for pattern in theirs}
+    return [(pattern, pattern) for pattern in ours if pattern.text in texts]
 
 
 def _draw_form(random: Random, forms: list[Form]) -> Form:

@@ -3,6 +3,7 @@
 Feeds: holdout, vocabulary, frames.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +13,11 @@ FUNCTION_WORDS = frozenset(
     "and it no not then all here there near behind outside along upstairs under than is was until "
     "this".split()
 )
+
+
+def tokens(names: Iterable[str]) -> frozenset[str]:
+    """Return the single words of names: "second" and "hand" of "second-hand"."""
+    return frozenset(token for name in names for token in name.replace("-", " ").split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,11 @@ class Noun:
         """Return the words for the noun, its hypernym included."""
         return self.own | ({self.hypernym} if self.hypernym else set())
 
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """Return the single words of all of these."""
+        return tokens(self.names)
+
 
 @dataclass(frozen=True, eq=False)
 class Verb:
@@ -67,6 +78,11 @@ class Verb:
         """Return the verb's words, and those that are related to it."""
         own = {self.word, *self.synonyms, self.antonym, self.hypernym}
         return frozenset(own - {""})
+
+    @cached_property
+    def particles(self) -> frozenset[str]:
+        """Return the last words of these: "at" of "point at"."""
+        return frozenset(name.split()[-1] for name in self.names if " " in name)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 
 from data.bundled.morphology import gerund, participle, past, plural, third_person
 from data.bundled.vocabulary import lexicon
-from data.bundled.wordlists import blocks, fields, lines
+from data.bundled.wordlists import blocks, fields, items, lines
 
 
 def twice(names):
@@ -55,6 +55,18 @@ def test_relations_name_other_words():
             for quality in qualities:
                 own = (quality.word, *quality.synonyms)
                 assert not twice(own) and not set(own) & set(quality.opposites), own
+
+
+def test_a_place_has_the_same_synonyms_in_every_domain():
+    named = collections.defaultdict(set)
+    for header, _ in blocks("verbs"):
+        for item in items(fields(header)[2]):
+            place, *synonyms = item.split("=")
+            assert len(synonyms) < 2, item  # only one would be kept
+            named[place].update(synonyms)
+    assert {place: found for place, found in named.items() if len(found) > 1} == {}
+    mine = {place for place, found in named.items() if found}
+    assert not mine & {synonym for found in named.values() for synonym in found}
 
 
 def test_no_role_holds_a_word_twice():
