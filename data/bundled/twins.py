@@ -220,11 +220,13 @@ def other_question(random: Random, split: str) -> Twins | None:
 def same_topic(random: Random, split: str) -> Twins | None:
     """Return two acts of one domain."""
     first = statement_frame(random, split)
-    return _one(first, draw_frame(random, split, first.domain, first.mood))
+    second = draw_frame(random, split, first.domain, first.mood)
+    return None if said_of(first.verb) & said_of(second.verb) else _one(first, second)
 
 
 def unrelated(random: Random, split: str) -> Twins | None:
     """Return acts of different domains."""
     first = statement_frame(random, split)
     second = draw_frame(random, split, "", first.mood)
-    return None if first.domain == second.domain else _one(first, second)
+    near = first.domain == second.domain or said_of(first.verb) & said_of(second.verb)
+    return None if near else _one(first, second)

@@ -17,8 +17,8 @@ from data.readers.triplets import iter_triplets
 from data.tasks import TASKS, read_task
 
 # Of names and contents: of the thirteen files, and of all. A change of any byte is a new VERSION.
-THIRTEEN = "dac1b629434f5586c8d7524feae28005c4978db4d8e20db4a40a9863a410cbc5"
-ALL = "333ff46c49643b9ffad17e33de3b03e4b55c0e0e458566e8ad14e71260239ece"
+THIRTEEN = "91ef87dcc159ea7363108b4f12893b45adaa9c7cf4e48d27f2c2bf434b9b55ed"
+ALL = "c45d8176aaf0bf644160b54eab79aab0244c3a8c0c663715982c8901d80bb862"
 HARD = 0.85  # what no baseline without word order may reach
 
 
