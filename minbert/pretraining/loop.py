@@ -68,7 +68,8 @@ class Pretrainer:
         self.folder = folder
         self.parts: dict[str, nn.Module] = {"model": self.model}
         if config.twin_weight:  # asked in pre-training only: these heads are not published
-            self.parts["twins"] = TwinHeads(model.bert.config.hidden_size).to(self.device)
+            self.twins = TwinHeads(model.bert.config.hidden_size).to(self.device)
+            self.parts["twins"] = self.twins
             self.words = whole_words(tokenizer)
         self.num_steps = max(1, config.tokens // config.tokens_per_step)
         self.optimizer = adamw(
@@ -151,7 +152,7 @@ class Pretrainer:
             twins = cut_twins(self.valid.pack(rows), self.words).to(self.device)
             with autocast(self.device, self.dtype):
                 states = self.model.bert.packed(twins.batch).last_hidden_state
-                kinds = self.parts["twins"].logits(states, twins).argmax(dim=1)  # (64,)
+                kinds = self.twins.logits(states, twins).argmax(dim=1)  # (64,)
             found.append(kinds == twins.kinds)
         return {"valid_twin_accuracy": torch.cat(found).float().mean().item()}
 
@@ -225,7 +226,7 @@ class Pretrainer:
             states = self.model.bert.packed(twins.batch).last_hidden_state  # (total_tokens, H)
             words = self.model.bert.embeddings.word_embeddings.weight
             logits = self.model.head(states[positions.to(self.device)], words)  # (M, V)
-            loss: Tensor = self.parts["twins"].loss(states, twins)
+            loss: Tensor = self.twins.loss(states, twins)
         return loss + masked_loss(logits, labels[positions].to(self.device))
 
     def _embed(self, batch: PackedBatch) -> Tensor:

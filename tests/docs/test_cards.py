@@ -130,3 +130,45 @@ def test_the_model_card_shows_the_curve():
         assert perplexity == f"{record['valid_perplexity']:.1f}"
         assert spans == (f"{record['valid_span_accuracy']:.3f}" if spans else "")
     assert f"perplexity {perplexity}, accuracy {accuracy} on" in MODEL_CARD
+
+
+def test_the_data_card_shows_the_shortcuts():
+    lines = (RESULTS / "bundled-shortcuts.txt").read_text(encoding="utf-8").splitlines()
+    para = {line[6:56].strip(): line.split()[-2:] for line in lines if line.startswith("para")}
+    shown = {row[0]: row[-1] for row in table(DATA_CARD, "shortcuts")}
+    pairs = {
+        "first text alone": "first text alone", "second text alone": "second text alone",
+        "lengths": "lengths", "function words": "function words",
+        "linear model over words of both": "words, linear",
+    }  # fmt: skip
+    for mine, theirs in pairs.items():
+        assert shown[mine] == para[theirs][0]
+    (same,) = [values for name, values in para.items() if name.startswith("mean label of")]
+    assert shown["duplicates among pairs with the same words / among others"] == " / ".join(
+        value.lstrip("0") for value in same
+    )
+
+
+def test_the_data_card_shows_what_carries_over():
+    rows = cells("carry-over")
+    for encoder, *shown in table(DATA_CARD, "carry-over"):
+        for title, value in zip(dict.fromkeys(row["set"] for row in rows), shown, strict=True):
+            found = [
+                float(row["spearman"])
+                for row in rows
+                if (row["encoder"], row["set"]) == (encoder, title)
+            ]
+            assert value == (f"{found[0]:.3f}" if len(found) == 1 else spread(found))
+
+
+def test_the_data_card_shows_its_validity():
+    rows = cells("validity")
+    for system, *shown in table(DATA_CARD, "validity"):
+        for measure, value in zip(("sts cosine", "sst", "para", "sts"), shown, strict=True):
+            here = [row for row in rows if row["measure"] == measure]
+            if system == "τ":
+                assert value == f"{float(here[0]['tau']):.2f}"
+                continue
+            found = [row for row in here if row["system"] == system]
+            sides = [f"{float(row[side]):.3f}" for row in found for side in ("synthetic", "real")]
+            assert value == (" / ".join(sides) or "-")

@@ -149,7 +149,7 @@ def test_the_same_words_are_duplicates_as_often_as_others(drawn):
         for pair in drawn
     ]
     same = [row["is_duplicate"] for row in rows if edit_of(row) == ((), ())]
-    assert len(same) > 60 and 0.35 < sum(same) / len(same) < 0.65
+    assert len(same) > 30 and 0.35 < sum(same) / len(same) < 0.65
     assert same_words([rows], "para")[0].chance == pytest.approx(0.5, abs=0.02)
 
 
@@ -173,7 +173,7 @@ def test_no_pair_of_train_holds_a_kept_frame(drawn):
 def test_the_kinds_are_shared_by_word_order_and_words():
     total = sum(kind.weight for kind in KINDS)
     ordered = sum(kind.weight for kind in KINDS if kind.ordered or kind.voices)
-    assert 0.18 <= ordered / total <= 0.27
+    assert 0.12 <= ordered / total <= 0.27
     assert {kind.name for kind in MILD} < {kind.name for kind in KINDS}
 
 
