@@ -37,10 +37,9 @@ if [ -d downloads/more ]; then # other Quora pairs; the model card says which, a
         --csv docs/results/probe-more.csv
 fi
 
-# The data card again: the encoder tuned along; five seeds, of mini's own pooling and of SimCSE's.
+# The data card again: the encoder tuned along; five seeds.
 run bundled-full --task all --encoder bi cross --tune full
 run bundled-seeds --pretrain none unsup sup --task sts --seeds 5
-run bundled-seeds-cls --pretrain none unsup sup --task sts --seeds 5 --pooling cls_before_pooler
 
 # What the stage teaches, on data that it was not tuned on; and whether the data set orders systems
 # as real data does.
