@@ -47,7 +47,7 @@ def test_epochs_that_are_asked_for_are_not_cut_by_the_presets_steps():
     def config(flags):
         return parse_options(flags.split()).simcse_config("sup", 42)
 
-    assert (config("").num_epochs, config("").max_steps) == (1, 160)
+    assert (config("").num_epochs, config("").max_steps) == (1, 40)
     assert config("--simcse-epochs 3").max_steps is None
     assert config("--simcse-epochs 3 --simcse-steps 480").max_steps == 480
     assert config("--simcse-steps 480").max_steps == 480
