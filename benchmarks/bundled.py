@@ -173,7 +173,13 @@ class Options:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print all tables; return 0, or 2 where the files are not there or not the bundled ones."""
-    about = {"prog": "python -m benchmarks.bundled", "description": __doc__}
+    return over_folder(report, argv, prog="python -m benchmarks.bundled", description=__doc__)
+
+
+def over_folder(
+    report: Callable[[Path], None], argv: Sequence[str] | None, **about: str | None
+) -> int:
+    """Report on the folder that a command line names; return the exit code."""
     folder = parse(Options, argv, **about).folder
     try:
         report(folder)

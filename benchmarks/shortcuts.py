@@ -19,9 +19,8 @@ from scipy.stats import pearsonr
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks.bundled import Row, labels, linear, read, texts, words
+from benchmarks.bundled import Row, labels, linear, over_folder, read, texts, words
 from data.tasks import TASKS
-from runtime.options import option, parse
 
 # The words that carry grammar; numbers and `not` belong to the meaning of a pair as well.
 FUNCTION_WORDS = (
@@ -155,31 +154,17 @@ def findings(folder: Path) -> list[Finding]:
     return found
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
-
-    folder: Path = option(
-        help="where python -m data.bundled wrote", flag="folder", metavar="DIR", required=True
-    )
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; return 0, or 2 where the files are not there or not the bundled ones."""
-    about = {"prog": "python -m benchmarks.shortcuts", "description": __doc__}
-    folder = parse(Options, argv, **about).folder
-    try:
-        found = findings(folder)
-    except OSError as error:
-        print(f"error: {error}; write it: python -m data.bundled --out DIR", file=sys.stderr)
-        return 2
-    except (KeyError, ValueError) as error:
-        print(f"error: {folder}: not the bundled data ({error!r})", file=sys.stderr)
-        return 2
+    return over_folder(report, argv, prog="python -m benchmarks.shortcuts", description=__doc__)
+
+
+def report(folder: Path) -> None:
+    """Print all figures of a folder."""
+    found = findings(folder)
     print(f"{'task':6}{'on dev and test: accuracy, or Pearson of sts':52}{'':>8}{'chance':>8}")
     for finding in found:
         print(f"{finding.task:6}{finding.name:52}{finding.value:8.3f}{finding.chance:8.3f}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from functools import partial
 from random import Random
 
 from data.bundled import edits
-from data.bundled.frames import Frame, chance
+from data.bundled.frames import Frame, chance, weighted
 from data.bundled.pairs import Example
 from data.bundled.sampling import kept
 from data.bundled.twins import (
@@ -99,7 +99,7 @@ def labelled_pair(
     random: Random, split: str, positive: bool, kinds: list[Kind] = KINDS
 ) -> Labelled:
     """Return a pair of one of the kinds, drawn until it succeeds: so the shares are kept."""
-    kind = _weighted(random, kinds)
+    kind = weighted(random, kinds, [kind.weight for kind in kinds])
     plain = kind.ordered and chance(random, PLAIN)
     while True:
         twins = kind.draw(random, split)
@@ -119,15 +119,6 @@ def labelled_pair(
             positive,
             kind.name,
         )
-
-
-def _weighted(random: Random, kinds: list[Kind]) -> Kind:
-    point = random.random() * sum(kind.weight for kind in kinds)
-    for kind in kinds:
-        point -= kind.weight
-        if point < 0:
-            return kind
-    return kinds[-1]
 
 
 def _frames(sides: tuple[Side, Side]) -> list[Frame]:

@@ -3,6 +3,7 @@
 Reads: words. Feeds: edits, grammar, sampling.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
@@ -80,6 +81,16 @@ def replace(thing: T, **changes: Any) -> T:
 def choose(random: Random, items: list[T] | tuple[T, ...]) -> T:
     """Return one of the items, by a draw that is the same in every version of Python."""
     return items[int(random.random() * len(items))]
+
+
+def weighted(random: Random, items: Sequence[T], weights: Sequence[float]) -> T:
+    """Return one of the items, drawn by weight."""
+    point = random.random() * sum(weights)
+    for item, weight in zip(items, weights, strict=True):
+        point -= weight
+        if point < 0:
+            return item
+    return items[-1]
 
 
 def shuffled(random: Random, items: tuple[T, ...]) -> list[T]:

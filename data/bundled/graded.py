@@ -11,7 +11,7 @@ from random import Random
 from data.bundled import changes, edits
 from data.bundled.changes import EDITS
 from data.bundled.edits import Edit, places_of, repeats, reword, stumbles_at, with_role
-from data.bundled.frames import Frame, Phrase, chance, choose, replace
+from data.bundled.frames import Frame, Phrase, chance, choose, replace, weighted
 from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase, pools
 from data.bundled.words import Noun
@@ -192,12 +192,8 @@ ELSEWHERE: dict[str, tuple[Edit, float]] = {
 
 def draw_edit(random: Random, table: dict[str, tuple[Edit, float]]) -> tuple[str, Edit]:
     """Return one of the edits and its name, drawn by weight."""
-    point = random.random() * sum([weight for _, weight in table.values()])
-    for name, (edit, weight) in table.items():
-        point -= weight
-        if point < 0:
-            return name, edit
-    return name, edit
+    name = draw_name(random, {name: weight for name, (_, weight) in table.items()})
+    return name, table[name][0]
 
 
 def apply_one(
@@ -214,9 +210,4 @@ def apply_one(
 
 def draw_name(random: Random, weights: dict[str, float]) -> str:
     """Return one of the names, drawn by weight."""
-    point = random.random() * sum(weights.values())
-    for name, weight in weights.items():
-        point -= weight
-        if point < 0:
-            return name
-    return name
+    return weighted(random, list(weights), list(weights.values()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from data.bundled.frames import DATIVE, PRONOUN, Frame
+from data.bundled.frames import DATIVE, PRONOUN, Frame, weighted
 from data.bundled.wordlists import fields, lines
 
 END_ONLY = frozenset(lines("end_adverbs"))
@@ -127,12 +127,7 @@ def renderings(frame: Frame) -> tuple[Pattern, ...]:
 
 def draw_pattern(random: Random, options: Sequence[Pattern]) -> Pattern:
     """Return one of the patterns, by their shares: plain sentences are common in real text."""
-    point = random.random() * sum([pattern.share for pattern in options])
-    for pattern in options:
-        point -= pattern.share
-        if point < 0:
-            return pattern
-    return options[-1]
+    return weighted(random, options, [pattern.share for pattern in options])
 
 
 @cache
