@@ -62,16 +62,21 @@ def probes_of(task: Task) -> list[str]:
 PROBES = tuple(name for task in TASKS.values() for name in probes_of(task))
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line says."""
-
-    encoders: tuple[str, ...] = option(
+def encoders_option() -> Any:
+    """Return the field of a command line that names encoders, each perhaps with a title."""
+    return option(
         help="mini, a folder or a hub id, and what to call it",
         flag="encoders",
         metavar="[TITLE=]ENCODER",
         required=True,
     )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    encoders: tuple[str, ...] = encoders_option()
     data: str = option("bundled", "as for run_multitask.py", metavar="NAME")
     pooling: str = option("avg", "from token states to an embedding", choices=POOLINGS)
     task: tuple[str, ...] = option((), "some tasks (all)", choices=lambda: tuple(TASKS))

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.agreement import CLEAR, Scores, discordant, in_errors, margin, tau, told_apart
+from benchmarks.probe import encoders_option
 from benchmarks.systems import (
     OVERLAP,
     TFIDF,
@@ -56,12 +57,7 @@ COLUMNS = (
 class Options:
     """What the command line says."""
 
-    encoders: tuple[str, ...] = option(
-        help="mini, a folder or a hub id, and what to call it",
-        flag="encoders",
-        metavar="[TITLE=]ENCODER",
-        required=True,
-    )
+    encoders: tuple[str, ...] = encoders_option()
     synthetic: Path = option(
         help="where python -m data.bundled wrote", metavar="DIR", required=True
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.glue import PUBLISHED, SETS, labels_of, selection
+from benchmarks.probe import encoders_option
 from benchmarks.tuning import WAYS, Recipe
 from data.tasks import Splits
 from minbert.hub import find_checkpoint
@@ -35,12 +36,7 @@ FIRST_SEED = 42  # as for run_multitask.py
 class Options:
     """What the command line says."""
 
-    encoders: tuple[str, ...] = option(
-        help="mini, a folder or a hub id, and what to call it",
-        flag="encoders",
-        metavar="[TITLE=]ENCODER",
-        required=True,
-    )
+    encoders: tuple[str, ...] = encoders_option()
     data: Path = option(Path("downloads"), "where the sets lie, at any depth", metavar="DIR")
     set: tuple[str, ...] = option(tuple(SETS), "which sets", choices=lambda: tuple(SETS))
     way: tuple[str, ...] = option(("pooler",), "how to tune", choices=lambda: tuple(WAYS))

@@ -60,6 +60,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Return the product, (rows, out_features)."""
+        # Each is cast once and kept as cast, for the backward pass multiplies the same numbers.
         ctx.dtype = x.dtype
         x, weight = x.bfloat16(), weight.bfloat16()
         ctx.save_for_backward(x, weight)
@@ -74,8 +75,10 @@ class _Product(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         # dX = dY W, and dW = dY^T X, which is faster computed the other way round.
         d_x = (gradient @ weight).to(ctx.dtype) if ctx.needs_input_grad[0] else None
+        # (rows, out) x (out, in) -> (rows, in); and (in, rows) x (rows, out), turned: (out, in).
         d_weight = None
         if ctx.needs_input_grad[1]:
             d_weight = (x.T @ gradient).T.to(torch.float32, memory_format=torch.contiguous_format)
+        # The bias was added to every row.
         d_bias = gradient.sum(0).float() if ctx.needs_input_grad[2] else None
         return d_x, d_weight, d_bias
