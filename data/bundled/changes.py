@@ -16,6 +16,7 @@ from data.bundled.edits import (
     other_number,
     other_place,
     other_time,
+    place_said_twice,
     places_of,
     stumbles_at,
     swap_adjectives,
@@ -25,7 +26,7 @@ from data.bundled.edits import (
 )
 from data.bundled.frames import Frame, chance, choose, replace
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun, Verb
+from data.bundled.words import Noun, Verb, apart
 
 T = TypeVar("T", Noun, Verb)
 
@@ -89,12 +90,17 @@ def _synonyms() -> dict[str, set[str]]:
 
 
 def _richer(random: Random, entries: list[T]) -> T:
-    """Return one of the nouns or verbs, most often one that has a synonym.
+    """Return one of the nouns or verbs, most often one that has a synonym of other words.
 
     A word without one is a sign of a difference wherever one text holds it and the other does not.
     """
-    rich = [entry for entry in entries if entry.synonyms]
+    rich = [entry for entry in entries if said_twice(entry)]
     return choose(random, rich if rich and chance(random, RICH) else entries)
+
+
+def said_twice(entry: Noun | Verb) -> bool:
+    """Return whether two names that share no word can say a noun or verb."""
+    return apart((entry.word, *entry.synonyms))
 
 
 def other_noun(role: str) -> Edit:
@@ -132,8 +138,8 @@ def far_noun(role: str) -> Edit:
 
 def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
     """Return the frame, most often with a noun in this role that has a synonym, if there is one."""
-    rich = [noun for noun in _nouns_for(frame, role, split) if noun.synonyms]
-    if not rich or not chance(random, RICH) or frame.phrases()[role].noun.synonyms:
+    rich = [noun for noun in _nouns_for(frame, role, split) if said_twice(noun)]
+    if not rich or not chance(random, RICH) or said_twice(frame.phrases()[role].noun):
         return frame
     noun = choose(random, rich)
     return with_role(frame, role, replace(frame.phrases()[role], noun=noun, word=noun.word))
@@ -142,7 +148,7 @@ def with_synonyms(frame: Frame, role: str, random: Random, split: str) -> Frame:
 def with_place(frame: Frame, random: Random, split: str) -> Frame:
     """Return the frame somewhere, most often at a place that has a synonym, if there is one."""
     places = places_of(frame.verb, split)
-    rich = [place for place in places if place in lexicon().place_synonyms]
+    rich = [place for place in places if place_said_twice(place)]
     return replace(frame, place=choose(random, rich or places)) if places else frame
 
 

@@ -78,7 +78,7 @@ KINDS = [
     _swap("role swap", 0.06), _swap("role swap, passive", 0.045), _swap("adjective swap", 0.025),
     Kind("agent exchange", exchanged, 0.03), Kind("symmetric verb", true_both_ways, 0.02),
     Kind("two clauses", in_one_clause, 0.05), Kind("factuality", done_or_not, 0.03),
-    Kind("other question", other_question, 0.025), Kind("several parts", several, 0.55),
+    Kind("other question", other_question, 0.025), Kind("several parts", several, 1.2),
     Kind("same topic", same_topic, 0.2), Kind("unrelated", unrelated, 0.03),
     _edit("negation", 0.02), _edit("number", 0.02), _edit("place", 0.04), _edit("time", 0.015),
     _edit("antonym adjective", 0.03), _edit("antonym manner", 0.015), _edit("antonym verb", 0.035),

@@ -11,7 +11,7 @@ from typing import Any
 
 from data.bundled.frames import Frame, Phrase, chance, choose, replace
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Noun, Quality, Verb, tokens
+from data.bundled.words import Noun, Quality, Verb, apart, tokens
 
 Edit = Callable[[Frame, Random, str], Frame | None]
 
@@ -94,13 +94,26 @@ def with_role(frame: Frame, role: str, phrase: Phrase) -> Frame:
 
 def other_place(frame: Frame, random: Random, split: str) -> Frame | None:
     """Return the frame in another place where it can happen."""
-    places = [place for place in places_of(frame.verb, split) if place != frame.place]
-    if not places or not frame.place:
+    if not frame.place:
+        return None
+    # "in" for "at" would tell of another place by itself.
+    preposition = frame.place.split()[0]
+    places = [
+        place
+        for place in places_of(frame.verb, split)
+        if place != frame.place and place.split()[0] == preposition
+    ]
+    if not places:
         return None
     # A place that two words can say, where the other is such a place: no word alone is a sign.
-    known = lexicon().place_synonyms
-    rich = [place for place in places if place in known and frame.place in known]
+    rich = [place for place in places if place_said_twice(place)]
     return replace(frame, place=choose(random, rich or places))
+
+
+def place_said_twice(place: str) -> bool:
+    """Return whether two names that share no word can say a place."""
+    synonym = lexicon().place_synonyms.get(place)
+    return synonym is not None and apart((place, synonym))
 
 
 @cache

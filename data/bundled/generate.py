@@ -27,7 +27,7 @@ from data.bundled.writing import Writer, shuffle
 from data.fetch.sources import SOURCES
 from data.tasks import TASKS
 
-SIZES = {"sst": (4000, 800, 800), "para": (6000, 1000, 1000), "sts": (4000, 800, 800)}
+SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
 
 # Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of

@@ -8,6 +8,7 @@ from typing import Any
 
 from data.bundled.frames import Frame, replace
 from data.bundled.vocabulary import lexicon
+from data.bundled.words import apart
 
 ROLES = ("agent", "patient", "receiver", "tool")
 
@@ -63,7 +64,11 @@ def say_as(frame: Frame, words: dict[str, str]) -> Frame:
 
 
 def told_by_synonyms(frame: Frame, other: Frame) -> bool:
-    """Return whether each part in which two frames differ has two words in either."""
+    """Return whether each part in which two frames differ has two ways to say it in either.
+
+    "station" in "railway station" and "train station" would stand in both texts of a pair only
+    where they say the same.
+    """
     ours, theirs = ways(frame), ways(other)
     differing = [part for part in {**ours, **theirs} if ours.get(part) != theirs.get(part)]
-    return all(min(len(w.get(part, ())) for w in (ours, theirs)) > 1 for part in differing)
+    return all(apart(w.get(part, ())) for part in differing for w in (ours, theirs))

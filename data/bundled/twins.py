@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from random import Random
 
 from data.bundled import edits
-from data.bundled.changes import EDITS, other_noun, said_of, shows, with_place, with_synonyms
-from data.bundled.edits import Edit
+from data.bundled.changes import (
+    EDITS,
+    other_noun,
+    said_of,
+    said_twice,
+    shows,
+    with_place,
+    with_synonyms,
+)
+from data.bundled.edits import Edit, with_role
 from data.bundled.frames import Frame, Phrase, chance, choose, replace, shuffled
 from data.bundled.pairs import (
     ATTITUDES,
@@ -28,7 +36,7 @@ from data.bundled.words import Verb
 QUESTIONS_ASKED = 0.25  # of the frames of most edits
 # A word without a synonym that stands in one text only is a sign of a difference: of the edits that
 # bring in such a word, so many are kept.
-LONE = 0.3
+LONE = 0.6
 SEVERAL = ("far agent", "far patient", "other verb", "place")
 PLACED = 0.5  # of the exchanges that would stand without a place: it can be said first or last
 UNWORDED = ("negation", "number")  # no synonym says these
@@ -146,7 +154,7 @@ def _frame_for(random: Random, split: str, kind: str) -> Frame | None:
 # The verbs that an edit fits.
 FITS: dict[str, Callable[[Verb], bool]] = {
     "antonym verb": lambda verb: bool(verb.antonym),
-    "other verb": lambda verb: bool(verb.synonyms),
+    "other verb": said_twice,
     "antonym manner": lambda verb: bool(verb.manners),
 }
 
@@ -171,14 +179,35 @@ def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame,
 def several(random: Random, split: str) -> Twins | None:
     """Return an act and the same with two or three of its parts edited."""
     mood = choose(random, QUESTIONS) if chance(random, QUESTIONS_ASKED) else "statement"
-    frame = draw_frame(random, split, "", mood)
+    kinds = shuffled(random, SEVERAL)[:3]
+    fits = said_twice if "other verb" in kinds else None
+    frame = draw_frame(random, split, "", mood, adjectives=0.1, fits=fits)
+    frame = with_place(frame, random, split)
+    for role in ("agent", "patient"):
+        if f"far {role}" in kinds and role in frame.phrases():
+            frame = with_synonyms(frame, role, random, split)
     other, done = frame, 0
-    for kind in shuffled(random, SEVERAL)[: 2 + chance(random, 0.7)]:
-        pair = _edited(random, split, kind, other)
-        if pair and (pair[0] == other or not done):
-            frame = frame if done else pair[0]
-            other, done = pair[1], done + 1
-    return _one(frame, other) if done > 1 and shows(frame, other) else None
+    for kind in kinds:
+        edited = EDITS[kind](other, random, split)
+        if edited:
+            other, done = edited, done + 1
+    frame = _even(frame, other)
+    if done < 2 or frame.receiver or not shows(frame, other):
+        return None
+    lone = not told_by_synonyms(frame, other)
+    return None if lone and not chance(random, LONE) else _one(frame, other)
+
+
+def _even(frame: Frame, other: Frame) -> Frame:
+    """Return the frame without details that the other has not: a lone one is a sign."""
+    for name in ("manner", "tool"):
+        if not getattr(other, name):
+            frame = replace(frame, **{name: None})
+    for role, phrase in other.phrases().items():
+        ours = frame.phrases().get(role)
+        if ours and ours.adjective and not phrase.adjective:
+            frame = with_role(frame, role, replace(ours, adjective=None))
+    return frame
 
 
 def _definite(frame: Frame) -> Frame:

@@ -3,11 +3,13 @@
 Feeds: holdout, vocabulary, frames.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 SPLITS = ("train", "dev", "test")
+PLACE = re.compile(r"^(in|on|at|near|behind|in front of|outside|along) the ")
 FUNCTION_WORDS = frozenset(
     "a an the of in on at to for up down out off away with by into after back from over about or "
     "and it no not then all here there near behind outside along upstairs under than is was until "
@@ -18,6 +20,16 @@ FUNCTION_WORDS = frozenset(
 def tokens(names: Iterable[str]) -> frozenset[str]:
     """Return the single words of names: "second" and "hand" of "second-hand"."""
     return frozenset(token for name in names for token in name.replace("-", " ").split())
+
+
+@cache
+def apart(phrases: tuple[str, ...]) -> bool:
+    """Return whether there are two phrases or more, and no word stands in two of them.
+
+    The first words of places, such as "in the", are not counted: other places have them too.
+    """
+    words = [word for phrase in phrases for word in set(PLACE.sub("", phrase).split())]
+    return len(phrases) > 1 and len(words) == len(set(words))
 
 
 @dataclass(frozen=True, eq=False)
