@@ -7,7 +7,7 @@ What they solve teaches nothing about encoders. Reads: the files that data.bundl
 import csv
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,26 +121,24 @@ def _majority(parts: list[list[Row]], task: str) -> list[np.ndarray]:
     return [np.full(len(part), values[counts.argmax()]) for part in parts[1:]]
 
 
-def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
-    """Return {(task, part): share of rows that hold a word never seen in training}.
+def held_out(task: str, part: str, rows: Iterable[Sequence[str]]) -> np.ndarray:
+    """Return (N,) which rows' texts hold a word that stands in this part (dev or test) only.
 
     Of opinions, phrases are held out as well as words.
     """
+    if task == "sst":
+        return np.array([any(holds_new_opinion(text, part) for text in row) for row in rows], bool)
+    held = {token.lower() for token in lexicon().held_tokens(part)}
+    return np.array([not held.isdisjoint(words(" ".join(row))) for row in rows], bool)
+
+
+def held_out_shares(folder: Path) -> dict[tuple[str, str], float]:
+    """Return {(task, part): share of rows that hold something never seen in training}."""
     shares = {}
-    for task in TASKS:
+    for task, record in TASKS.items():
         for part, rows in zip(SPLITS[1:], read(folder, task)[1:], strict=True):
-            held = {token.lower() for token in lexicon().held_tokens(part)}
-            columns = TASKS[task].texts
-            hits = [
-                any(
-                    holds_new_opinion(row[column], part)
-                    if task == "sst"
-                    else not held.isdisjoint(words(row[column]))
-                    for column in columns
-                )
-                for row in rows
-            ]
-            shares[task, part] = float(np.mean(hits))
+            texts = [[row[column] for column in record.texts] for row in rows]
+            shares[task, part] = float(held_out(task, part, texts).mean())
     return shares
 
 

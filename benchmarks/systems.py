@@ -16,9 +16,8 @@ from baselines.embedder import Embedder, similarities
 from baselines.overlap import word_overlap
 from baselines.tfidf import tfidf
 from benchmarks.agreement import Scores
-from benchmarks.bundled import Row, linear, overlap_classes, words
+from benchmarks.bundled import Row, held_out, linear, overlap_classes
 from benchmarks.random_twin import random_twin
-from data.bundled.vocabulary import lexicon
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
 from evaluation.scoring import is_labelled
@@ -170,11 +169,8 @@ def halves(measured: Measured) -> Measured:
 
 
 def held_out_rows(data: DataSet, task: str) -> np.ndarray:
-    """Return which scored rows hold a word that the bundled data keeps for their part, (N,)."""
-    held = {token.lower() for token in lexicon().held_tokens(data.part(task))}
-    return np.array(
-        [not held.isdisjoint(words(" ".join(row.texts))) for row in data.scored(task)], bool
-    )
+    """Return which scored rows hold what the bundled data keeps for their part, (N,)."""
+    return held_out(task, data.part(task), [row.texts for row in data.scored(task)])
 
 
 def encoders_named(

@@ -38,7 +38,7 @@ def swap_adjectives(frame: Frame, random: Random, split: str) -> Frame | None:
     if patient is None or not agent.adjective or not patient.adjective:
         return None
     mine, theirs = agent.adjective, patient.adjective
-    if set(words_of(mine)) & set(words_of(theirs)):
+    if _alike(mine) & set(words_of(theirs)):
         return None
     if not (_takes(agent.noun, theirs) and _takes(patient.noun, mine)):
         return None
@@ -59,6 +59,25 @@ def _takes(noun: Noun, adjective: Quality) -> bool:
 def words_of(quality: Quality) -> tuple[str, ...]:
     """Return the words that say the same as a quality, itself first."""
     return quality.word, *quality.synonyms
+
+
+def _alike(quality: Quality) -> set[str]:
+    """Return the words of a quality and what any group of adjectives has as their synonyms.
+
+    A "little" bird is a small one, but a "little" child a young one: exchanged with "young", it
+    may be read as no change.
+    """
+    return {word for said in words_of(quality) for word in (said, *_synonyms().get(said, ()))}
+
+
+@cache
+def _synonyms() -> dict[str, set[str]]:
+    """Return, by adjective, those that say the same in some group."""
+    found: dict[str, set[str]] = {}
+    for quality in (quality for group in lexicon().adjectives.values() for quality in group):
+        for word in words_of(quality):
+            found.setdefault(word, set()).update(words_of(quality))
+    return found
 
 
 @cache

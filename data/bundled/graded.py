@@ -6,19 +6,27 @@ goes or comes, a scene keeps a part and changes the rest.
 Reads: changes, edits, sampling. Feeds: scored, triplets, sentences.
 """
 
+import math
+import re
 from random import Random
 
 from data.bundled import changes, edits
 from data.bundled.changes import EDITS
 from data.bundled.edits import Edit, places_of, repeats, reword, stumbles_at, with_role
-from data.bundled.frames import Frame, Phrase, chance, choose, replace, weighted
+from data.bundled.frames import PRONOUN, Frame, Phrase, chance, choose, replace, weighted
 from data.bundled.pairs import deniable, deny_well
 from data.bundled.sampling import draw_frame, draw_phrase, pools
 from data.bundled.words import Noun
 
 ROLES = ("agent", "patient", "receiver")
-SYNONYMS = (0.5, 1.0)  # shares of words that become a synonym, by sentence
+SYNONYMS = (0.7, 1.0)  # shares of words that become a synonym, by sentence
 TRIES = 6  # to find an edit that makes sense
+COMPOUND = 4  # letters that a second word of a compound counts besides its own
+OTHER_ARTICLE = 0.2
+OTHER_TENSE = 0.4  # where no time is said
+FREE_TENSES = ("now", "past", "perfect")
+ONE_ARTICLE = (PRONOUN, "storm", "body_part")  # "someone", "the storm", "an arm"
+IN_SHAPE = 0.8  # of what another scene has and the first has not
 GENERAL = 0.2  # the share of sentences with a hypernym, whatever their score
 
 
@@ -26,7 +34,47 @@ def vary(frame: Frame, random: Random, split: str) -> Frame:
     """Return the same scene in other words: both sentences of every pair go through this."""
     if chance(random, GENERAL):
         frame = edits.generalise(frame, random, split) or frame
+    frame = frame if frame.negated else _other_articles(frame, random)
+    if chance(random, OTHER_TENSE):
+        frame = _other_tense(frame, random)
     return reword(frame, random, choose(random, SYNONYMS))
+
+
+def _other_articles(frame: Frame, random: Random) -> Frame:
+    """Return the frame with "a" for some "the", or the other way round, which changes little."""
+    for role, phrase in frame.phrases().items():
+        if phrase.noun.kind not in ONE_ARTICLE and chance(random, OTHER_ARTICLE):
+            frame = with_role(frame, role, replace(phrase, definite=not phrase.definite))
+    return frame
+
+
+def _other_tense(frame: Frame, random: Random) -> Frame:
+    """Return the frame in another tense, which is another form of the verb and little else."""
+    bound = frame.time or frame.verb.state or frame.mood in ("headline", "when")
+    if bound or frame.tense not in FREE_TENSES:
+        return frame
+    return replace(frame, tense=choose(random, FREE_TENSES))
+
+
+def in_shape(frame: Frame, other: Frame, random: Random) -> Frame:
+    """Return another scene told as the first is: in its tense, with a place or time if it has one.
+
+    So no preposition, auxiliary or number tells that two scenes are far apart.
+    """
+    for role, phrase in frame.phrases().items():
+        mine = other.phrases().get(role)
+        if mine and mine.noun.kind not in ONE_ARTICLE and chance(random, IN_SHAPE):
+            mine = replace(mine, count=phrase.count, definite=phrase.definite)
+            other = with_role(other, role, mine)
+    if other.place and not frame.place and chance(random, IN_SHAPE):
+        other = replace(other, place="")
+    fits = frame.tense == "past" or not other.verb.state
+    clash = frame.time is not None and stumbles_at(other.verb, frame.time)
+    if other.tense != frame.tense and fits and not clash and chance(random, IN_SHAPE):
+        return replace(other, tense=frame.tense, time=frame.time)
+    if other.time and not frame.time and other.tense != "habit" and chance(random, IN_SHAPE):
+        other = replace(other, time=None)
+    return other
 
 
 def other_of_class(frame: Frame, random: Random, split: str) -> Frame | None:
@@ -168,9 +216,9 @@ def _denied(frame: Frame, random: Random, split: str) -> Frame | None:
 
 # What makes a small difference, and what a large one. A pair is made of several of these.
 SMALL: dict[str, tuple[Edit, float]] = {
-    "hypernym": (edits.generalise, 3.0), "hypernyms": (general_words, 2.0),
-    "detail": (edits.drop_detail, 3.0), "adjective": (add_adjective, 1.0),
-    "place": (add_place, 1.0), "number": (other_count, 1.0),
+    "hypernym": (edits.generalise, 2.0), "hypernyms": (general_words, 1.0),
+    "detail": (edits.drop_detail, 3.0), "adjective": (add_adjective, 2.0),
+    "place": (add_place, 2.5), "number": (other_count, 1.0),
     "other adjective": (other_adjective, 0.5),
 }  # fmt: skip
 LARGE: dict[str, tuple[Edit, float]] = {
@@ -206,6 +254,24 @@ def apply_one(
         if other:
             return name, other
     return name, None
+
+
+def apply_plainly(
+    frame: Frame, random: Random, split: str, table: dict[str, tuple[Edit, float]], draws: int
+) -> tuple[str, Frame | None]:
+    """Return what `apply_one` does: of so many draws, the one in the plainest words."""
+    found = [apply_one(frame, random, split, table) for _ in range(draws)]
+    return min(found, key=lambda item: plainness(item[1]) if item[1] else math.inf)
+
+
+def plainness(frame: Frame) -> float:
+    """Return the mean length of the words for act and participants, more for compounds.
+
+    The shorter a word, the more frequent (Zipf 1949); real pairs are mostly about a man, a dog, a
+    guitar.
+    """
+    words = [frame.word, *(phrase.word for phrase in frame.phrases().values())]
+    return sum(len(word) + COMPOUND * len(re.findall("[ -]", word)) for word in words) / len(words)
 
 
 def draw_name(random: Random, weights: dict[str, float]) -> str:

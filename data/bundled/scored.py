@@ -9,7 +9,17 @@ Reads: graded, scores, sampling, pairs. Feeds: generate, suites.
 from random import Random
 
 from data.bundled.frames import Frame, chance, choose, replace
-from data.bundled.graded import ADVERSARIAL, ELSEWHERE, LARGE, SMALL, apply_one, draw_name, vary
+from data.bundled.graded import (
+    ADVERSARIAL,
+    ELSEWHERE,
+    LARGE,
+    SMALL,
+    apply_plainly,
+    draw_name,
+    in_shape,
+    plainness,
+    vary,
+)
 from data.bundled.pairs import Example, deniable, same_rendering, two_renderings
 from data.bundled.sampling import QUESTIONS, STATEMENTS, draw_frame, kept
 from data.bundled.scores import noisy, similarity
@@ -18,11 +28,14 @@ BANDS = 5
 # Shares of the task's pairs; the suites take a third of each.
 GENRES = {"statements": 0.7, "headlines": 0.13, "questions": 0.17}
 ADVERSARIAL_SHARE = 0.25  # of the pairs in the upper three fifths
-SAME_RENDERING = 0.5
+SAME_RENDERING = 0.85
+MOST_SMALL = 4  # small edits
 DENIED = 0.1
 ELSEWHERE_SHARES = (0.7, 0.3, 0.0, 0.0, 0.0)  # of another scene or topic, by fifth
 # The least and the most large edits, by fifth: about as many as bring a pair there.
 LARGE_EDITS = ((3, 5), (2, 4), (1, 3), (0, 2), (0, 0))
+SAME_ROLES = 0.8  # as many participants in another scene
+DRAWS = 8  # of which the plainest frame is taken
 TRIES = 60
 
 
@@ -46,6 +59,11 @@ def scored_genre(random: Random, split: str, genre: str, band: int | None = None
 
 
 def _first(random: Random, split: str, genre: str) -> Frame:
+    """Return the first frame of a pair: of some draws, the one in the plainest words."""
+    return min((_drawn(random, split, genre) for _ in range(DRAWS)), key=plainness)
+
+
+def _drawn(random: Random, split: str, genre: str) -> Frame:
     moods = {"statements": STATEMENTS, "headlines": ("headline",), "questions": QUESTIONS}[genre]
     frame = draw_frame(random, split, mood=choose(random, moods))
     # As often as the edits make a denial, so that a "not" tells nothing.
@@ -77,7 +95,7 @@ def _edited(
     frame: Frame, random: Random, split: str, band: int, adversarial: bool
 ) -> tuple[str, Frame | None]:
     """Return the frame after some edits, and what kind of difference that makes."""
-    small, large = int(random.random() * 3), 0
+    small, large = int(random.random() * (1 + MOST_SMALL)), 0
     elsewhere = chance(random, ELSEWHERE_SHARES[band])
     if not elsewhere:
         least, most = LARGE_EDITS[band]
@@ -87,9 +105,14 @@ def _edited(
     tables = [ELSEWHERE] * elsewhere + [ADVERSARIAL] * adversarial + [LARGE] * large
     for table in tables + [SMALL] * small:
         assert other
-        kind, other = apply_one(other, random, split, table)
+        draws = DRAWS if table is ELSEWHERE else DRAWS // 2 if table is LARGE else 1
+        kind, other = apply_plainly(other, random, split, table, draws)
         if other is None:
             break
+        if table is ELSEWHERE:
+            if other.phrases().keys() != frame.phrases().keys() and chance(random, SAME_ROLES):
+                return kind, None
+            other = in_shape(frame, other, random)
         kinds.append(kind)
     return _name(kinds), other
 

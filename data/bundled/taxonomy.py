@@ -9,14 +9,15 @@ from functools import cache
 
 from data.bundled.frames import Frame, Phrase
 from data.bundled.vocabulary import lexicon
-from data.bundled.words import Quality
+from data.bundled.words import Noun, Quality
 
-HYPERNYM = 0.8  # "knife" and "tool"
-SIBLINGS = 0.55  # "nurse" and "doctor": of one class
-COUSINS = 0.4  # "nurse" and "waiter": of two classes that share a hypernym, or two people
-SAME_SCENE = 0.25  # "cup" and "cake": what one domain deals with
+HYPERNYM = 0.85  # "knife" and "tool"
+SIBLINGS = 0.6  # "nurse" and "doctor": of one class
+COUSINS = 0.55  # "nurse" and "waiter": of two classes that share a hypernym, or two people
+SAME_SCENE = 0.28  # "cup" and "cake": what one domain deals with
 OPPOSITE = 0.3  # "young" and "old": far, and of one dimension
-OPPOSITE_ACT = 0.45  # "buy" and "sell": of one event
+OPPOSITE_ACT = 0.55  # "buy" and "sell": of one event
+ANYONE = ("person", "someone")  # whoever it is
 OTHER_PLACE = 0.3  # "in the kitchen" and "in the bakery": of one domain
 
 
@@ -31,11 +32,11 @@ def same_noun(first: Phrase, second: Phrase) -> float:
     names = {first.word, *(() if general[0] else ours.synonyms)}
     if names & {second.word, *(() if general[1] else theirs.synonyms)}:
         return 1.0
-    if first.word == theirs.hypernym or second.word == ours.hypernym:
+    if _names(first, second) or _names(second, first):
         return HYPERNYM
-    if ours.kind == theirs.kind:
+    if _kinds(ours) & _kinds(theirs) or first.word.split()[-1] == second.word.split()[-1]:
         return SIBLINGS
-    if (ours.human and theirs.human) or (ours.hypernym and ours.hypernym == theirs.hypernym):
+    if (ours.human and theirs.human) or _hypernyms(ours) & _hypernyms(theirs):
         return COUSINS
     return SAME_SCENE if _domains_of(ours.kind) & _domains_of(theirs.kind) else 0.0
 
@@ -43,6 +44,36 @@ def same_noun(first: Phrase, second: Phrase) -> float:
 def _is_general(phrase: Phrase) -> bool:
     """Return whether a phrase says no more than the hypernym; some nouns are their own."""
     return phrase.word not in (phrase.noun.word, *phrase.noun.synonyms)
+
+
+def _names(general: Phrase, other: Phrase) -> bool:
+    """Return whether a word names what another phrase does, and more: "person" and "nurse"."""
+    return (
+        general.word in _hypernyms(other.noun)
+        or (general.word in ANYONE and other.noun.human)
+        or other.word.endswith(f" {general.word}")
+    )
+
+
+def _hypernyms(noun: Noun) -> frozenset[str]:
+    return frozenset(entry.hypernym for entry in _entries(noun) if entry.hypernym)
+
+
+def _kinds(noun: Noun) -> frozenset[str]:
+    return frozenset(entry.kind for entry in _entries(noun))
+
+
+def _entries(noun: Noun) -> list[Noun]:
+    """Return all entries of the noun's word: one domain deals with a safe as a household item."""
+    return _by_word().get(noun.word, [noun])
+
+
+@cache
+def _by_word() -> dict[str, list[Noun]]:
+    found: dict[str, list[Noun]] = {}
+    for noun in (noun for nouns in lexicon().kinds.values() for noun in nouns):
+        found.setdefault(noun.word, []).append(noun)
+    return found
 
 
 @cache

@@ -1,6 +1,7 @@
 """Validity: orders, standard errors and tables, against scipy and scikit-learn."""
 
 import csv
+import re
 import shutil
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from scipy.stats import bootstrap, kendalltau, pearsonr, spearmanr
 from sklearn.metrics import accuracy_score
 
 from baselines.tfidf import tfidf
-from benchmarks import agreement, systems, validity
+from benchmarks import agreement, bundled, systems, validity
 from benchmarks.agreement import Scores
 from data.bundled.vocabulary import lexicon
 from data.examples import Sentence
@@ -133,16 +134,35 @@ def test_halves_are_the_rows_on_either_side_of_the_middle(toy_data):
         np.testing.assert_allclose(scores.guesses[0], cosines[rows])
 
 
-def test_rows_with_held_out_words_are_found_and_no_others():
-    word = lexicon().held_tokens("dev")[0]
-    other = lexicon().held_tokens("test")[0]
-    rows = [
-        Sentence("1", f"It was {word.upper()}, they said .", 1),
-        Sentence("2", f"It was {other} .", 1),
-        Sentence("3", f"It was un{word}x .", 1),
-    ]
+def held_opinion(part, words=1):
+    """Return an opinion of so many words that stands in this part only."""
+    owners = [owner for owner, where in lexicon().held.items() if where == part]
+    said = [owner.removeprefix("opinion ") for owner in owners if owner.startswith("opinion ")]
+    return next(s for s in said if len(s.split()) == words and re.fullmatch("[a-z ]+", s))
+
+
+def test_rows_that_hold_a_held_out_opinion_are_found_and_no_others():
+    word, phrase = held_opinion("dev"), held_opinion("dev", 3)
+    texts = [
+        f"It was {word.upper()}, they said .", f"The plot {phrase} .", f"It was un{word}x .",
+        f"It was {held_opinion('test')} .", f"The {lexicon().held_tokens('dev')[0]} was here .",
+    ]  # fmt: skip
+    rows = [Sentence(str(number), text, 1) for number, text in enumerate(texts)]
     data = systems.DataSet({"sst": Splits(rows, rows, [])})
-    assert systems.held_out_rows(data, "sst").tolist() == [True, False, False]
+    assert systems.held_out_rows(data, "sst").tolist() == [True, True, False, False, False]
+    assert bundled.held_out("sst", "test", [[text] for text in texts]).tolist()[3]
+
+
+def test_of_pairs_either_text_may_hold_the_held_out_word():
+    word = lexicon().held_tokens("test")[0]
+    rows = [
+        ["A man ran .", f"A {word.upper()} ran ."],
+        [f"{word}, too .", "No ."],
+        ["A man .", "No ."],
+    ]
+    for task in ("para", "sts"):
+        assert bundled.held_out(task, "test", rows).tolist() == [True, True, False]
+        assert not bundled.held_out(task, "dev", rows).any()
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +209,7 @@ def test_the_command_finds_equal_orders_equal_and_turned_ones_opposite(
 
 
 def test_words_held_out_are_scored_beside_a_bag_of_words(tiny_checkpoint, toy_data, tmp_path):
-    held = lexicon().held_tokens("dev")[0]
+    held = held_opinion("dev")
     table = "\n".join(
         f"{row}\tx{row}\tit was the {row} {held if row < 7 else ''}\t{row % 5}" for row in range(16)
     )

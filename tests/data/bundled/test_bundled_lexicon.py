@@ -5,9 +5,13 @@ entry of the same verb would make pairs with the wrong label.
 """
 
 import collections
+from dataclasses import replace
+from random import Random
 
 import pytest
 
+from data.bundled.edits import swap_adjectives, words_of
+from data.bundled.frames import Frame, Phrase
 from data.bundled.morphology import gerund, participle, past, plural, third_person
 from data.bundled.vocabulary import lexicon
 from data.bundled.wordlists import blocks, fields, items, lines
@@ -55,6 +59,36 @@ def test_relations_name_other_words():
             for quality in qualities:
                 own = (quality.word, *quality.synonyms)
                 assert not twice(own) and not set(own) & set(quality.opposites), own
+
+
+def test_what_one_does_to_the_other_is_not_true_both_ways():
+    both_ways = {verb.word for verb in all_verbs() if verb.symmetric}
+    assert "meet" in both_ways and both_ways.isdisjoint({"hug", "kiss", "push", "help", "call"})
+
+
+def test_no_hypernym_is_a_synonym_too():
+    for noun in all_nouns():
+        assert noun.hypernym not in noun.synonyms
+    tourist = next(noun for noun in all_nouns() if noun.word == "space tourist")
+    assert (tourist.hypernym, tourist.synonyms) == ("space traveler", ())
+
+
+def test_adjectives_that_some_group_has_as_synonyms_are_not_exchanged():
+    """A "little" bird is a small one; but a "little" child is a young one."""
+    adjectives = lexicon().adjectives
+    by_word = {q.word: q for group in ("bird_kind", "size") for q in adjectives[group]}
+    small, young, noisy = (by_word[word] for word in ("small", "young", "noisy"))
+    assert "little" in small.synonyms and not set(words_of(young)) & set(words_of(small))
+    first, second = [Phrase(noun, noun.word) for noun in lexicon().kinds["songbird"][:2]]
+    verb = all_verbs()[0]
+
+    def exchanged(mine, theirs):
+        agent, patient = replace(first, adjective=mine), replace(second, adjective=theirs)
+        return swap_adjectives(Frame("", verb, verb.word, agent, patient), Random(0), "train")
+
+    assert exchanged(young, small) is None and exchanged(small, young) is None
+    found = exchanged(noisy, small)
+    assert found.agent.adjective is small and found.patient.adjective is noisy
 
 
 def test_a_place_has_the_same_synonyms_in_every_domain():

@@ -14,13 +14,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_predict
 
-from data.bundled.frames import Frame, Phrase
-from data.bundled.graded import ADVERSARIAL
+from data.bundled.frames import SOMEONE, Frame, Phrase
+from data.bundled.graded import ADVERSARIAL, in_shape, plainness
 from data.bundled.sampling import draw_frame, kept
-from data.bundled.scored import BANDS, GENRES, band_of, scored_genre, scored_pair
+from data.bundled.scored import BANDS, GENRES, _first, band_of, scored_genre, scored_pair
 from data.bundled.scores import WEIGHTS, differences, similarity
 from data.bundled.sentences import SCENE, Scenes
-from data.bundled.taxonomy import same_noun
+from data.bundled.taxonomy import HYPERNYM, same_noun
 from data.bundled.triplets import triplet
 from data.bundled.vocabulary import lexicon
 from data.tasks import read_task
@@ -143,6 +143,39 @@ def test_near_words_are_nearer_than_far_ones():
     assert near[0] == 1.0 and near[-1] == 0.0
     assert all(first > second for first, second in pairwise(near))
     assert near == [same_noun(other, doctor) for other in said]
+
+
+def test_a_general_word_names_all_that_it_covers():
+    nurse, child, onion = noun("nurse"), noun("child"), noun("onion")
+    person = replace(noun("stranger"), word="person")  # as hypernyms are said
+    assert [same_noun(person, other) for other in (nurse, child, SOMEONE)] == [HYPERNYM] * 3
+    assert same_noun(person, onion) < same_noun(nurse, noun("doctor")) < HYPERNYM
+
+
+def test_a_word_is_what_any_of_its_classes_says():
+    entries = [noun for nouns in lexicon().kinds.values() for noun in nouns if noun.word == "safe"]
+    one, other = [entry for entry in entries if entry.hypernym][:2]
+    assert one.hypernym != other.hypernym
+    assert same_noun(Phrase(one, "safe"), Phrase(other, other.hypernym)) == HYPERNYM
+
+
+def test_another_scene_is_told_as_the_first_is():
+    random, alike, before = Random(9), 0, 0
+    for _ in range(400):
+        first, second = draw_frame(random, "train"), draw_frame(random, "train")
+        shaped = in_shape(first, second, random)
+        assert shaped.verb is second.verb and shaped.negated == second.negated
+        assert (shaped.tense == "past") >= (shaped.verb.state and shaped.mood == "statement")
+        before += first.tense == second.tense
+        alike += first.tense == shaped.tense
+    assert alike > before + 100
+
+
+def test_pairs_are_about_plain_words():
+    random = Random(3)
+    drawn = np.mean([plainness(draw_frame(random, "test")) for _ in range(400)])
+    kept_frames = np.mean([plainness(_first(random, "test", "statements")) for _ in range(100)])
+    assert kept_frames < drawn - 2
 
 
 def test_two_differences_count_more_than_one_and_less_than_their_sum():
