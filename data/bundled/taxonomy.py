@@ -11,10 +11,10 @@ from data.bundled.frames import Frame, Phrase
 from data.bundled.vocabulary import lexicon
 from data.bundled.words import Noun, Quality
 
-HYPERNYM = 0.87  # "knife" and "tool"
-SIBLINGS = 0.66  # "nurse" and "doctor": of one class
-COUSINS = 0.6  # "nurse" and "waiter": of two classes that share a hypernym, or two people
-SAME_SCENE = 0.35  # "cup" and "cake": what one domain deals with
+HYPERNYM = 0.85  # "knife" and "tool"
+SIBLINGS = 0.6  # "nurse" and "doctor": of one class
+COUSINS = 0.55  # "nurse" and "waiter": of two classes that share a hypernym, or two people
+SAME_SCENE = 0.28  # "cup" and "cake": what one domain deals with
 OPPOSITE = 0.3  # "young" and "old": far, and of one dimension
 OPPOSITE_ACT = 0.55  # "buy" and "sell": of one event
 OTHER_PLACE = 0.3  # "in the kitchen" and "in the bakery": of one domain
