@@ -14,7 +14,7 @@ from data.bundled.morphology import article
 from data.bundled.vocabulary import lexicon
 from data.bundled.wordlists import fields, groups, items, lines
 
-NEW_SHARE = 0.8  # of the rows in dev and test: what they say, if they can, train never says
+NEW_SHARE = 0.95  # of the rows in dev and test: what they say, if they can, train never says
 SLOT = re.compile(r"\{(\w+)(?::(-?\d))?\}")
 SINGULAR, PLURAL = ":s", ":p"  # marks of what goes with a subject of one number only
 

@@ -21,7 +21,7 @@ from data.bundled.wordlists import blocks, fields, groups, lines
 
 EDGES = (-1.4, -0.45, 0.45, 1.4)  # between the classes
 NOISE = 0.12  # standard deviation of the values that annotators give
-CONTEXTS = 0.5  # share of the opinions with something told beside them
+CONTEXTS = 0.3  # share of the opinions with something told beside them
 FACTS = 0.35  # of these, where it is a fact about the topic
 
 

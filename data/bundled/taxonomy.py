@@ -17,8 +17,8 @@ COUSINS = 0.55  # "nurse" and "waiter": of two classes that share a hypernym, or
 SAME_SCENE = 0.28  # "cup" and "cake": what one domain deals with
 OPPOSITE = 0.3  # "young" and "old": far, and of one dimension
 OPPOSITE_ACT = 0.55  # "buy" and "sell": of one event
-ANYONE = ("person", "someone")  # whoever it is
 OTHER_PLACE = 0.3  # "in the kitchen" and "in the bakery": of one domain
+ANYONE = ("person", "someone")  # whoever it is
 
 
 def same_noun(first: Phrase, second: Phrase) -> float:
