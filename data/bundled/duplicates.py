@@ -75,8 +75,8 @@ def _edit(name: str, weight: float) -> Kind:
 
 
 KINDS = [
-    _swap("role swap", 0.06), _swap("role swap, passive", 0.045), _swap("adjective swap", 0.025),
-    Kind("agent exchange", exchanged, 0.03), Kind("symmetric verb", true_both_ways, 0.02),
+    _swap("role swap", 0.1), _swap("role swap, passive", 0.07), _swap("adjective swap", 0.03),
+    Kind("agent exchange", exchanged, 0.05), Kind("symmetric verb", true_both_ways, 0.02),
     Kind("two clauses", in_one_clause, 0.05), Kind("factuality", done_or_not, 0.03),
     Kind("other question", other_question, 0.025), Kind("several parts", several, 1.2),
     Kind("same topic", same_topic, 0.2), Kind("unrelated", unrelated, 0.03),
