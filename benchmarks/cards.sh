@@ -21,7 +21,7 @@ run() { # NAME OPTIONS...: one run, its results.csv under that name
 
 # The README and the data card: what solves the bundled data set, and what does not.
 run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
-bundled=downloads/bundled-2.0
+bundled=downloads/bundled-2.1
 python -m benchmarks.bundled $bundled > docs/results/bundled-baselines.txt
 python -m benchmarks.shortcuts $bundled > docs/results/bundled-shortcuts.txt
 python -m benchmarks.random_twin mini --out "$random"

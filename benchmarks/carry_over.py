@@ -1,7 +1,7 @@
 """Does what contrastive tuning teaches carry over to other data? Bare cosines, over seeds.
 
     python run_multitask.py --pretrain none unsup sup --task sts --seeds 5 --run-dir RUN
-    python -m benchmarks.carry_over RUN --synthetic downloads/bundled-2.0 --data DATA
+    python -m benchmarks.carry_over RUN --synthetic downloads/bundled-2.1 --data DATA
 
 Encoders: the backbones of a finished run, one per contrastive objective and seed. Sets: the dev and
 test pairs that the run itself scored, and of DATA the dev pairs of CS224N's STS and the official

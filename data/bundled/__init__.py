@@ -11,7 +11,7 @@ inference -> surface, writing, suites -> generate.
 
 from pathlib import Path
 
-VERSION = "2.0"
+VERSION = "2.1"
 
 __all__ = ["VERSION", "write"]
 
