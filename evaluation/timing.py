@@ -10,7 +10,7 @@ from statistics import median
 
 FIRST = 16  # the smallest size that is measured
 FACTOR = 4  # from one size to the next: all the smaller ones together cost a third of the largest
-ALONE = 5  # repetitions of a single piece
+ALONE = 9  # pieces of work that are timed one by one
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ def measure_growing(
     return timing
 
 
-def seconds_alone(run: Callable[[], object]) -> float:
-    """Return the median seconds of a few calls after a first one."""
-    run()
+def seconds_alone(run: Callable[[int], object]) -> float:
+    """Return the median seconds of `run(1)`, `run(2)`, ... after `run(0)`, a few pieces of work."""
+    run(0)
     taken = []
-    for _ in range(ALONE):
+    for number in range(1, ALONE + 1):
         begun = time.perf_counter()
-        run()
+        run(number)
         taken.append(time.perf_counter() - begun)
     return median(taken)

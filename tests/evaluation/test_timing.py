@@ -3,7 +3,7 @@
 import pytest
 
 from evaluation import timing
-from evaluation.timing import Duration, measure_growing, seconds_alone
+from evaluation.timing import ALONE, Duration, measure_growing, seconds_alone
 
 
 class Clock:
@@ -63,10 +63,10 @@ def test_a_clock_that_stands_still_projects_without_dividing_by_zero(clock):
     assert found.of(10_000).seconds < 1e-6 and found.rate > 0
 
 
-def test_a_single_piece_is_the_median_after_a_first_one(clock):
-    taken = iter([9.0, 1.0, 5.0, 2.0, 3.0, 4.0])
-    work = clock(lambda size: next(taken))
-    assert seconds_alone(work.run) == 3.0
+def test_pieces_alone_are_different_ones_and_the_first_does_not_count(clock):
+    work = clock(lambda size: 100.0 if size == 0 else size)
+    assert seconds_alone(work.run) == (ALONE + 1) / 2
+    assert work.sizes == [*range(ALONE + 1)]
 
 
 def test_a_sum_is_measured_only_if_both_parts_are():
