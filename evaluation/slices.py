@@ -13,7 +13,7 @@ from data.examples import Example
 from data.tasks import Task
 from evaluation.properties import PROPERTIES
 
-FEWEST = 20  # rows; an interval from fewer would promise too much
+FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
 RESAMPLES = 2000
 # Rows up to which there are resamples, whose time grows with the square of the rows; of more rows
 # the mean is as good as normal.

@@ -74,6 +74,18 @@ class SavedHead:
         logits = torch.from_numpy(self.logits(examples))
         return self.head.predict(logits).numpy().astype(np.float64)
 
+    def soft_predict(self, examples: Sequence[Item]) -> np.ndarray:
+        """Return how sure the predictions are: float64, by the kind of the task's labels.
+
+        Binary: the probability of 1, (N,). Classes: of each class, (N, C). Scores have none and
+        are returned as they are, (N,).
+        """
+        logits = torch.from_numpy(self.logits(examples)).double()
+        if self.task.kind == "score":
+            return self.head.predict(logits).numpy()
+        soft = logits.sigmoid() if self.task.kind == "binary" else logits.softmax(dim=-1)
+        return soft.numpy()
+
 
 def load_head(
     run_folder: Path,

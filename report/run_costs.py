@@ -107,7 +107,7 @@ def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCo
     heads, cells = {}, []
     for cell in best:
         say(f"measuring {cell.name}")
-        head = load_head(run_folder, cell.name, device, _open_encoder)
+        head = load_head(run_folder, cell.name, device, open_encoder)
         heads[cell.task, cell.encoder] = (cell.name, head)
         texts = [example.texts for example in _typical(splits[cell.task].dev)]
         cost = measure_cost(reader_of(head, texts), texts, budget)
@@ -210,7 +210,8 @@ def _typical(examples: Sequence[Example]) -> list[Example]:
     return [examples[row] for row in rows]
 
 
-def _open_encoder(folder: str, pooling: str | None, device: str, precision: str) -> SentenceEncoder:
+def open_encoder(folder: str, pooling: str | None, device: str, precision: str) -> SentenceEncoder:
+    """Return the encoder of a folder, whichever objective tuned it; see heads.saved.load_head."""
     if (Path(folder) / ISBERT).is_file():
         return load_tuned(Path(folder), device, precision)
     return SentenceEncoder.from_pretrained(folder, pooling, device, precision)

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from command import ROOT
@@ -15,7 +16,7 @@ from data.tasks import read_task
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cost import main
-from report.run_costs import measure_run, reader_of
+from report.run_costs import measure_run, open_encoder, reader_of
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,20 @@ def test_a_run_of_one_encoder_has_no_comparison(tiny_checkpoint, toy_data, tmp_p
     lines = []
     assert main([str(tmp_path / "runs" / "one"), "--budget", "0.05"], lines.append) == 0
     assert "none-sst-bi" in lines[-1] and not any("65 hours" in line for line in lines)
+
+
+def test_the_encoder_of_is_bert_is_opened_with_its_convolutions(
+    tiny_checkpoint, toy_data, tmp_path
+):
+    folder = tmp_path / "runs" / "isbert"
+    argv = ["--pretrain", "isbert", "--task", "sts", "--encoder", "bi", "cross"]
+    assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
+    name = "isbert-sts-bi-frozen-interaction-42"
+    head = load_head(folder, name, "cpu", open_encoder)
+    found = head.predict([pair.texts for pair in read_task(toy_data, "sts").dev])
+    lines = (folder / "predictions" / name / "sts-dev-output.csv").read_text().splitlines()[1:]
+    np.testing.assert_allclose(found, [float(line.split(" , ")[1]) for line in lines], atol=1e-4)
+    assert measure_run(folder, 0.05, "cpu", lambda line: None).retrieval is None
 
 
 def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path):

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy.special import expit, softmax
 from sklearn.metrics.pairwise import paired_cosine_distances
 from toy_runs import ALL, cells_of, run
 
@@ -41,6 +42,21 @@ def test_predictions_are_those_of_the_run(finished, toy_data):
         metrics = task_metrics(cell.task, found, labels)
         known = {name: cell.metrics[name] for name in metrics}
         assert metrics == pytest.approx(known, abs=1e-3)
+
+
+def test_soft_predictions_lead_to_the_predictions(finished, toy_data):
+    for task, kind in (("sst", "bi"), ("para", "cross"), ("sts", "bi")):
+        head = load_head(finished, f"none-{task}-{kind}-frozen-interaction-42", "cpu")
+        texts = [example.texts for example in read_task(toy_data, task).dev]
+        soft, hard, logits = head.soft_predict(texts), head.predict(texts), head.logits(texts)
+        if task == "sst":
+            np.testing.assert_allclose(soft, softmax(logits, axis=1), atol=1e-6)
+            assert (soft.argmax(axis=1) == hard).all()
+        elif task == "para":
+            np.testing.assert_allclose(soft, expit(logits), atol=1e-6)
+            assert ((soft > 0.5) == hard).all()
+        else:
+            np.testing.assert_allclose(soft, hard, atol=1e-5)
 
 
 def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, toy_data):
