@@ -4,6 +4,7 @@ Reads: run_costs, which loads torch, after the command line is read. Feeds: the 
 """
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class Options:
     """The options of the command line."""
 
     run: Path = option(
-        Path(), "the folder of a finished run", flag="run", metavar="RUN", required=True
+        help="the folder of a finished run", flag="run", metavar="RUN", required=True
     )
     budget: float = option(5.0, "seconds per cell", least=0.01, most=86_400)
     json: Path | None = option(None, "write all numbers there", metavar="FILE")
@@ -68,8 +69,11 @@ def main(argv: Sequence[str] | None = None, say: Say = print) -> int:
 
 def lines_of(costs: "RunCosts") -> list[str]:
     """Return the tables and sentences that tell the costs of a run."""
+    about = "machine   {device}, {precision} products, {threads} threads".format(**costs.machine)
+    if costs.machine["load"] is not None:
+        about += f"; load before: {costs.machine['load']:.1f} of {os.cpu_count()} cores"
     found = [
-        "machine   {device}, {precision} products, {threads} threads\n".format(**costs.machine),
+        f"{about}\n",
         markdown(COSTS, [_cost_row(cell) for cell in costs.cells]),
     ]
     for task, pairs in costs.break_even.items():

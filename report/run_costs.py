@@ -5,6 +5,7 @@ cell with the best dev score. Reads: a run folder, its data, heads. Feeds: `pyth
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -69,7 +70,7 @@ class RunCosts:
 
     Attributes:
         run: the folder.
-        machine: device, precision of the products, threads.
+        machine: device, precision of the products, threads, the load average before (or None).
         cells: one per task and encoder.
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
         story: the most similar two of 10,000 sentences in one sentence; "" without both encoders.
@@ -100,36 +101,46 @@ def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCo
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
+    # What other programs do at the same time slows all that is measured.
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     options = _options(run_folder)
     best = _best_cells(run_folder, options)
     folder = data_folder(options["data"])
     splits = {task: read_task(folder, task) for task in dict.fromkeys(c.task for c in best)}
-    heads, cells = {}, []
+    cells = []
     for cell in best:
         say(f"measuring {cell.name}")
         head = load_head(run_folder, cell.name, device, open_encoder)
-        heads[cell.task, cell.encoder] = (cell.name, head)
         texts = [example.texts for example in _typical(splits[cell.task].dev)]
         cost = measure_cost(reader_of(head, texts), texts, budget)
         cells.append(CellCost(cell.name, cell.task, cost))
-    costs = {(found.task, found.cost.encoder): found.cost for found in cells}
-    both = [task for task in splits if TASKS[task].is_pair and (task, "cross") in costs]
-    both = [task for task in both if (task, "bi") in costs]
-    even = {task: break_even(costs[task, "bi"], costs[task, "cross"]) for task in both}
-    told = ""
-    if both:  # of a similarity task, if there is one
-        task = max(both, key=lambda name: TASKS[name].kind == "score")
-        told = story(costs[task, "bi"], costs[task, "cross"])
-    retrieval = None
-    for task in (task for task in both if TASKS[task].kind == "binary"):
-        say(f"ranking   {task}")
-        retrieval = _ranked(task, splits[task], heads[task, "bi"], heads[task, "cross"], budget)
-    machine = {
+    machine: dict[str, Any] = {
         "device": str(head.encoder.device),
         "precision": str(head.encoder.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),
+        "load": load,
     }
-    return RunCosts(str(run_folder), machine, cells, even, told, retrieval)
+    both = _of_both(cells)
+    even = {task: break_even(bi.cost, cross.cost) for task, (bi, cross) in both.items()}
+    # The story is one of similarity; told of another task only if there is none.
+    told = sorted(both, key=lambda task: TASKS[task].kind != "score")[:1]
+    sentence = "".join(story(*(found.cost for found in both[task])) for task in told)
+    retrieval = None
+    for task in (task for task in both if TASKS[task].kind == "binary"):
+        say(f"ranking   {task}")
+        names = both[task][0].cell, both[task][1].cell
+        bi, cross = (load_head(run_folder, name, device, open_encoder) for name in names)
+        if found := _ranked(splits[task], bi, cross, budget):
+            queries, candidates, rankings = found
+            retrieval = RankingCost(task, *names, queries, candidates, rankings)
+    return RunCosts(str(run_folder), machine, cells, even, sentence, retrieval)
+
+
+def _of_both(cells: Sequence[CellCost]) -> dict[str, tuple[CellCost, CellCost]]:
+    """Return the bi- and the cross-encoder's cell of each task that has both."""
+    found = {(cell.task, cell.cost.encoder): cell for cell in cells}
+    tasks = [task for task, encoder in found if encoder == "cross" and (task, "bi") in found]
+    return {task: (found[task, "bi"], found[task, "cross"]) for task in tasks}
 
 
 def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
@@ -154,25 +165,23 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
 
 
 def _ranked(
-    task: str,
-    splits: Splits,
-    bi: tuple[str, SavedHead],
-    cross: tuple[str, SavedHead],
-    budget: float,
-) -> RankingCost | None:
-    """Return how both rank on the test split, or the dev split where that has no labels."""
+    splits: Splits, bi: SavedHead, cross: SavedHead, budget: float
+) -> tuple[int, int, list[Ranking]] | None:
+    """Return the numbers of queries and candidates, and how both rank; None without queries.
+
+    The pairs are those of the test split, or of the dev split where that has no labels.
+    """
     pairs = splits.test if is_labelled(splits.test) else splits.dev
-    retrieval = _affordable(retrieval_of(pairs), cross[1], budget)
-    if not retrieval.queries:
+    task = _affordable(retrieval_of(pairs), cross, budget)
+    if not task.queries:
         return None
-    texts = retrieval.candidates
-    candidates = unit(bi[1].embed([(text,) for text in texts]))
+    candidates = unit(bi.embed([(text,) for text in task.candidates]))
     started = time.perf_counter()
-    queries = unit(bi[1].embed([(text,) for text in retrieval.queries]))
+    queries = unit(bi.embed([(text,) for text in task.queries]))
     similarities = queries @ candidates.T
     seconds = (time.perf_counter() - started) / len(queries)
-    rankings = compare_rankings(retrieval, similarities, seconds, cross[1].logits, budget)
-    return RankingCost(task, bi[0], cross[0], len(queries), len(texts), rankings)
+    rankings = compare_rankings(task, similarities, seconds, cross.logits, budget)
+    return len(queries), len(candidates), rankings
 
 
 def _affordable(retrieval: Retrieval, cross: SavedHead, budget: float) -> Retrieval:

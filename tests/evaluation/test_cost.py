@@ -113,7 +113,8 @@ def test_the_story_is_one_sentence_and_says_what_was_projected():
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.00012, "0.1 ms"), (0.25, "250 ms"), (1, "1.0 s"), (5, "5.0 s"), (119, "119 s"),
+        (4e-6, "4.0 µs"), (0.0012, "1.2 ms"), (0.25, "250 ms"), (1, "1.0 s"), (5, "5.0 s"),
+        (119, "119 s"),
         (150, "2.5 min"), (1200, "20 min"), (65 * 3600, "65 h"), (240 * 3600, "10 days"),
         (2400 * 86400, "2,400 days"),
     ],

@@ -43,11 +43,9 @@ def test_each_task_and_encoder_is_measured_once_in_its_best_cell(finished):
     assert [cell.cost.passes for cell in found.cells] == [1, 2, 1, 2, 1]
     assert found.break_even.keys() == {"para", "sts"} and "10,000 sentences" in found.story
     assert found.retrieval.task == "para" and found.retrieval.queries > 0
-    assert found.machine == {
-        "device": "cpu",
-        "precision": "float32",
-        "threads": torch.get_num_threads(),
-    }
+    threads = torch.get_num_threads()
+    known = {"device": "cpu", "precision": "float32", "threads": threads}
+    assert found.machine == known | {"load": found.machine["load"]}
 
 
 @pytest.mark.parametrize("kind", ["bi", "cross"])
