@@ -6,18 +6,16 @@ point operations are counted on real tokens only: what a side spends on padding 
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn.functional import linear
 
-from minbert.config import BertConfig
 from minbert.fast.linear import Linear, kept_weights
 from runtime.device import autocast, release_memory
 
@@ -147,20 +145,6 @@ def _median_seconds(run: Callable[[], Any], device: torch.device) -> float:
         synchronize(device)
         seconds.append(time.perf_counter() - started)
     return median(seconds[2:])
-
-
-def encoder_flops(lengths: Iterable[int], config: BertConfig, training: bool = False) -> float:
-    """Return the operations of the encoder's matrix products on sequences of these lengths.
-
-    A token passes four H x H and two H x I products per layer, and meets the T tokens of its
-    sequence in two more; a multiplication and an addition are two operations. Training takes three
-    times as many: one product forward gives two backward.
-    """
-    hidden, inner = config.hidden_size, config.intermediate_size
-    sizes = np.fromiter(lengths, np.float64)
-    dense = 2 * (4 * hidden * hidden + 2 * hidden * inner) * sizes.sum()
-    attention = 4 * hidden * np.square(sizes).sum()
-    return float(config.num_hidden_layers * (dense + attention) * (3 if training else 1))
 
 
 def synchronize(device: torch.device) -> None:

@@ -8,12 +8,12 @@ from statistics import mean
 from typing import Any
 
 from data.tasks import TASKS
+from evaluation.slices import FEWEST
 from report.cell import Cell, best_known
 
 SETTING = ("task", "split", "pretrain", "tune", "features")
 HEADER = (*SETTING, "phenomenon", "n")
 ENCODERS = ("bi", "cross")
-FEWEST = 20  # rows; the mean of fewer says nothing
 
 
 def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:

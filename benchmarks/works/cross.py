@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from benchmarks.material import Bench, minilm
-from benchmarks.measure import Side, Work, best_batch_size, encoder_flops, expect
+from benchmarks.measure import Side, Work, best_batch_size, expect
 from benchmarks.peers import cross_encoder
 from minbert.encoder import SentenceEncoder
+from minbert.flops import encoder_flops
 from minbert.packing import TokenSequences, batches_by_tokens
 
 COUNT = 2000

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from benchmarks.material import Bench, bert_base, minilm
-from benchmarks.measure import Side, Work, best_batch_size, encoder_flops, expect
+from benchmarks.measure import Side, Work, best_batch_size, expect
 from benchmarks.peers import sentence_transformer
 from minbert.encoder import SentenceEncoder
+from minbert.flops import encoder_flops
 
 COUNT = 2000
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.material import Bench, made_sentences
-from benchmarks.measure import Side, Work, encoder_flops, expect
+from benchmarks.measure import Side, Work, expect
 from minbert.encoder import SentenceEncoder
+from minbert.flops import encoder_flops
 
 COUNTS = (1_000, 10_000, 100_000)
 LENGTHS = (8, 32, 64, 128)

@@ -13,9 +13,10 @@ import torch
 
 from benchmarks import peers
 from benchmarks.material import Bench, bert_base
-from benchmarks.measure import Side, Work, encoder_flops, expect
+from benchmarks.measure import Side, Work, expect
 from data.examples import Triplet
 from minbert.encoder import SentenceEncoder
+from minbert.flops import encoder_flops
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised

@@ -6,9 +6,7 @@ import random
 import numpy as np
 import pytest
 import torch
-import transformers
 from conftest import real_checkpoint
-from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import __main__ as command
 from benchmarks import material, measure
@@ -24,20 +22,6 @@ TINY = BertConfig(
     intermediate_size=64,
     max_position_embeddings=512,
 )
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_operations_are_those_that_pytorch_counts(training):
-    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    sizes = {name: getattr(TINY, name) for name in names}
-    config = transformers.BertConfig(**sizes, vocab_size=100, attn_implementation="eager")
-    model = transformers.BertModel(config, add_pooling_layer=False)
-    with FlopCounterMode(display=False) as counter:
-        embeddings = torch.randn(3, 20, 32, requires_grad=training)
-        states = model(inputs_embeds=embeddings).last_hidden_state
-        if training:
-            states.sum().backward()
-    assert measure.encoder_flops([20] * 3, TINY, training) == counter.get_total_flops()
 
 
 def test_sides_take_turns_and_ratios_are_of_rates():

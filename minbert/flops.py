@@ -1,0 +1,41 @@
+"""How many floating-point operations an encoder takes, from its sizes and its sequences' lengths.
+
+A layer multiplies each token's state by four H x H matrices and two H x I ones; in attention the
+token meets the T tokens of its own sequence twice. A multiplication and an addition are two
+operations. Sums, norms and GELU are left out, as in PyTorch's own counter: at H = 256 they are
+about one operation in a hundred.
+Reads: config. Feeds: the costs of a run, the benchmarks.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from torch import nn
+
+from minbert.config import BertConfig
+
+
+def encoder_flops(
+    lengths: Iterable[int], config: BertConfig, training: bool = False, pooler: bool = False
+) -> float:
+    """Return the operations of the encoder's matrix products on sequences of these lengths.
+
+    Args:
+        lengths: real tokens of each sequence; padding is nobody's work here.
+        config: the sizes.
+        training: three times as many, as one product forward gives two backward.
+        pooler: count the pooler's product as well, one per sequence.
+    """
+    hidden, inner = config.hidden_size, config.intermediate_size
+    sizes = np.fromiter(lengths, np.float64)
+    dense = 2 * (4 * hidden * hidden + 2 * hidden * inner) * sizes.sum()
+    attention = 4 * hidden * np.square(sizes).sum()
+    pooled = 2 * hidden * hidden * len(sizes) if pooler else 0.0
+    layers = config.num_hidden_layers * (dense + attention)
+    return float((layers + pooled) * (3 if training else 1))
+
+
+def linear_flops(module: nn.Module) -> float:
+    """Return the operations that one row takes in all linear layers of a module, such as a head."""
+    layers = [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+    return float(sum(2 * layer.in_features * layer.out_features for layer in layers))

@@ -1,0 +1,100 @@
+"""The heads of a finished run predict what the run wrote, and say clearly what is missing."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+from sklearn.metrics.pairwise import paired_cosine_distances
+from toy_runs import ALL, cells_of, run
+
+from data.tasks import read_task
+from evaluation.metrics import task_metrics
+from heads import saved
+from heads.saved import load_head
+from minbert.config import CheckpointError
+
+NAME = "none-para-cross-frozen-interaction-42"
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_checkpoint, toy_data, tmp_path_factory):
+    """Run a grid of frozen and tuned encoders once."""
+    folder = tmp_path_factory.mktemp("saved") / "runs" / "grid"
+    options = ["--pretrain", "none", "sup", *ALL[4:], "--tune", "frozen", "full"]
+    assert run(tiny_checkpoint, toy_data, folder, *options, "--pooling", "avg") == 0
+    return folder
+
+
+def test_predictions_are_those_of_the_run(finished, toy_data):
+    cells = cells_of(finished)
+    assert len(cells) == 2 * 2 * 5
+    for cell in cells:
+        head = load_head(finished, cell.name, "cpu")
+        assert (head.task.name, head.kind, head.encoder.pooling) == (cell.task, cell.encoder, "avg")
+        examples = read_task(toy_data, cell.task).dev
+        found = head.predict([example.texts for example in examples])
+        path = finished / "predictions" / cell.name / f"{cell.task}-dev-output.csv"
+        rows = [line.split(" , ") for line in path.read_text().splitlines()[1:]]
+        np.testing.assert_allclose(found, [float(value) for _, value in rows], atol=1e-4)
+        labels = np.array([example.label for example in examples], float)
+        metrics = task_metrics(cell.task, found, labels)
+        known = {name: cell.metrics[name] for name in metrics}
+        assert metrics == pytest.approx(known, abs=1e-3)
+
+
+def test_soft_predictions_lead_to_the_predictions(finished, toy_data):
+    for task, kind in (("sst", "bi"), ("para", "cross"), ("sts", "bi")):
+        head = load_head(finished, f"none-{task}-{kind}-frozen-interaction-42", "cpu")
+        texts = [example.texts for example in read_task(toy_data, task).dev]
+        soft, hard, logits = head.soft_predict(texts), head.predict(texts), head.logits(texts)
+        if task == "sst":
+            np.testing.assert_allclose(soft, softmax(logits, axis=1), atol=1e-6)
+            assert (soft.argmax(axis=1) == hard).all()
+        elif task == "para":
+            np.testing.assert_allclose(soft, expit(logits), atol=1e-6)
+            assert ((soft > 0.5) == hard).all()
+        else:
+            np.testing.assert_allclose(soft, hard, atol=1e-5)
+
+
+def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, toy_data):
+    head = load_head(finished, "sup-sts-bi-frozen-interaction-42", "cpu")
+    pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
+    first, second = (head.embed([(text,) for text in side]) for side in zip(*pairs, strict=True))
+    np.testing.assert_allclose(head.judge([first, second]), head.logits(pairs), atol=1e-5)
+    # Embeddings are the encoder's own.
+    encoded = head.encoder.encode_quietly([a for a, _ in pairs])
+    assert paired_cosine_distances(first, encoded).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: (f / "heads" / f"{NAME}.safetensors").unlink(), "no head of a run"),
+        (lambda f: (f / "heads" / f"{NAME}.safetensors").write_text("x"), "no head of a run"),
+        (lambda f: (f / "config.json").write_text("[]"), "not a run's config"),
+        (lambda f: (f / "config.json").unlink(), "not a run's config"),
+        (lambda f: (f / "backbones" / "none").unlink(), "encoder is gone"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_named_in_one_line(damage, message, finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "run", symlinks=True)
+    # Relative links lead out of the copy; these lead where the originals do.
+    for link in (tmp_path / "run" / "backbones").iterdir():
+        target = (finished / "backbones" / link.name).resolve()
+        link.unlink()
+        link.symlink_to(target)
+    assert load_head(tmp_path / "run", NAME, "cpu").kind == "cross"
+    damage(tmp_path / "run")
+    with pytest.raises(CheckpointError, match=message) as caught:
+        load_head(tmp_path / "run", NAME, "cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_settings_of_a_later_version_are_passed_over(finished, toy_data, tmp_path, monkeypatch):
+    about = saved.read_about(finished / "heads" / f"{NAME}.safetensors")
+    about["config"] = json.dumps(json.loads(about["config"]) | {"joules": 3})
+    monkeypatch.setattr(saved, "read_about", lambda path: about)
+    assert load_head(finished, NAME, "cpu").kind == "cross"
