@@ -40,21 +40,23 @@ class Gold:
     file: Path | None = None
 
     def path(self, task: Task, split: str, data: str = "bundled") -> Path:
-        """Return the file of a split; `data` is where it is unless the user said otherwise."""
+        """Return the file of a split; `data` is its folder unless the user named another."""
         return self.file or split_file(data_folder(self.data or data), task, split)
 
     def holding(self, found: Predictions) -> tuple[str, Path]:
-        """Return the split that holds the first predicted id, and its file.
+        """Return the split that holds the first predicted id, and its file; of a file, its name.
 
         Raises:
             DataError: none does.
         """
+        if self.file is not None:
+            return self.file.stem, self.file
         id, (line, _) = next(iter(found.values.items()))
         paths = {split: self.path(found.task, split) for split in SPLITS[1:]}
         for split, path in paths.items():
             if path.is_file() and id in {row.id for row in found.task.read(path, labelled=False)}:
                 return split, path
-        tried = " or ".join(dict.fromkeys(map(str, paths.values())))
+        tried = " or ".join(map(str, paths.values()))
         raise DataError(
             f"{found.path}:{line}: id {id!r} is not in {tried}; name the file with the labels "
             "(--gold FILE) or its folder (--data DIR)"
