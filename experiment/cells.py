@@ -80,7 +80,6 @@ class Cells:
             self.folder.state_path(head.name, key),
             self.inputs.settings.resume,
             reader.fingerprint,
-            held_out=held_out,
         )
         if head.tune == "full" and is_main():
             notes = {"head": head.name, "history": fitted.history}

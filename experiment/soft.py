@@ -39,23 +39,24 @@ class Trained:
         if task.kind != "score":
             found["calibration"] = calibration(soft, labels)
         if self.held_out:
-            held_out = self.fitted.soft(self.fitted.inputs["held_out"])
-            chosen_by = labels_of(self.held_out)
-            found["threshold"] = at_threshold(self.task, soft, labels, held_out, chosen_by)
+            held_out = self._soft(self.held_out), labels_of(self.held_out)
+            found["threshold"] = at_threshold(self.task, soft, labels, *held_out)
         if self.kind == "cross":
-            found["both_orders"] = in_both_orders(self.task, soft, self._swapped(examples), labels)
+            swapped = self._soft([_swapped(pair) for pair in examples])
+            found["both_orders"] = in_both_orders(self.task, soft, swapped, labels)
         return found
 
-    def _swapped(self, examples: Sequence[Example]) -> np.ndarray:
-        """Return the scores or probabilities (N,) of the pairs with their texts exchanged."""
-        pairs = [
-            replace(pair, text_a=pair.text_b, text_b=pair.text_a)
-            for pair in examples
-            if isinstance(pair, SentencePair)
-        ]
+    def _soft(self, examples: Sequence[Example]) -> np.ndarray:
+        """Return the probabilities or scores of examples that the head has not read yet."""
         features = FEATURES[self.kind](self.config.features)
         more = (features, self.config, self.cache, self.fingerprint)
-        return self.fitted.soft(inputs_of(self.encoder, {"swapped": pairs}, *more)["swapped"])
+        return self.fitted.soft(inputs_of(self.encoder, {"more": examples}, *more)["more"])
+
+
+def _swapped(pair: Example) -> SentencePair:
+    """Return a pair with its texts exchanged."""
+    assert isinstance(pair, SentencePair)
+    return replace(pair, text_a=pair.text_b, text_b=pair.text_a)
 
 
 def labels_of(examples: Sequence[Example]) -> np.ndarray:

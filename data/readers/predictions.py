@@ -59,8 +59,8 @@ def read_predictions(path: PathLike) -> Predictions:
     Ids are in lower case, as the readers of the data give them.
 
     Raises:
-        DataError: unreadable or without rows; a header of no task; a row that is not an id and a number
-            within the task's labels; an id that occurs twice.
+        DataError: unreadable or without rows; a header of no task; a row that is not an id and a
+            number within the task's labels; an id that occurs twice.
     """
     rows = _fields(path)
     task = _task_of(path, *next(rows, (1, [])))
