@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.calibration import calibration_curve
 
 from data.tasks import TASKS
-from evaluation.intervals import intervals
+from evaluation.intervals import interval_of, intervals
 from evaluation.metrics import task_metrics
 from evaluation.pair_classification import best_threshold
 
@@ -46,7 +46,7 @@ def at_threshold(
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
         called = (probabilities >= threshold).astype(np.float64)
-        interval = intervals(task, called, labels)[metric]
+        interval = interval_of(metric, task, called, labels)
         found[metric] = {
             "threshold": threshold,
             "value": task_metrics(task, called, labels)[metric],
