@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError, Example
-from data.readers.predictions import read_predictions
-from data.readers.tables import PathLike
+from data.readers.fields import number
+from data.readers.tables import numbered_lines
 from data.tasks import TASKS
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
@@ -117,13 +117,23 @@ class RunFolder:
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
         self._write(predictions_name(cell_name, task, split), "".join(rows))
 
-    def predictions(self, cell: Cell, examples: Sequence[Example], gold: PathLike) -> list[float]:
-        """Return a cell's predictions of all examples, in their order.
+    def predictions(self, cell: Cell, examples: Sequence[Example]) -> np.ndarray:
+        """Return a cell's predictions (N,) of the examples that it was scored on.
+
+        They are matched row by row, as they were written: ids may be odd, and occur twice.
 
         Raises:
             DataError: the file is missing or damaged, or of other examples.
         """
-        return read_predictions(self.predictions_path(cell)).aligned(examples, gold)
+        path = self.predictions_path(cell)
+        rows = [text.rstrip().rpartition(" , ") for _, text in numbered_lines(path)][1:]
+        if [id for id, _, _ in rows] != [example.id for example in examples]:
+            raise DataError(f"{path}: not the {len(examples):,} rows of the data as it is now")
+        values = [number(value) for _, _, value in rows]
+        if None in values:
+            line = values.index(None) + 2
+            raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")
+        return np.array(values, np.float64)
 
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""

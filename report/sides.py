@@ -105,11 +105,10 @@ def _of_runs(a: Path, b: Path, gold: Gold) -> list[Match]:
             names = [(next(iter(ours)), next(iter(theirs)))]
         if names:
             data = next(cell.data for cell in ours[names[0][0]].values())
-            path = gold.path(TASKS[task], split, data)
-            examples = _labelled(path, TASKS[task])
+            examples = _labelled(gold.path(TASKS[task], split, data), TASKS[task])
             match = Match(task, split, {}, [], _labels(examples))
             for pair in names:
-                _add(match, pair, (ours, theirs), runs, examples, path)
+                _add(match, pair, (ours, theirs), runs, examples)
             found.append(match)
     if not found:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
@@ -132,7 +131,6 @@ def _add(
     cells: tuple[Systems, Systems],
     runs: tuple[RunFolder, RunFolder],
     examples: list[Example],
-    path: Path,
 ) -> None:
     """Add a system of each run to a match."""
     named = []
@@ -142,7 +140,7 @@ def _add(
             seeds = dict(enumerate(seeds.values()))  # one seed each, whichever it is
         named.append(f"{side} {name}")
         match.systems[named[-1]] = {
-            seed: np.array(run.predictions(cell, examples, path)) for seed, cell in seeds.items()
+            seed: run.predictions(cell, examples) for seed, cell in seeds.items()
         }
     match.pairs.append((named[0], named[1]))
 
