@@ -15,7 +15,7 @@ from data.tasks import TASKS
 from evaluation.calibration import at_threshold, calibration, in_both_orders
 from heads.config import HeadConfig
 from heads.features import FEATURES
-from heads.fitting import FittedHead, inputs_of
+from heads.fitting import FittedHead, head_soft, inputs_of
 from minbert.encoder import SentenceEncoder
 
 
@@ -34,7 +34,7 @@ class Trained:
 
     def blocks(self, split: str, examples: Sequence[Example]) -> dict[str, Any]:
         """Return a labelled split's `threshold`, `calibration` and `both_orders`, if they apply."""
-        task, soft = TASKS[self.task], self.fitted.soft(self.fitted.inputs[split])
+        task, soft = TASKS[self.task], head_soft(self.fitted.head, self.fitted.inputs[split])
         labels, found = labels_of(examples), {}
         if task.kind != "score":
             found["calibration"] = calibration(soft, labels)
@@ -50,7 +50,8 @@ class Trained:
         """Return the probabilities or scores of examples that the head has not read yet."""
         features = FEATURES[self.kind](self.config.features)
         more = (features, self.config, self.cache, self.fingerprint)
-        return self.fitted.soft(inputs_of(self.encoder, {"more": examples}, *more)["more"])
+        inputs = inputs_of(self.encoder, {"more": examples}, *more)["more"]
+        return head_soft(self.fitted.head, inputs)
 
 
 def _swapped(pair: Example) -> SentencePair:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from data.examples import Example
 from data.tasks import TASKS, Splits, Task
@@ -57,18 +56,16 @@ class FittedHead:
 
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
-        return np.asarray(self._logits(self.inputs[split]).numpy())
+        return head_logits(self.head, self.inputs[split])
 
-    def soft(self, inputs: Inputs) -> np.ndarray:
-        """Return probabilities, (N,) or (N, C), or scores, (N,), of any inputs; float64."""
-        return np.asarray(self.head.soft(self._logits(inputs).double()).numpy())
 
-    def _logits(self, inputs: Inputs) -> Tensor:
-        with inputs.reading():
-            parts = [(rows, self.head(inputs.batch(rows))) for rows in inputs.batches()]
-        rows = np.concatenate([rows for rows, _ in parts])
-        # Batches go by length; this puts the rows back into the order of the split.
-        return torch.cat([part for _, part in parts]).cpu()[torch.from_numpy(np.argsort(rows))]
+def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
+    with inputs.reading():
+        parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
+    rows = np.concatenate([rows for rows, _ in parts])
+    # Batches go by length; this puts the rows back into the order of the inputs.
+    return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
@@ -151,6 +148,12 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, 
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config)), "key": key}
     with whole_file(path) as temporary:
         write_tensors(head.state_dict(), temporary, about)
+
+
+def head_soft(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
+    logits = torch.from_numpy(head_logits(head, inputs)).double()
+    return np.asarray(head.soft(logits).numpy())
 
 
 def inputs_of(
