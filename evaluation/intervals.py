@@ -16,7 +16,7 @@ from evaluation.weighted import Weighted, weighted_metric
 
 LEVEL = 0.95
 RESAMPLES = 2000
-MOST_BCA = 2000  # rows: the jackknife of BCa costs as much as one resample per row
+MOST_BCA = 1000  # rows: the jackknife of BCa costs as much as one resample per row
 IN_MEMORY = 2**17  # drawn rows at once: 1 MB per array, which stays in the processor's cache
 FEWEST = 3  # rows; fewer have no spread to speak of
 ROUNDING = 1e-12  # a spread of less is none
