@@ -5,7 +5,7 @@ Reads: inputs, the heads, training. Feeds: experiment, with predictions and a tr
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,16 @@ class FittedHead:
 
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
-        inputs = self.inputs[split]
-        with inputs.reading():
-            parts = [(rows, self.head(inputs.batch(rows))) for rows in inputs.batches()]
-        rows = np.concatenate([rows for rows, _ in parts])
-        # Batches go by length; this puts the rows back into the order of the split.
-        return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
+        return head_logits(self.head, self.inputs[split])
+
+
+def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
+    with inputs.reading():
+        parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
+    rows = np.concatenate([rows for rows, _ in parts])
+    # Batches go by length; this puts the rows back into the order of the inputs.
+    return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
@@ -107,7 +111,7 @@ def fit_head(
     named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
     if splits.test:
         named["test"] = splits.test
-    inputs = inputs or _inputs(encoder, named, features, config, cache, fingerprint)
+    inputs = inputs or inputs_of(encoder, named, features, config, cache, fingerprint)
     set_seed(config.seed)  # the head's initial weights
     head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
     head = head.to(encoder.device)
@@ -146,15 +150,21 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, 
         write_tensors(head.state_dict(), temporary, about)
 
 
-def _inputs(
+def head_soft(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
+    logits = torch.from_numpy(head_logits(head, inputs)).double()
+    return np.asarray(head.soft(logits).numpy())
+
+
+def inputs_of(
     encoder: SentenceEncoder,
-    named: dict[str, Sequence[Example]],
+    named: Mapping[str, Sequence[Example]],
     features: Features,
     config: HeadConfig,
     cache: Path,
-    fingerprint: str | None,
+    fingerprint: str | None = None,
 ) -> dict[str, Inputs]:
-    """Return the inputs of every split, frozen or live."""
+    """Return the inputs of every split by its name, frozen or live; arguments as `fit_head`'s."""
     if config.tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()
