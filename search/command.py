@@ -115,7 +115,8 @@ def answer(options: QueryOptions, say: Say) -> None:
             say(_as_json(query, hits) if options.json else _as_table(query, hits))
         seconds, count = seconds + time.perf_counter() - started, count + len(queries)
     if not options.json and count:
-        say(f"{count:,} queries, {len(index):,} texts, {seconds:.2f} s: {options.index}")
+        asked = "1 query" if count == 1 else f"{count:,} queries"
+        say(f"{asked}, {len(index):,} texts, {seconds:.2f} s: {options.index}")
 
 
 def _searcher(
@@ -193,5 +194,5 @@ def mine_pairs(options: PairsOptions, say: Say) -> None:
             ids = f"{printable(first.id)}  {printable(second.id)}"
             say(f"{cosine:.4f}  {ids}  {printable(first.text)} | {printable(second.text)}")
     if not options.json:
-        cut = " (--top)" if len(pairs) == options.top else ""
-        say(f"{len(pairs):,} pairs{cut} of cosine {options.threshold:g} or more: {options.index}")
+        cut = ", cut by --top" if len(pairs) == options.top else ""
+        say(f"{len(pairs):,} pair(s) of cosine {options.threshold:g} or more{cut}: {options.index}")

@@ -70,7 +70,7 @@ def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys):
     assert query == f"query: {texts[3]}" and header.split() == ["rank", "cosine", "id", "text"]
     assert first.split(maxsplit=3)[:2] == ["1", "1.000"] and first.endswith(texts[3])
     assert second.startswith("   2") and empty == ""
-    assert last.startswith("1 queries, 40 texts") and last.endswith(f": {index}")
+    assert last.startswith("1 query, 40 texts") and last.endswith(f": {index}")
 
 
 def test_queries_come_one_per_line_from_stdin(index, texts, capsys, monkeypatch):
@@ -108,7 +108,7 @@ def test_pairs_lists_the_most_similar(tmp_path, tiny_checkpoint, capsys):
     assert command("pairs", tmp_path / "i", "--threshold", "1") == 0
     pair, last = capsys.readouterr().out.splitlines()
     assert pair == "1.0000  x  z  a cat | a cat"
-    assert last == f"1 pairs of cosine 1 or more: {tmp_path / 'i'}"
+    assert last == f"1 pair(s) of cosine 1 or more: {tmp_path / 'i'}"
     assert command("pairs", tmp_path / "i", "--threshold", "-1", "--json") == 0
     ids = [(pair["first"]["id"], pair["second"]["id"]) for pair in hits_of(capsys)]
     assert ids[0] == ("x", "z") and sorted(ids) == [("x", "y"), ("x", "z"), ("y", "z")]

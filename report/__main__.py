@@ -1,0 +1,55 @@
+"""What runs left behind: `python -m report list`, `python -m report show RUN`."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from report.ledger_options import parse_list, parse_show
+from runtime.errors import UserError
+
+say = partial(print, flush=True)
+
+
+# Flags are read before the modules that do the work: --help answers at once.
+def _list(words: Sequence[str]) -> None:
+    options = parse_list(words)
+    from report.ledger import list_runs
+
+    list_runs(options, say)
+
+
+def _show(words: Sequence[str]) -> None:
+    options = parse_show(words)
+    from report.ledger import show_run
+
+    show_run(options, say)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"list": _list, "show": _show}
+USAGE = f"usage: python -m report {'|'.join(COMMANDS)} ... (--help after it explains)"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] not in COMMANDS:
+        asked = words[:1] in (["-h"], ["--help"])
+        print(USAGE, file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    try:
+        COMMANDS[words[0]](words[1:])
+        return 0
+    except BrokenPipeError:  # whoever read the output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
