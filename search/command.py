@@ -60,7 +60,7 @@ def make_index(options: IndexOptions, say: Say) -> None:
     """Make, continue or extend an index."""
     old = read_meta(options.out)
     name = options.backbone or (old.backbone if old else "mini")
-    pooling = options.pooling or (old.pooling if old and not options.backbone else None)
+    pooling = options.pooling or (old.pooling if old else None)
     encoder = open_encoder(name, pooling, options.device, options.precision)
     if Path(name).expanduser().is_dir():
         name = str(Path(name).expanduser().resolve())  # a query may come from another folder

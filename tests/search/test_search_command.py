@@ -134,7 +134,9 @@ def refused(capsys, *words) -> str:
     return printed.err
 
 
-def test_what_cannot_be_used_is_refused_in_one_line(index, tmp_path, tiny_checkpoint, capsys):
+def test_what_cannot_be_used_is_refused_in_one_line(
+    index, tmp_path, tiny_checkpoint, capsys, monkeypatch
+):
     write_lines(tmp_path / "t.txt", 3)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     (tmp_path / "empty.txt").write_text("\n \n")
@@ -143,8 +145,10 @@ def test_what_cannot_be_used_is_refused_in_one_line(index, tmp_path, tiny_checkp
     assert "no index" in refused(capsys, "pairs", tmp_path)
     assert "absent.txt: cannot be read" in refused(capsys, "index", tmp_path / "absent.txt", *new)
     assert "latin.txt:1: byte 0xe9" in refused(capsys, "index", tmp_path / "latin.txt", *new)
-    assert "no text" in refused(capsys, "index", tmp_path / "empty.txt", *new)
+    assert "empty.txt: is empty" in refused(capsys, "index", tmp_path / "empty.txt", *new)
     assert "cannot be read" in refused(capsys, "index", tmp_path, *new)
+    monkeypatch.setattr(sys, "stdin", None)  # as a shell's <&- leaves it
+    assert "stdin: is empty" in refused(capsys, "index", "-", *new)
     assert "is there and no index" in refused(
         capsys, "index", tmp_path / "t.txt", "--out", tmp_path, "--backbone", tiny_checkpoint
     )
