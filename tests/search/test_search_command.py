@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import toy_sentences
+from conftest import real_data, toy_sentences
 from indexing import command, write_lines
+from sentence_transformers.util import semantic_search
 
+from data.readers.sts import read_sts
 from minbert.encoder import SentenceEncoder
 from search.options import parse_options
 
@@ -62,6 +64,24 @@ def test_a_query_finds_what_numpy_finds(index, texts, tiny_checkpoint, capsys):
         assert [hit["id"] for hit in found["hits"]] == [str(row + 1) for row in order]
         assert [hit["text"] for hit in found["hits"]] == [texts[row] for row in order]
         assert [hit["cosine"] for hit in found["hits"]] == pytest.approx(own[order], abs=1e-6)
+
+
+def test_real_sentences_are_found_as_sentence_transformers_finds_them(tmp_path, capsys):
+    path = real_data("cs224n") / "sts-dev.csv"
+    texts = [text for pair in read_sts(path)[:300] for text in pair.texts]  # some of them twice
+    queries = [*texts[:5], " ".join(texts[7].split()[::2])]
+    (tmp_path / "t.txt").write_text("".join(f"{text.strip()}\n" for text in texts))
+    assert command("index", tmp_path / "t.txt", "--out", tmp_path / "i", "--backbone", "mini") == 0
+    capsys.readouterr()
+    assert command("query", tmp_path / "i", *queries, "--json", "--top-k", "25") == 0
+    encoder = SentenceEncoder.from_pretrained("mini", device="cpu", precision="float32")
+    vectors = encoder.encode([*queries, *texts], convert_to_tensor=True)
+    theirs = semantic_search(vectors[:6], vectors[6:], top_k=25)
+    for found, expected in zip(hits_of(capsys), theirs, strict=True):
+        cosines = [hit["cosine"] for hit in found["hits"]]
+        assert cosines == pytest.approx([hit["score"] for hit in expected], abs=1e-5)
+        ids = {hit["id"] for hit in found["hits"][:20]}
+        assert ids <= {str(hit["corpus_id"] + 1) for hit in expected}
 
 
 def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys):
