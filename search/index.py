@@ -86,6 +86,8 @@ def read_meta(folder: Path) -> Meta | None:
         count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))
         if raw.pop("digest") != digest([part.name for part in parts]):
             raise ValueError("its digest is another")
+        if not all(part.name.isalnum() for part in parts):  # names of folders in parts/
+            raise ValueError("a part's name is none")
         meta = Meta(**raw, parts=parts)
         if meta.count != count:
             raise ValueError("its counts differ")
@@ -117,7 +119,9 @@ class Index:
         """
         meta = read_meta(folder)
         if meta is None:
-            raise DataError(f"{folder}: no index; make it with: python -m search index FILE --out")
+            raise DataError(
+                f"{folder}: no index; make it with: python -m search index FILE --out {folder}"
+            )
         self.folder, self.meta = folder, meta
         self._starts = np.cumsum([0, *(part.count for part in meta.parts)])
         self._opened: dict[int, Texts] = {}  # by the number of the part

@@ -105,7 +105,7 @@ already, only the others are encoded: the same command continues after an
 interruption, and adds the lines that FILE has gained since.""",
         """\
 examples:
-  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-*
+  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
   python -m search index products.tsv --ids --out my-index --append""",
     ),

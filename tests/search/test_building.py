@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from search.building import Builder
-from search.index import Index, Meta, read_meta
+from search.index import Index, Meta, Part, read_meta
 from search.opening import identity
 from search.texts import Row, read_rows
 
@@ -185,6 +186,16 @@ def test_a_damaged_meta_file_is_one_clear_line(content, said, tmp_path, tiny_enc
     path.write_text(json.dumps(raw | {"count": 9}) if content is None else content)
     with pytest.raises(DataError, match=rf"meta\.json: .*{said}"):
         Index(tmp_path / "i")
+
+
+def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
+    """An append deletes the part that it filled up, so names that lead elsewhere are refused."""
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    meta = builder.index(numbered(["a cat"]))
+    outside = replace(meta, parts=(Part("../..", 1),))
+    (tmp_path / "i" / "meta.json").write_text(json.dumps(outside.to_json()))
+    with pytest.raises(DataError, match=r"meta\.json: damaged"):
+        builder.index(numbered(["a dog"]), append=True)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])

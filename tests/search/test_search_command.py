@@ -212,8 +212,7 @@ def test_help_teaches_with_examples_that_parse(words, capsys):
     assert examples and all(parse_options(shlex.split(example)) for example in examples)
 
 
-def test_help_and_broken_pipes_and_closed_stdin_are_quiet(index):
-    assert b"examples" in start("--help").stdout
+def test_broken_pipes_and_closed_stdin_are_quiet(index):
     closed = start("query", index, "--device", "cpu", preexec_fn=lambda: os.close(0))
     assert (closed.returncode, closed.stdout, closed.stderr) == (0, b"", b"")
     reading, writing = os.pipe()
