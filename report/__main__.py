@@ -1,4 +1,4 @@
-"""What runs left behind, compared: `python -m report compare A B`."""
+"""What runs left behind, read again: `python -m report list | show | compare | cost`."""
 
 import logging
 import os
@@ -6,22 +6,51 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from report.options import parse_compare
 from runtime.errors import UserError
 
 say = partial(print, flush=True)
 
 
 # Flags are read before the modules that do the work: --help answers at once.
+def _list(words: Sequence[str]) -> None:
+    from report.ledger_options import parse_list
+
+    options = parse_list(words)
+    from report.ledger import list_runs
+
+    list_runs(options, say)
+
+
+def _show(words: Sequence[str]) -> None:
+    from report.ledger_options import parse_show
+
+    options = parse_show(words)
+    from report.ledger import show_run
+
+    show_run(options, say)
+
+
 def _compare(words: Sequence[str]) -> None:
+    from report.options import parse_compare
+
     options = parse_compare(words)
     from report.compare import compare
 
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     compare(options, say)
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"compare": _compare}
+def _cost(words: Sequence[str]) -> None:
+    from report.cost import main as cost
+
+    cost(words, say)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    "list": _list,
+    "show": _show,
+    "compare": _compare,
+    "cost": _cost,
+}
 USAGE = f"usage: python -m report {'|'.join(COMMANDS)} ... (--help after it explains)"
 
 
@@ -32,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         asked = words[:1] in (["-h"], ["--help"])
         print(USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
         COMMANDS[words[0]](words[1:])
         return 0

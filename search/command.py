@@ -1,0 +1,87 @@
+"""The commands: an index made or grown, queries answered (in answers), pairs mined.
+
+Reads: everything here. Feeds: the command line.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from runtime.progress import progress
+from runtime.terminal import printable
+from search.answers import answer
+from search.building import Builder
+from search.index import Index, Meta, read_meta
+from search.nearest import most_similar_pairs
+from search.opening import identity, open_encoder
+from search.options import IndexOptions, Options, PairsOptions, QueryOptions
+from search.texts import read_rows
+
+Say = Callable[[str], None]  # called with every line of output
+
+# Float32 vectors of length 1 are not quite so: the cosine of a text with itself misses 1 by less.
+LENGTH_ERROR = 1e-6
+
+
+def run(options: Options, say: Say = print) -> None:
+    """Run a command line.
+
+    Raises:
+        UserError: something that the options name cannot be used; the message is one line.
+        OSError: the index cannot be written.
+    """
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if isinstance(options, IndexOptions):
+        make_index(options, say)
+    elif isinstance(options, QueryOptions):
+        answer(options, say)
+    else:
+        mine_pairs(options, say)
+
+
+def make_index(options: IndexOptions, say: Say) -> None:
+    """Make, continue or extend an index."""
+    old = read_meta(options.out)
+    name = options.backbone or (old.backbone if old else "mini")
+    pooling = options.pooling or (old.pooling if old else None)
+    encoder = open_encoder(name, pooling, options.device, options.precision)
+    if Path(name).expanduser().is_dir():
+        name = str(Path(name).expanduser().resolve())  # a query may come from another folder
+    made_by = Meta(name, pooling, identity(encoder), encoder.model.config.hidden_size)
+    rows = read_rows(options.file, options.ids, old.last_line if old and options.append else 0)
+    with progress("index", _num_lines(options.file), "text") as bar:
+        builder = Builder(options.out, made_by, encoder, bar.update)
+        meta = builder.index(rows, options.append)
+    new = meta.count - (old.count if old else 0)
+    say(f"{meta.count:,} texts, {new:,} of them new, {meta.hidden_size} dimensions: {options.out}")
+
+
+def _num_lines(path: Path) -> int | None:
+    """Return how many lines a file has, for the progress bar; None for what is read only once."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+def mine_pairs(options: PairsOptions, say: Say) -> None:
+    """Print the most similar pairs of an index."""
+    index = Index(options.index)
+    with progress("pairs", len(index) ** 2, "cosine", delay=1.0) as bar:
+        cosines, pairs = most_similar_pairs(
+            index.blocks, options.threshold - LENGTH_ERROR, options.top, bar.update
+        )
+    for cosine, both in zip(cosines.tolist(), pairs, strict=True):
+        first, second = index.rows(both)
+        if options.json:
+            sides = {"first": first._asdict(), "second": second._asdict()}
+            say(json.dumps({"cosine": cosine, **sides}))
+        else:
+            ids = f"{printable(first.id)}  {printable(second.id)}"
+            say(f"{cosine:.4f}  {ids}  {printable(first.text)} | {printable(second.text)}")
+    if not options.json:
+        cut = ", cut by --top" if len(pairs) == options.top else ""
+        say(f"{len(pairs):,} pair(s) of cosine {options.threshold:g} or more{cut}: {options.index}")
