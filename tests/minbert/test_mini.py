@@ -30,7 +30,7 @@ def test_mini_is_small_whole_and_documented():
     for part in ("Corpus", "Licence", "Tokens seen", "Limits", "python -m minbert.pretrain"):
         assert part in card, part
     notes = json.loads((MINI / "training.json").read_text())
-    assert f"{notes['history'][-1]['valid_perplexity']:.1f}" in card
+    assert f"{notes['averaged']['valid_perplexity']:.1f}" in card
     assert "/" not in json.dumps(notes["options"]["corpus"])
 
 
