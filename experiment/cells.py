@@ -40,7 +40,7 @@ class Cells:
     def _of_head(self, head: Coordinates, reader: Reader) -> list[Cell]:
         config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
         key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs)
-        path = self.folder.path / "heads" / f"{head.name}.safetensors"
+        path = self.folder.head_path(head.name)
         if key in self.earlier and read_about(path).get("key") == key and self._predicted(key):
             self.say(f"cell      {head.name}: done earlier")
             return self.earlier[key]
