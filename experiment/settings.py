@@ -67,7 +67,7 @@ def told_of_heads(name: str) -> str:
         return told_by_presets(values)
 
     frozen, full = told("frozen"), told("full")
-    if name == "backbone_learning_rate":
+    if name.startswith("backbone_"):
         return full
     return frozen if frozen == full else f"{frozen}; with --tune full: {full}"
 

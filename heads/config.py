@@ -24,6 +24,14 @@ class HeadConfig:
     backbone_learning_rate: float = option(
         0.0, "encoder learning rate with --tune full", flag="--backbone-lr", least=0, most=MOST
     )
+    # Of the encoder, hidden and attention; None is the checkpoint's own.
+    backbone_dropout: float | None = option(
+        None,
+        "dropout of the encoder with --tune full; without this flag, the backbone's own (0.1)",
+        flag="--backbone-dropout",
+        least=0,
+        most=0.9,
+    )
     dropout: float = 0.1
     weight_decay: float = 0.0
     warmup_ratio: float = 0.0
@@ -36,11 +44,18 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
 
     With a frozen encoder all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Full
     tuning follows it too (rate 1e-5 for encoder and head), except in `quick`: three epochs, at
-    rates for a small encoder (ten times bert-base's) and a fresh head.
+    rates for a small encoder (ten times bert-base's) and a fresh head, and without dropout in the
+    encoder, which learns too little in that time rather than too much.
     """
     config = HeadConfig(tune=tune, num_epochs=NUM_EPOCHS.get(task, USUAL_EPOCHS))
     if tune == "frozen":
         return config
     if preset == "quick":
-        return replace(config, num_epochs=3, backbone_learning_rate=5e-4, warmup_ratio=0.1)
+        return replace(
+            config,
+            num_epochs=3,
+            backbone_learning_rate=5e-4,
+            backbone_dropout=0.0,
+            warmup_ratio=0.1,
+        )
     return replace(config, learning_rate=1e-5, backbone_learning_rate=1e-5)

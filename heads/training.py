@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from heads.config import HeadConfig
 from heads.head import Head
 from heads.inputs import Inputs, LiveInputs
+from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED
 from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.optimizer import adamw, check_finite, linear_schedule
@@ -58,6 +59,8 @@ class HeadTrainer:
         if isinstance(train, LiveInputs):
             self.trained["encoder"] = train.encoder.model
             rates.append((train.encoder.model, config.backbone_learning_rate))
+            if config.backbone_dropout is not None:
+                set_dropout(train.encoder.model, config.backbone_dropout)
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
         self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
         num_steps = self.steps_per_epoch * config.num_epochs

@@ -58,6 +58,19 @@ def test_full_tuning_changes_every_layer_of_the_encoder(tiny_encoder, toy_data, 
         assert f"encoder.layer.{layer}.attention.self.query.weight" in changed
 
 
+@pytest.mark.parametrize(("rate", "drawn"), [(0.0, False), (0.5, True), (None, True)])
+def test_the_encoders_dropout_in_full_tuning(rate, drawn, tiny_encoder, toy_data, tmp_path):
+    """The flag sets all rates in the encoder; the head has its own."""
+    config = HeadConfig(
+        tune="full", backbone_learning_rate=0.0, backbone_dropout=rate, num_epochs=1
+    )
+    splits = read_task(toy_data, "sts")
+    fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: 0.0, tmp_path)
+    own = tiny_encoder.model.config.hidden_dropout_prob
+    rates = {m.p for m in tiny_encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
+    assert rates == {own if rate is None else rate} and (max(rates) > 0) == drawn
+
+
 def test_training_twice_gives_the_same_predictions(tiny_encoder, toy_data, tmp_path):
     splits = read_task(toy_data, "sts")
     config = head_config("quick", "frozen", "sts")
