@@ -9,13 +9,13 @@ from data.examples import Example
 from data.selection import hold_out
 from data.tasks import TASKS
 from evaluation.metrics import spearman, task_metrics
-from evaluation.scoring import is_labelled, score_split
+from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
 from experiment.backbones import Reader, Say
 from experiment.grid import Training
 from experiment.inputs import Inputs
 from experiment.keys import cell_key
-from experiment.soft import Trained, labels_of
+from experiment.soft import Trained
 from heads.config import HeadConfig
 from heads.fitting import fit_head, save_head
 from minbert.checkpoint import read_about
