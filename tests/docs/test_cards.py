@@ -67,6 +67,23 @@ def test_the_data_card_shows_the_baselines(baseline):
         assert shown == (found[0] if found else "-")
 
 
+def test_the_data_card_shows_what_more_pairs_do():
+    shown = dict((row[0], row[1:]) for row in table(DATA_CARD, "cross"))
+    rows = {row["encoder"]: row for row in cells("bundled-cross") if row["split"] == "test"}
+    assert shown.keys() == rows.keys()
+    for encoder, row in rows.items():
+        scores = [f"{float(row[name]):.3f}" for name in ("accuracy", "f1")]
+        assert shown[encoder] == [*scores, f"{float(row['seconds']):.0f}"]
+
+
+def test_the_model_card_shows_the_yardstick():
+    rows = {row["set"]: row for row in cells("yardstick")}
+    (shown,) = [row for row in table(MODEL_CARD, "yardstick") if row[0] == "mini"]
+    metrics = {"SST-2": ["accuracy"], "MRPC": ["f1", "accuracy"], "STS-B": ["pearson", "spearman"]}
+    for cell, (name, wanted) in zip(shown[1:], metrics.items(), strict=True):
+        assert cell == " / ".join(f"{float(rows[name][f'test_{one}']):.3f}" for one in wanted)
+
+
 def spread(values: list[float]) -> str:
     return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
@@ -112,8 +129,9 @@ def test_the_model_card_shows_the_curve():
     tokens, records = curve(notes)
     assert f"| Tokens seen | {tokens / 1e6:.0f} million" in MODEL_CARD
     rows = table(MODEL_CARD, "curve")
-    for _, millions, loss, perplexity, accuracy, spans in rows:
+    for _, millions, loss, perplexity, accuracy, spans, twins in rows:
         record = records[millions.split()[0]]
+        assert twins == (f"{record['valid_twin_accuracy']:.3f}" if twins else "")
         assert (loss, accuracy) == (f"{record['loss']:.2f}", f"{record['valid_accuracy']:.3f}")
         assert perplexity == f"{record['valid_perplexity']:.1f}"
         assert spans == (f"{record['valid_span_accuracy']:.3f}" if spans else "")
