@@ -107,7 +107,7 @@ def load_head(
         CheckpointError: the head, its encoder or the run's config is missing or damaged.
     """
     task, kind, config = read_head(path)
-    run = path.parent.parent
+    run = path.absolute().parent.parent
     folder, pooling = _encoder_of(run, path.stem, config.tune)
     if not folder.is_dir():
         raise CheckpointError(

@@ -1,5 +1,7 @@
 """A saved head, opened again, gives the logits that it gave when it was trained."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from pairings import KINDS, examples
@@ -17,7 +19,7 @@ from minbert.config import CheckpointError
 @pytest.mark.parametrize("tune", ["frozen", "full"])
 @pytest.mark.parametrize(("task", "kind"), KINDS)
 def test_an_opened_head_predicts_as_the_fitted_one(
-    task, kind, tune, features, tiny_encoder, tmp_path
+    task, kind, tune, features, tiny_encoder, tmp_path, monkeypatch
 ):
     config = HeadConfig(tune=tune, features=features, num_epochs=2, backbone_learning_rate=1e-3)
     splits = Splits(train=examples(task, 12), dev=examples(task, 9), test=[])
@@ -29,7 +31,8 @@ def test_an_opened_head_predicts_as_the_fitted_one(
     save_head(fitted.head, path, task, kind, config, "key")
     found, *more = read_head(path)
     assert (found.name, *more) == (task, kind, config)
-    opened = load_head(path, load_tuned, "cpu", "float32")
+    monkeypatch.chdir(path.parent)
+    opened = load_head(Path(path.name), load_tuned, "cpu", "float32")
     assert not opened.head.training
     texts = [example.texts for example in splits.dev]
     assert opened.logits(texts) == pytest.approx(fitted.logits("dev"), abs=1e-5)
