@@ -116,15 +116,19 @@ def load_isbert(folder: Path, device: str = "auto", precision: str = "auto") -> 
     return InfoEncoder.around(encoder, features)
 
 
-def load_tuned(folder: Path, device: str = "auto", precision: str = "auto") -> SentenceEncoder:
+def load_tuned(
+    folder: Path, device: str = "auto", precision: str = "auto", pooling: str | None = None
+) -> SentenceEncoder:
     """Return the encoder of a folder that a contrastive stage left, whichever objective it had.
+
+    With another `pooling` than the folder states it is the plain encoder, without convolutions.
 
     Raises:
         CheckpointError: the folder is missing or damaged.
     """
-    if (folder / FILE).is_file():
+    if pooling is None and (folder / FILE).is_file():
         return load_isbert(folder, device, precision)
-    return SentenceEncoder.from_pretrained(str(folder), None, device, precision)
+    return SentenceEncoder.from_pretrained(str(folder), pooling, device, precision)
 
 
 class MutualInformation(Siamese):

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from data.examples import SentencePair
+from evaluation.scoring import labels_of
 
 # The subcase in which two nouns change places: "the judge saw the clerk", "the clerk saw the
 # judge". A bag of words cannot tell the two sentences apart.
@@ -33,7 +34,7 @@ def hans_metrics(
         `word-order swap`, the accuracy on swapped nouns, with the area under the curve of these
         pairs against the entailed ones of their heuristic: 0.5 for who cannot tell them apart.
     """
-    labels = np.array([pair.label for pair in pairs], np.float64)
+    labels = labels_of(pairs)
     right = np.where(np.isnan(threshold), np.nan, (scores >= threshold) == (labels > 0))
     tags = np.array([pair.phenomenon or "" for pair in pairs])
     heuristics = np.array([tag.partition("/")[0] for tag in tags])

@@ -20,6 +20,7 @@ from evaluation.geometry import pair_geometry
 from evaluation.hans import hans_metrics
 from evaluation.pair_classification import best_threshold, pair_metrics
 from evaluation.results import Result
+from evaluation.scoring import labels_of
 from evaluation.sts import set_metrics
 from evaluation.transfer import (
     cross_validated,
@@ -60,7 +61,7 @@ class HansData:
 def measure_sts(model: Model, name: str, subsets: dict[str, list[SentencePair]]) -> list[Result]:
     """Return Spearman and Pearson of the similarities, for each subset and over all."""
     scores = {part: _compared(model.embedder, pairs) for part, pairs in subsets.items()}
-    gold = {part: _labels(pairs) for part, pairs in subsets.items()}
+    gold = {part: labels_of(pairs) for part, pairs in subsets.items()}
     seen = {part: overlap(pairs, model.seen).shared for part, pairs in subsets.items()}
     unseen = _set_metrics_of_unseen(scores, gold, seen)
     shares = {part: float(rows.mean()) for part, rows in seen.items()}
@@ -95,10 +96,10 @@ def _set_metrics_of_unseen(
 
 def measure_pairs(model: Model, name: str, splits: Splits) -> list[Result]:
     """Return average precision, accuracy and F1 of the similarities as a classifier."""
-    scores, labels = _compared(model.embedder, splits.test), _labels(splits.test)
+    scores, labels = _compared(model.embedder, splits.test), labels_of(splits.test)
     train: tuple[Any, Any] = (None, None)
     if splits.train:
-        train = (_compared(model.embedder, splits.train), _labels(splits.train))
+        train = (_compared(model.embedder, splits.train), labels_of(splits.train))
     return list(
         _on_all_and_unseen(
             model, "pairs", name, splits.test,
@@ -143,7 +144,7 @@ def measure_hans(model: Model, name: str, data: HansData) -> list[Result]:
     threshold = math.nan
     if data.train:
         known = _compared(model.embedder, data.train)
-        threshold = best_threshold(known, _labels(data.train), "accuracy")
+        threshold = best_threshold(known, labels_of(data.train), "accuracy")
     judged = {kind: (_compared(model.embedder, data.pairs), threshold)}
     for head, entailment in model.heads.items() if data.train else ():
         judged[head] = (entailment(data.train, data.pairs), 0.5)
@@ -228,9 +229,5 @@ def _compared(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.ndarray:
     return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
 
 
-def _labels(examples: Sequence[Example]) -> np.ndarray:
-    return np.array([example.label for example in examples], np.float64)
-
-
 def _classes(examples: Sequence[Example]) -> np.ndarray:
-    return _labels(examples).astype(np.int64)
+    return labels_of(examples).astype(np.int64)

@@ -26,6 +26,7 @@ from data.tasks import TASKS, Splits
 from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics
 from evaluation.options import Options
+from evaluation.scoring import labels_of
 from evaluation.seen import RANDOM, seen_by
 from evaluation.sts import selection_score
 from heads.cache import frozen_embeddings
@@ -254,7 +255,7 @@ def _entailment(
     """Return the probability of entailment (N,) of a paraphrase head trained on `train`."""
     held_out = max(1, int(len(train) * DEV_SHARE))
     splits = Splits(list(train[:-held_out]), list(train[-held_out:]), list(scored))
-    labels = np.array([pair.label for pair in splits.dev], np.float64)
+    labels = labels_of(splits.dev)
     config = replace(head_config("report", "frozen", "para"), seed=seed)
     inputs: dict[str, Inputs] | None = None
     if kind == "bi":

@@ -28,7 +28,7 @@ def score_split(
     `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n` and the mean
     `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
-    labels = np.array([example.label for example in examples], np.float64)
+    labels = labels_of(examples)
     found = overlap(examples, seen)
     rest = ~found.shared
     return {
@@ -65,3 +65,8 @@ def _by_phenomenon(examples: Sequence[Example], errors: np.ndarray) -> dict[str,
 def is_labelled(examples: Sequence[Example]) -> bool:
     """Return whether every example has a label."""
     return bool(examples) and all(example.label is not None for example in examples)
+
+
+def labels_of(examples: Sequence[Example]) -> np.ndarray:
+    """Return the labels (N,) of labelled examples, float64."""
+    return np.array([example.label for example in examples], np.float64)

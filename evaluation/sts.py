@@ -9,6 +9,7 @@ import numpy as np
 
 from data.examples import SentencePair
 from evaluation.metrics import Metrics, pearson, spearman, task_metrics
+from evaluation.scoring import labels_of
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -28,7 +29,7 @@ def pair_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:
     """Return Pearson and Spearman of the cosines against the pairs' labels."""
-    labels = np.array([pair.label for pair in pairs], np.float64)
+    labels = labels_of(pairs)
     return task_metrics("sts", cosine_scores(encode, pairs), labels)
 
 

@@ -9,13 +9,13 @@ from data.examples import Example
 from data.selection import hold_out
 from data.tasks import TASKS
 from evaluation.metrics import spearman, task_metrics
-from evaluation.scoring import is_labelled, score_split
+from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
 from experiment.backbones import Reader, Say
 from experiment.grid import Training
 from experiment.inputs import Inputs
 from experiment.keys import cell_key
-from experiment.soft import Trained, labels_of
+from experiment.soft import Trained
 from heads.config import HeadConfig
 from heads.fitting import fit_head, save_head
 from minbert.checkpoint import read_about
@@ -40,7 +40,7 @@ class Cells:
     def _of_head(self, head: Coordinates, reader: Reader) -> list[Cell]:
         config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
         key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs)
-        path = self.folder.path / "heads" / f"{head.name}.safetensors"
+        path = self.folder.head_path(head.name)
         if key in self.earlier and read_about(path).get("key") == key and self._predicted(key):
             self.say(f"cell      {head.name}: done earlier")
             return self.earlier[key]

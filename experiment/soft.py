@@ -13,6 +13,7 @@ import numpy as np
 from data.examples import Example, SentencePair
 from data.tasks import TASKS
 from evaluation.calibration import at_threshold, calibration, in_both_orders
+from evaluation.scoring import labels_of
 from heads.config import HeadConfig
 from heads.features import FEATURES
 from heads.fitting import FittedHead, head_soft, inputs_of
@@ -58,8 +59,3 @@ def _swapped(pair: Example) -> SentencePair:
     """Return a pair with its texts exchanged."""
     assert isinstance(pair, SentencePair)
     return replace(pair, text_a=pair.text_b, text_b=pair.text_a)
-
-
-def labels_of(examples: Sequence[Example]) -> np.ndarray:
-    """Return the labels (N,) of labelled examples."""
-    return np.array([example.label for example in examples], np.float64)

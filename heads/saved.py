@@ -1,6 +1,7 @@
 """The heads of a finished run, opened again: from raw texts to logits and predictions.
 
-Legend: N examples, n items (see features), H hidden_size. Reads: a run folder. Feeds: report.
+Legend: N examples, n items (see features), H hidden_size. Reads: a run folder. Feeds: report,
+search.
 """
 
 import json
@@ -15,16 +16,16 @@ import torch
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
-from heads.fitting import HEADS, build_head
+from heads.fitting import HEADS, build_head, head_logits
 from heads.head import Head
+from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
 
-BLOCK = 1024  # rows of features at a time
-# Folder, pooling, device, precision -> encoder.
-OpenEncoder = Callable[[str, str | None, str, str], SentenceEncoder]
+# Folder, device, precision, pooling (None: as the folder states) -> encoder.
+OpenEncoder = Callable[[Path, str, str, str | None], SentenceEncoder]
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,10 @@ class SavedHead:
         Args:
             columns: the embeddings of all first items, of all second ones: (N, *parts, H) each.
         """
-        found = []
-        with torch.inference_mode():
-            for start in range(0, len(columns[0]), BLOCK):
-                parts = (torch.from_numpy(column[start : start + BLOCK]) for column in columns)
-                features = self.features.combine([part.to(self.encoder.device) for part in parts])
-                found.append(self.head(features).cpu().numpy())
-        return np.concatenate(found)
+        embeddings = np.concatenate(columns)
+        index = np.arange(len(embeddings)).reshape(len(columns), -1).T  # (N, items per example)
+        inputs = FrozenInputs(embeddings, index, self.features, self.encoder.device)
+        return head_logits(self.head, inputs)
 
     def logits(self, examples: Sequence[Item]) -> np.ndarray:
         """Return the logits, (N,) or (N, C) float32, of the texts of N examples."""
@@ -69,78 +67,72 @@ class SavedHead:
         embeddings = self.embed([item for column in columns for item in column])
         return self.judge(np.split(embeddings, len(columns)))
 
-    def predict(self, examples: Sequence[Item]) -> np.ndarray:
-        """Return predictions (N,), as in the run's files: classes or scores."""
-        logits = torch.from_numpy(self.logits(examples))
-        return self.head.predict(logits).numpy().astype(np.float64)
-
-    def soft_predict(self, examples: Sequence[Item]) -> np.ndarray:
-        """Return how sure the predictions are: float64, by the kind of the task's labels.
-
-        Binary: the probability of 1, (N,). Classes: of each class, (N, C). Scores have none and
-        are returned as they are, (N,).
-        """
+    def soft(self, examples: Sequence[Item]) -> np.ndarray:
+        """Return what predictions are decided by, float64; see heads.head.Head.soft."""
         logits = torch.from_numpy(self.logits(examples)).double()
-        if self.task.kind == "score":
-            return self.head.predict(logits).numpy()
-        soft = logits.sigmoid() if self.task.kind == "binary" else logits.softmax(dim=-1)
-        return soft.numpy()
+        return np.asarray(self.head.soft(logits).numpy())
+
+
+def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
+    """Return a saved head's task, its kind (`bi` or `cross`) and how it was trained.
+
+    Raises:
+        CheckpointError: no file that `heads.fitting.save_head` wrote, or of an unknown task.
+    """
+    about = read_about(path)
+    known = {found.name for found in fields(HeadConfig)}
+    try:
+        task, kind = TASKS[about["task"]], about["encoder"]
+        HEADS[task.kind, kind]
+        raw = json.loads(about["config"])
+        # Settings that only a later version knows are passed over.
+        config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
+    return task, kind, config
 
 
 def load_head(
-    run_folder: Path,
-    cell: str,
-    device: str = "auto",
-    open_encoder: OpenEncoder = SentenceEncoder.from_pretrained,
+    path: Path, open_encoder: OpenEncoder, device: str = "auto", precision: str | None = None
 ) -> SavedHead:
-    """Return the trained head of a cell and its encoder.
+    """Return a trained head and its encoder.
 
     Args:
-        run_folder: of a finished run.
-        cell: the cell's name, such as `sup-sts-bi-frozen-interaction-42`.
-        device: `auto`, `cpu` or `cuda`; the precision is that of the run.
+        path: RUN/heads/CELL.safetensors in the folder of a finished run.
         open_encoder: opens the encoder's folder.
+        device: `auto`, `cpu` or `cuda`.
+        precision: `auto`, `float32`, ...; that of the run if None.
 
     Raises:
         CheckpointError: the head, its encoder or the run's config is missing or damaged.
     """
-    path = run_folder / "heads" / f"{cell}.safetensors"
-    about = read_about(path)
-    try:
-        task, kind = TASKS[about["task"]], about["encoder"]
-        config = _head_config(json.loads(about["config"]))
-        HEADS[task.kind, kind]
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{path}: no head of a run, or a damaged one ({error!r})") from None
-    folder, pooling = _encoder_of(run_folder, cell, config.tune)
+    task, kind, config = read_head(path)
+    run = path.absolute().parent.parent
+    folder, pooling = _encoder_of(run, path.stem, config.tune)
     if not folder.is_dir():
-        raise CheckpointError(f"{folder}: the cell's encoder is gone; run the run's command again")
-    precision = _options(run_folder).get("precision", "auto")
-    encoder = open_encoder(str(folder), pooling, device, precision).freeze()
+        raise CheckpointError(
+            f"{folder}: gone, the encoder under {path.name}; run its command again"
+        )
+    precision = precision or _options(run).get("precision", "auto")
+    encoder = open_encoder(folder, device, precision, pooling).freeze()
     head = build_head(task, kind, encoder.model.config.hidden_size, config)
     load_module(head, read_file(path), path)
     features = FEATURES[kind](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, kind)
 
 
-def _head_config(raw: dict[str, Any]) -> HeadConfig:
-    """Return the head's settings; those that only a later version knows are passed over."""
-    known = {found.name for found in fields(HeadConfig)}
-    return HeadConfig(**{name: value for name, value in raw.items() if name in known})
-
-
-def _encoder_of(run_folder: Path, cell: str, tune: str) -> tuple[Path, str | None]:
-    """Return the folder of a cell's encoder, and the pooling where the folder does not state it."""
+def _encoder_of(run: Path, cell: str, tune: str) -> tuple[Path, str | None]:
+    """Return the folder of the encoder under a head, PRETRAIN-...-SEED, and how the run pooled."""
     if tune != "frozen":
-        return run_folder / "models" / cell, None
-    pretrain, *_, seed = cell.split("-")
+        return run / "models" / cell, None
+    pretrain, seed = cell.split("-")[0], cell.split("-")[-1]
     if pretrain != "none":
-        return run_folder / "backbones" / f"{pretrain}-{seed}", None
-    return run_folder / "backbones" / "none", _options(run_folder).get("pooling")
+        return run / "backbones" / f"{pretrain}-{seed}", None
+    return run / "backbones" / "none", _options(run).get("pooling")
 
 
-def _options(run_folder: Path) -> dict[str, Any]:
-    path = run_folder / "config.json"
+def _options(run: Path) -> dict[str, Any]:
+    path = run / "config.json"
     try:
         return dict(json.loads(path.read_text(encoding="utf-8"))["options"])
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -10,6 +10,7 @@ import numpy as np
 
 from data.examples import Example
 from data.tasks import Task
+from evaluation.scoring import labels_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def disagreements(
     """
     if not len(examples) == len(bi) == len(cross):
         raise ValueError(f"{len(bi)} and {len(cross)} predictions for {len(examples)} examples")
-    labels = np.array([example.label for example in examples], np.float64)
+    labels = labels_of(examples)
     judged = {"bi": _judged(bi, labels, task.kind), "cross": _judged(cross, labels, task.kind)}
     found = []
     for ahead, behind in (("bi", "cross"), ("cross", "bi")):

@@ -4,19 +4,16 @@ Cells that differ in weights alone cost the same, so each task and encoder is me
 cell with the best dev score. Reads: a run folder, its data, heads. Feeds: `python -m report cost`.
 """
 
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from baselines.isbert import FILE as ISBERT
 from baselines.isbert import load_tuned
 from data.examples import DataError, Example
 from data.fetch.locate import data_folder
@@ -102,11 +99,14 @@ def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCo
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
-    options = _options(run_folder)
-    best = _best_cells(run_folder, options)
-    folder = data_folder(options["data"])
+    run = RunFolder(run_folder, read_only=True)
+    best = _best_cells(run)
+    folder = data_folder(best[0].data)
     splits = {task: read_task(folder, task) for task in dict.fromkeys(c.task for c in best)}
-    opened = partial(load_head, run_folder, device=device, open_encoder=open_encoder)
+
+    def opened(name: str) -> SavedHead:
+        return load_head(run.head_path(name), load_tuned, device)
+
     machine = _machine(opened(best[0].name).encoder)
     cells = []
     for cell in best:
@@ -204,16 +204,15 @@ def _affordable(retrieval: Retrieval, cross: SavedHead, budget: float) -> Retrie
     return retrieval.first(min(MOST_QUERIES, max(FEWEST, int(budget / each))))
 
 
-def _best_cells(run_folder: Path, options: dict[str, Any]) -> list[Cell]:
+def _best_cells(run: RunFolder) -> list[Cell]:
     """Return, for each task and encoder, the cell with the best dev score."""
-    finished = RunFolder(run_folder).finished_cells(options["backbone"], options["data"])
     best: dict[tuple[str, str], Cell] = {}
-    for cell in (cell for group in finished.values() for cell in group):
+    for cell in run.cells():
         place = cell.task, cell.encoder
         if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
             best[place] = cell
     if not best:
-        raise DataError(f"{run_folder}: no finished cells; give the folder of a finished run")
+        raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
     return list(best.values())
 
 
@@ -226,19 +225,3 @@ def _typical(examples: Sequence[Example]) -> list[Example]:
     """Return some of many examples, drawn the same way every time."""
     rows = np.random.default_rng(0).permutation(len(examples))[:TYPICAL]
     return [examples[row] for row in rows]
-
-
-def open_encoder(folder: str, pooling: str | None, device: str, precision: str) -> SentenceEncoder:
-    """Return the encoder of a folder, whichever objective tuned it; see heads.saved.load_head."""
-    if (Path(folder) / ISBERT).is_file():
-        return load_tuned(Path(folder), device, precision)
-    return SentenceEncoder.from_pretrained(folder, pooling, device, precision)
-
-
-def _options(run_folder: Path) -> dict[str, Any]:
-    path = run_folder / "config.json"
-    try:
-        options = dict(json.loads(path.read_text(encoding="utf-8"))["options"])
-        return {"backbone": str(options["backbone"]), "data": str(options["data"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a run's config ({error!r}); give a run's folder") from None

@@ -135,6 +135,10 @@ class RunFolder:
             raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")
         return np.array(values, np.float64)
 
+    def head_path(self, name: str) -> Path:
+        """Return where the trained head of a cell is."""
+        return self.path / "heads" / f"{name}.safetensors"
+
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""
         return self.path / predictions_name(cell.name, cell.task, cell.split)

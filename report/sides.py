@@ -12,6 +12,7 @@ from data.examples import DataError, Example
 from data.fetch.locate import data_folder
 from data.readers.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, Task, split_file
+from evaluation.scoring import labels_of
 from evaluation.significance import Pair
 from report.cell import Cell
 from report.run_folder import RunFolder
@@ -86,12 +87,12 @@ def _of_files(a: Path, b: Path, gold: Gold) -> Match:
     if task != other:
         raise DataError(f"{b}:1: predictions for {other.name}; {a} has {task.name}")
     split, path = gold.holding(files[0])
-    examples = _labelled(path, task)
+    examples = task.read(path)
     systems = {
         side: {0: np.array(found.aligned(examples, path))}
         for side, found in zip(SIDES, files, strict=True)
     }
-    return Match(task.name, split, systems, [SIDES], _labels(examples))
+    return Match(task.name, split, systems, [SIDES], labels_of(examples))
 
 
 def _of_runs(a: Path, b: Path, gold: Gold) -> list[Match]:
@@ -105,8 +106,8 @@ def _of_runs(a: Path, b: Path, gold: Gold) -> list[Match]:
             names = [(next(iter(ours)), next(iter(theirs)))]
         if names:
             data = next(cell.data for cell in ours[names[0][0]].values())
-            examples = _labelled(gold.path(TASKS[task], split, data), TASKS[task])
-            match = Match(task, split, {}, [], _labels(examples))
+            examples = TASKS[task].read(gold.path(TASKS[task], split, data))
+            match = Match(task, split, {}, [], labels_of(examples))
             for pair in names:
                 _add(match, pair, (ours, theirs), runs, examples)
             found.append(match)
@@ -143,12 +144,3 @@ def _add(
             seed: run.predictions(cell, examples) for seed, cell in seeds.items()
         }
     match.pairs.append((named[0], named[1]))
-
-
-def _labelled(path: Path, task: Task) -> list[Example]:
-    examples: list[Example] = task.read(path)
-    return examples
-
-
-def _labels(examples: list[Example]) -> np.ndarray:
-    return np.array([example.label for example in examples], np.float64)

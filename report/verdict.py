@@ -11,6 +11,7 @@ import numpy as np
 
 from data.tasks import TASKS, Splits
 from evaluation.intervals import LEVEL, Interval
+from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate, Pair, Systems, adjusted, compare
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
@@ -76,7 +77,7 @@ def judge_cells(
         examples = getattr(splits[cell.task], cell.split)
         seeds = systems.setdefault(place, {}).setdefault(cell.system, {})
         seeds[cell.seed] = folder.predictions(cell, examples)
-        labels[place] = np.array([example.label for example in examples], np.float64)
+        labels[place] = labels_of(examples)
     return judge(systems, labels)
 
 

@@ -70,6 +70,8 @@ def test_isbert_scores_and_keeps_what_embeds_by_its_convolutions(
     assert not np.allclose(load(folder).encode(TEXTS), seen[1])
     again = load_tuned(folder, "cpu", "float32")
     assert cosines(again.encode(TEXTS), seen[1]).min() > 0.999
+    plain = load_tuned(folder, "cpu", "float32", "avg")
+    assert plain.encode(TEXTS) == pytest.approx(load(folder).encode(TEXTS), abs=1e-6)
     assert encoder.fingerprint() != load(folder).fingerprint()
     (folder / FILE).unlink()
     with pytest.raises(CheckpointError, match=FILE):

@@ -11,12 +11,13 @@ import torch
 from command import ROOT
 from toy_runs import ALL, run
 
+from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.tasks import read_task
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cost import main
-from report.run_costs import measure_run, open_encoder, reader_of
+from report.run_costs import measure_run, reader_of
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,9 @@ def test_each_task_and_encoder_is_measured_once_in_its_best_cell(finished):
 
 @pytest.mark.parametrize("kind", ["bi", "cross"])
 def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_data):
-    head = load_head(finished, f"none-sts-{kind}-frozen-interaction-42", "cpu")
+    head = load_head(
+        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", load_tuned, "cpu"
+    )
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = zip(*pairs, strict=True)
     tokenize = head.encoder.tokenize
@@ -94,19 +97,18 @@ def test_the_encoder_of_is_bert_is_opened_with_its_convolutions(
     argv = ["--pretrain", "isbert", "--task", "sts", "--encoder", "bi", "cross"]
     assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
     name = "isbert-sts-bi-frozen-interaction-42"
-    head = load_head(folder, name, "cpu", open_encoder)
-    found = head.predict([pair.texts for pair in read_task(toy_data, "sts").dev])
+    head = load_head(folder / "heads" / f"{name}.safetensors", load_tuned, "cpu")
+    found = head.soft([pair.texts for pair in read_task(toy_data, "sts").dev])
     lines = (folder / "predictions" / name / "sts-dev-output.csv").read_text().splitlines()[1:]
     np.testing.assert_allclose(found, [float(line.split(" , ")[1]) for line in lines], atol=1e-4)
     assert measure_run(folder, 0.05, "cpu", lambda line: None).retrieval is None
 
 
 def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path):
-    with pytest.raises(DataError, match="not a run's config"):
-        main([str(tmp_path / "nowhere")])
     shutil.copy(finished / "config.json", tmp_path)
-    with pytest.raises(DataError, match="no finished cells"):
-        main([str(tmp_path)])
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(DataError, match=f"{folder}: no finished cells"):
+            main([str(folder)])
 
 
 def test_help_needs_no_torch():

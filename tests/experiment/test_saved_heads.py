@@ -2,20 +2,32 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from scipy.special import expit, softmax
 from sklearn.metrics.pairwise import paired_cosine_distances
 from toy_runs import ALL, cells_of, run
 
+from baselines.isbert import load_tuned
 from data.tasks import read_task
 from evaluation.metrics import task_metrics
 from heads import saved
-from heads.saved import load_head
+from heads.saved import SavedHead, load_head
 from minbert.config import CheckpointError
+from report.run_folder import RunFolder
 
 NAME = "none-para-cross-frozen-interaction-42"
+
+
+def opened(folder: Path, name: str) -> SavedHead:
+    return load_head(RunFolder(folder).head_path(name), load_tuned, "cpu")
+
+
+def predicted(head: SavedHead, texts: list[tuple[str, ...]]) -> np.ndarray:
+    return head.head.predict(torch.from_numpy(head.logits(texts))).numpy()
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +43,10 @@ def test_predictions_are_those_of_the_run(finished, toy_data):
     cells = cells_of(finished)
     assert len(cells) == 2 * 2 * 5
     for cell in cells:
-        head = load_head(finished, cell.name, "cpu")
+        head = opened(finished, cell.name)
         assert (head.task.name, head.kind, head.encoder.pooling) == (cell.task, cell.encoder, "avg")
         examples = read_task(toy_data, cell.task).dev
-        found = head.predict([example.texts for example in examples])
+        found = predicted(head, [example.texts for example in examples])
         path = finished / "predictions" / cell.name / f"{cell.task}-dev-output.csv"
         rows = [line.split(" , ") for line in path.read_text().splitlines()[1:]]
         np.testing.assert_allclose(found, [float(value) for _, value in rows], atol=1e-4)
@@ -46,9 +58,9 @@ def test_predictions_are_those_of_the_run(finished, toy_data):
 
 def test_soft_predictions_lead_to_the_predictions(finished, toy_data):
     for task, kind in (("sst", "bi"), ("para", "cross"), ("sts", "bi")):
-        head = load_head(finished, f"none-{task}-{kind}-frozen-interaction-42", "cpu")
+        head = opened(finished, f"none-{task}-{kind}-frozen-interaction-42")
         texts = [example.texts for example in read_task(toy_data, task).dev]
-        soft, hard, logits = head.soft_predict(texts), head.predict(texts), head.logits(texts)
+        soft, hard, logits = head.soft(texts), predicted(head, texts), head.logits(texts)
         if task == "sst":
             np.testing.assert_allclose(soft, softmax(logits, axis=1), atol=1e-6)
             assert (soft.argmax(axis=1) == hard).all()
@@ -60,7 +72,7 @@ def test_soft_predictions_lead_to_the_predictions(finished, toy_data):
 
 
 def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, toy_data):
-    head = load_head(finished, "sup-sts-bi-frozen-interaction-42", "cpu")
+    head = opened(finished, "sup-sts-bi-frozen-interaction-42")
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = (head.embed([(text,) for text in side]) for side in zip(*pairs, strict=True))
     np.testing.assert_allclose(head.judge([first, second]), head.logits(pairs), atol=1e-5)
@@ -72,11 +84,14 @@ def test_texts_embedded_first_and_judged_later_have_the_same_logits(finished, to
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: (f / "heads" / f"{NAME}.safetensors").unlink(), "no head of a run"),
-        (lambda f: (f / "heads" / f"{NAME}.safetensors").write_text("x"), "no head of a run"),
+        (lambda f: (f / "heads" / f"{NAME}.safetensors").unlink(), "not a head that a run saved"),
+        (
+            lambda f: (f / "heads" / f"{NAME}.safetensors").write_text("x"),
+            "not a head that a run saved",
+        ),
         (lambda f: (f / "config.json").write_text("[]"), "not a run's config"),
         (lambda f: (f / "config.json").unlink(), "not a run's config"),
-        (lambda f: (f / "backbones" / "none").unlink(), "encoder is gone"),
+        (lambda f: (f / "backbones" / "none").unlink(), "gone, the encoder under"),
     ],
 )
 def test_what_is_missing_or_damaged_is_named_in_one_line(damage, message, finished, tmp_path):
@@ -86,10 +101,10 @@ def test_what_is_missing_or_damaged_is_named_in_one_line(damage, message, finish
         target = (finished / "backbones" / link.name).resolve()
         link.unlink()
         link.symlink_to(target)
-    assert load_head(tmp_path / "run", NAME, "cpu").kind == "cross"
+    assert opened(tmp_path / "run", NAME).kind == "cross"
     damage(tmp_path / "run")
     with pytest.raises(CheckpointError, match=message) as caught:
-        load_head(tmp_path / "run", NAME, "cpu")
+        opened(tmp_path / "run", NAME)
     assert "\n" not in str(caught.value)
 
 
@@ -97,4 +112,4 @@ def test_settings_of_a_later_version_are_passed_over(finished, toy_data, tmp_pat
     about = saved.read_about(finished / "heads" / f"{NAME}.safetensors")
     about["config"] = json.dumps(json.loads(about["config"]) | {"joules": 3})
     monkeypatch.setattr(saved, "read_about", lambda path: about)
-    assert load_head(finished, NAME, "cpu").kind == "cross"
+    assert opened(finished, NAME).kind == "cross"

@@ -1,0 +1,63 @@
+"""A saved head, opened again, gives the logits that it gave when it was trained."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from pairings import KINDS, examples
+from safetensors.torch import save_file
+
+from baselines.isbert import load_tuned
+from data.tasks import Splits
+from heads.config import HeadConfig
+from heads.fitting import fit_head, save_head
+from heads.saved import load_head, read_head
+from minbert.config import CheckpointError
+
+
+@pytest.mark.parametrize("features", ["interaction", "concat"])
+@pytest.mark.parametrize("tune", ["frozen", "full"])
+@pytest.mark.parametrize(("task", "kind"), KINDS)
+def test_an_opened_head_predicts_as_the_fitted_one(
+    task, kind, tune, features, tiny_encoder, tmp_path, monkeypatch
+):
+    config = HeadConfig(tune=tune, features=features, num_epochs=2, backbone_learning_rate=1e-3)
+    splits = Splits(train=examples(task, 12), dev=examples(task, 9), test=[])
+    fitted = fit_head(tiny_encoder, splits, task, kind, config, lambda p: 0.0, tmp_path)
+    name = f"sup-{task}-{kind}-{tune}-{features}-42"
+    folder = "backbones/sup-42" if tune == "frozen" else f"models/{name}"
+    tiny_encoder.save(tmp_path / folder)
+    path = tmp_path / "heads" / f"{name}.safetensors"
+    save_head(fitted.head, path, task, kind, config, "key")
+    found, *more = read_head(path)
+    assert (found.name, *more) == (task, kind, config)
+    monkeypatch.chdir(path.parent)
+    opened = load_head(Path(path.name), load_tuned, "cpu", "float32")
+    assert not opened.head.training
+    texts = [example.texts for example in splits.dev]
+    assert opened.logits(texts) == pytest.approx(fitted.logits("dev"), abs=1e-5)
+
+
+def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
+    foreign = tmp_path / "h.safetensors"
+    save_file({"x": torch.zeros(1)}, foreign)
+    for path in (foreign, tmp_path / "absent.safetensors", tiny_checkpoint / "model.safetensors"):
+        with pytest.raises(CheckpointError, match="not a head that a run saved"):
+            read_head(path)
+    for about, named in (("sudoku", "bi"), "sudoku"), (("sst", "tri"), "tri"):
+        about = dict(zip(("task", "encoder"), about, strict=True)) | {"config": "{}"}
+        save_file({"x": torch.zeros(1)}, foreign, about)
+        with pytest.raises(CheckpointError, match=named):
+            read_head(foreign)
+
+
+def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_encoder):
+    tiny_encoder.save(tmp_path / "backbones" / "sup-1")
+    path = tmp_path / "heads" / "sup-1.safetensors"
+    path.parent.mkdir()
+    about = {"task": "sts", "encoder": "cross", "config": "{}"}
+    save_file({"x": torch.zeros(1)}, path, about)
+    with pytest.raises(CheckpointError, match=r"sup-1\.safetensors: tensor layers"):
+        load_head(path, load_tuned, "cpu", "float32")
+    with pytest.raises(CheckpointError, match=r"gone, the encoder under h\.safetensors"):
+        load_head(path.rename(path.parent / "h.safetensors"), load_tuned, "cpu", "float32")
