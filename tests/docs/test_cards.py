@@ -68,7 +68,7 @@ def test_the_data_card_shows_the_baselines(baseline):
 
 
 def test_the_data_card_shows_what_more_pairs_do():
-    shown = dict((row[0], row[1:]) for row in table(DATA_CARD, "cross"))
+    shown = {row[0]: row[1:] for row in table(DATA_CARD, "cross")}
     rows = {row["encoder"]: row for row in cells("bundled-cross") if row["split"] == "test"}
     assert shown.keys() == rows.keys()
     for encoder, row in rows.items():
