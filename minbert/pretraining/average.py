@@ -63,7 +63,8 @@ def average(first: BertForMaskedLM, second: BertForMaskedLM) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the mean and print its scores; return 0, or 2 where a checkpoint will not do."""
-    options = parse(Options, argv, prog="python -m minbert.pretraining.average", description=__doc__)
+    program = "python -m minbert.pretraining.average"
+    options = parse(Options, argv, prog=program, description=__doc__)
     try:
         scores = run(options)
     except (UserError, OSError) as error:
