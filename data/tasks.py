@@ -14,6 +14,8 @@ from data.readers.sst import read_sst
 from data.readers.sts import read_sts
 from data.readers.tables import PathLike, read_header
 
+SPLITS = ("train", "dev", "test")
+
 
 @dataclass(frozen=True)
 class Task:
@@ -131,11 +133,17 @@ def read_task(folder: PathLike, name: str) -> Splits:
     if name not in TASKS:
         raise DataError(f"task {name!r} is unknown; choose one of {', '.join(TASKS)}")
     task = TASKS[name]
-    train, dev, test = (Path(folder) / file for file in task.files)
+    train, dev, test = (split_file(folder, task, split) for split in SPLITS)
     _check_present(Path(folder), [train, dev])
-    if not test.exists():
-        test = test.with_name(test.name.replace("-test-student", "-test"))
     return Splits(task.read(train), task.read(dev), _read_test(test, task))
+
+
+def split_file(folder: PathLike, task: Task, split: str) -> Path:
+    """Return the file of train, dev or test; `-test.csv` for an absent `-test-student.csv`."""
+    path = Path(folder) / task.files[SPLITS.index(split)]
+    if split == "test" and not path.exists():
+        return path.with_name(path.name.replace("-test-student", "-test"))
+    return path
 
 
 def _read_test(path: Path, task: Task) -> list[Any]:

@@ -4,12 +4,14 @@ Reads: predictions, examples, what was seen. Feeds: experiment.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from data.examples import Example
 from data.overlap import Seen, overlap
+from evaluation.intervals import intervals
 from evaluation.metrics import row_errors, task_metrics
 
 
@@ -19,11 +21,12 @@ def score_split(
     predictions: np.ndarray,
     seen: Seen,
 ) -> dict[str, Any]:
-    """Return `n`, `metrics`, `overlap` and `phenomena` of a labelled split.
+    """Return `n`, `metrics`, `interval`, `overlap` and `phenomena` of a labelled split.
 
-    `overlap` holds the shares of rows with a sentence, or with the whole pair, seen in training or
-    selection, and `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n`
-    and the mean `error` (see row_errors) of the rows of each tag; it is {} without tags.
+    `interval` holds low, high and method by metric (see intervals). `overlap` holds the shares of
+    rows with a sentence, or with the whole pair, seen in training or selection, and
+    `metrics_on_rest`, the metrics on rows with nothing seen. `phenomena` holds `n` and the mean
+    `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
     labels = np.array([example.label for example in examples], np.float64)
     found = overlap(examples, seen)
@@ -31,6 +34,10 @@ def score_split(
     return {
         "n": len(examples),
         "metrics": task_metrics(task, predictions, labels),
+        "interval": {
+            name: interval and asdict(interval)
+            for name, interval in intervals(task, predictions, labels).items()
+        },
         "overlap": {
             "sentences": found.share_sentences,
             "pairs": found.share_pairs,

@@ -40,7 +40,7 @@ class Cells:
         config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
         key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs)
         path = self.folder.path / "heads" / f"{head.name}.safetensors"
-        if key in self.earlier and read_about(path).get("key") == key:
+        if key in self.earlier and read_about(path).get("key") == key and self._predicted(key):
             self.say(f"cell      {head.name}: done earlier")
             return self.earlier[key]
         self.say(f"cell      {head.name}")
@@ -53,6 +53,10 @@ class Cells:
         # Last: its presence shows that the others are complete.
         save_head(fitted.head, path, head.task, head.encoder, config, key)
         return self._scored(head, fitted, key)
+
+    def _predicted(self, key: str) -> bool:
+        """Return whether an earlier run's predictions, which comparisons read, are still there."""
+        return all(self.folder.predictions_path(cell).is_file() for cell in self.earlier[key])
 
     def _fit(self, head: Coordinates, reader: Reader, config: HeadConfig, key: str) -> FittedHead:
         """Train the head, and with it a copy of the encoder if that is to be tuned."""

@@ -18,6 +18,7 @@ from report.cell import Cell
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
+from report.verdict import judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes
 
@@ -64,7 +65,11 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 cells += grid.of(training, reader)
                 folder.write_results(cells, earlier)
             del reader  # its weights, before the next stage needs the memory
-    say(results_table(cells))
+    judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
+    folder.write_json("comparisons.json", to_json(judged))
+    say(results_table(cells, judged))
+    if found := verdicts(cells, judged):
+        say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
     if found := contrasts(cells):
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")

@@ -10,7 +10,11 @@ from typing import Any
 
 from evaluation.metrics import METRICS, Metrics
 
-NOT_COLUMNS = ("metrics", "overlap", "phenomena", "key")  # of results.csv
+# of results.csv
+NOT_COLUMNS = (
+    *("metrics", "interval", "overlap", "phenomena", "key", "threshold", "calibration"),
+    "both_orders",
+)
 NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
 
 
@@ -46,6 +50,10 @@ class Cell(Coordinates):
     key: str  # a hash of everything that decides the numbers
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
+    interval: dict[str, Any] = field(default_factory=dict)  # metric -> low, high, method; or None
+    threshold: dict[str, Any] = field(default_factory=dict)  # of evaluation.calibration
+    calibration: dict[str, Any] = field(default_factory=dict)
+    both_orders: dict[str, Any] = field(default_factory=dict)  # of a cross-encoder
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":
@@ -69,6 +77,16 @@ class Cell(Coordinates):
         own = {name: value for name, value in asdict(self).items() if name not in NOT_COLUMNS}
         return own | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
 
+    @property
+    def system(self) -> str:
+        """Return what is compared, its seeds together: `sup-bi-frozen-interaction`."""
+        return "-".join((self.pretrain, self.encoder, self.tune, self.features))
+
+    @property
+    def setting(self) -> str:
+        """Return what bi- and cross-encoder are compared under: `sup, frozen`."""
+        return f"{self.pretrain}, {self.tune}"
+
     def place(self) -> tuple[str, str]:
         """Return what identifies a cell in a run folder: the head's name and the split."""
         return self.name, self.split
@@ -86,6 +104,8 @@ class Cell(Coordinates):
         numbers += [self.metrics.get(name) for name in METRIC_COLUMNS]
         for found in self.phenomena.values():
             numbers += [found["n"], found["error"]]
+        for interval in filter(None, self.interval.values()):
+            numbers += [interval["low"], interval["high"]]
         for number in numbers:
             if number is not None:
                 float(number)

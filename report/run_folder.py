@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from data.examples import DataError
+from data.examples import DataError, Example
+from data.readers.predictions import read_predictions
+from data.readers.tables import PathLike
 from data.tasks import TASKS
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
@@ -34,18 +36,26 @@ class RunFolder:
         """
         finished: dict[str, list[Cell]] = {}
         self._check_is_ours()
-        path = self.path / "results.json"
-        try:
-            for raw in json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []:
-                cell = Cell.from_json(raw)
-                finished.setdefault(cell.key, []).append(cell)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
-        for cell in (cell for group in finished.values() for cell in group):
+        for cell in self.cells():
             if (cell.backbone, cell.data) != (backbone, data):
                 made_by = f"--backbone {cell.backbone} --data {cell.data}"
-                raise DataError(f"{path}: from a run with {made_by}; give another --run-dir")
+                where = self.path / "results.json"
+                raise DataError(f"{where}: from a run with {made_by}; give another --run-dir")
+            finished.setdefault(cell.key, []).append(cell)
         return finished
+
+    def cells(self) -> list[Cell]:
+        """Return the cells of results.json, [] where there is none.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        path = self.path / "results.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+            return [Cell.from_json(raw) for raw in found]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
 
     def _check_is_ours(self) -> None:
         """Raise DataError if the folder's config.json is not a run's but, say, a checkpoint's."""
@@ -105,7 +115,19 @@ class RunFolder:
         spelled = int if record.whole_predictions else float
         rows = [f"id \t {record.prediction_header} \n"]
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
-        self._write(f"predictions/{cell_name}/{task}-{split}-output.csv", "".join(rows))
+        self._write(predictions_name(cell_name, task, split), "".join(rows))
+
+    def predictions(self, cell: Cell, examples: Sequence[Example], gold: PathLike) -> list[float]:
+        """Return a cell's predictions of all examples, in their order.
+
+        Raises:
+            DataError: the file is missing or damaged, or of other examples.
+        """
+        return read_predictions(self.predictions_path(cell)).aligned(examples, gold)
+
+    def predictions_path(self, cell: Cell) -> Path:
+        """Return where the predictions of a cell are."""
+        return self.path / predictions_name(cell.name, cell.task, cell.split)
 
     def link(self, name: str, target: Path) -> None:
         """Make `name` a relative link to a folder outside, so that runs/ can be moved."""
@@ -122,3 +144,8 @@ class RunFolder:
     def _write(self, name: str, content: str) -> None:
         if not self.read_only:
             write_text(self.path / name, content)
+
+
+def predictions_name(cell_name: str, task: str, split: str) -> str:
+    """Return where in a run folder the predictions of a cell are."""
+    return f"predictions/{cell_name}/{task}-{split}-output.csv"

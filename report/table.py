@@ -5,17 +5,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from data.tasks import TASKS
+from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.table import markdown
 from report.cell import Cell
+from report.verdict import Judged, shown
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
-HEADER = (*GROUP, "n", *METRICS, "cosine", "seen", "on unseen", "seconds", "sent/s")
+HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
 
 
-def results_table(cells: Sequence[Cell]) -> str:
+def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     """Return a Markdown table, one row per cell; several seeds become mean ± standard deviation.
 
+    `95 %` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
     `cosine` is Spearman's correlation of the bare cosine, without any head (STS, bi-encoder).
     `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
     `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
@@ -23,11 +26,27 @@ def results_table(cells: Sequence[Cell]) -> str:
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple(getattr(cell, name) for name in GROUP), []).append(cell)
-    rows = [[*map(str, group), *_numbers(members)] for group, members in groups.items()]
+    of_means = {
+        (one.task, one.split, found.system): found.interval
+        for one in judged
+        for found in one.estimates
+        if found.metric == TASKS[one.task].main_metric
+    }
+    rows = []
+    for group, members in groups.items():
+        first = members[0]
+        mean = of_means.get((first.task, first.split, first.system))
+        interval = shown(mean) if len(members) > 1 else _interval(first)
+        rows.append([*map(str, group), *_numbers(members, interval or "-")])
     return markdown(HEADER, rows)
 
 
-def _numbers(cells: list[Cell]) -> list[str]:
+def _interval(cell: Cell) -> str:
+    found = cell.interval.get(TASKS[cell.task].main_metric)
+    return shown(Interval(**found)) if found else ""
+
+
+def _numbers(cells: list[Cell], interval: str) -> list[str]:
     """Return the numeric columns of one row."""
     first, task = cells[0], TASKS[cells[0].task]
     metrics = [
@@ -41,6 +60,7 @@ def _numbers(cells: list[Cell]) -> list[str]:
     return [
         str(first.n),
         *metrics,
+        interval,
         _spread(bare) if has_cosine else "-",
         f"{seen:.1%}",
         _spread(rest),

@@ -38,7 +38,9 @@ def test_its_cells_are_read_and_can_be_shown():
     raw = json.loads((RUNS / "r" / "results.json").read_text())
     cells = [cell for group in found.values() for cell in group]
     assert list(found) == [entry["key"] for entry in raw]
-    assert [cell.to_json() for cell in cells] == raw
+    for cell, entry in zip(cells, raw, strict=True):
+        written = cell.to_json()
+        assert written | entry == written  # later versions know more of a cell, nothing else
     assert places(cells) == {(t, e) for t in ("sts", "para") for e in ("bi", "cross")}
     assert "0.709" in results_table(cells)  # the bare cosine
 

@@ -1,0 +1,206 @@
+"""Is one better than the other, or can the data not tell? Systems on the same rows, two by two.
+
+With one seed the tests are those of `paired_tests`: they speak of these trained systems on other
+rows. With several, means over seeds are compared, and rows and seeds both vary: Student's t of
+`intervals.over_seeds`. Rows of several seeds are not pooled, as one row's are not independent, and
+a test over rows alone would take the luck of a seed for an effect.
+
+Legend: K predictions of N rows each, S seeds. Reads: intervals, paired_tests. Feeds: report.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from data.tasks import TASKS
+from evaluation.intervals import FEWEST, Interval, bootstrap, exact_share, over_seeds
+from evaluation.metrics import pearson, task_metrics
+from evaluation.paired_tests import Williams, holm, mcnemar, swap_test, williams
+from evaluation.weighted import weighted_metric
+
+SIGNIFICANT = 0.05
+MCNEMAR, SWAPS, STUDENT = "McNemar, exact", "paired permutation", "t over rows and seeds"
+
+Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
+Pair = tuple[str, str]
+Spread = tuple[Interval | None, float | None]  # and the p value of its number's being 0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A metric of one system: mean and standard deviation over seeds, and the mean's interval."""
+
+    system: str
+    metric: str
+    n: int
+    seeds: tuple[int, ...]
+    mean: float | None  # None where the metric is undefined
+    deviation: float | None  # None of a single seed
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
+
+    `p` is None where a metric is undefined or there are fewer than three rows. `p_holm` is adjusted
+    to all comparisons made together; None until `adjusted` has seen them.
+    """
+
+    a: str
+    b: str
+    metric: str
+    n: int
+    seeds: tuple[int, ...]
+    difference: float | None
+    interval: Interval | None
+    test: str
+    p: float | None
+    p_holm: float | None = None
+    williams: Williams | None = None  # of Pearson's r with one seed
+
+    @property
+    def decided(self) -> bool:
+        """Return whether the data tell the two apart, all comparisons made together considered."""
+        p = self.p if self.p_holm is None else self.p_holm
+        return p is not None and p < SIGNIFICANT
+
+
+def compare(
+    task: str,
+    metric: str,
+    systems: Systems,
+    labels: np.ndarray,
+    pairs: Sequence[Pair] | None = None,
+) -> tuple[list[Estimate], list[Comparison]]:
+    """Return a metric of each system, and of each pair the difference with its test.
+
+    All intervals come from the same resamples of the rows: those of differences are paired.
+
+    Args:
+        task: a name of data.tasks.TASKS.
+        metric: one of its metrics.
+        systems: their predictions of the same rows, by name and seed.
+        labels: (N,).
+        pairs: names; every two systems if None. Pairs without a common seed are left out.
+    """
+    rows = _Rows(task, metric, systems, labels)
+    alone = [rows.contrast(name, None, tuple(runs)) for name, runs in systems.items()]
+    versus = []
+    for a, b in combinations(systems, 2) if pairs is None else pairs:
+        if common := tuple(seed for seed in systems[a] if seed in systems[b]):
+            versus.append(rows.contrast(a, b, common))
+    spreads = rows.spreads([*alone, *versus])
+    p_values = rows.tests(versus)
+    estimates = [rows.estimate(one, found) for one, found in zip(alone, spreads, strict=False)]
+    return estimates, [
+        rows.comparison(one, found, p_values.get((one.a, str(one.b))))
+        for one, found in zip(versus, spreads[len(alone) :], strict=True)
+    ]
+
+
+def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons that were made together with their p values adjusted by Holm."""
+    corrected = holm([one.p for one in comparisons])
+    return [replace(one, p_holm=p) for one, p in zip(comparisons, corrected, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Contrast:
+    """A system's mean over seeds, or the difference of two such means.
+
+    `weights` (K,) adds it up from the metrics of all predictions; `values` (S,) are its seeds'.
+    """
+
+    a: str
+    b: str | None
+    seeds: tuple[int, ...]
+    weights: np.ndarray
+    values: np.ndarray
+
+    @property
+    def value(self) -> float | None:
+        """Return the mean over seeds, None where it is undefined for one of them."""
+        return None if np.isnan(self.values).any() else float(self.values.mean())
+
+
+class _Rows:
+    """All predictions of the same rows, and one metric of each."""
+
+    def __init__(self, task: str, metric: str, systems: Systems, labels: np.ndarray):
+        self.task, self.metric, self.systems, self.labels = TASKS[task], metric, systems, labels
+        keys = [(name, seed) for name, runs in systems.items() for seed in runs]
+        self.place = {key: k for k, key in enumerate(keys)}
+        self.predictions = np.array([systems[name][seed] for name, seed in keys], np.float64)
+        scores = [task_metrics(task, found, labels)[metric] for found in self.predictions]
+        self.values = np.array([np.nan if score is None else score for score in scores])  # (K,)
+
+    def contrast(self, a: str, b: str | None, seeds: tuple[int, ...]) -> _Contrast:
+        """Return the mean of a over seeds, less that of b."""
+        weights, values = np.zeros(len(self.values)), np.zeros(len(seeds))
+        for name, sign in ((a, 1.0), (b, -1.0)):
+            if name is not None:
+                places = [self.place[name, seed] for seed in seeds]
+                weights[places] = sign / len(seeds)
+                values += sign * self.values[places]
+        return _Contrast(a, b, seeds, weights, values)
+
+    def spreads(self, contrasts: Sequence[_Contrast]) -> list[Spread]:
+        """Return the interval of each contrast and, of several seeds, the p of its being 0."""
+        n = len(self.labels)
+        if n < FEWEST:
+            return [(None, None)] * len(contrasts)
+        metric = weighted_metric(self.metric, self.task, self.predictions, self.labels)
+        design = np.array([one.weights for one in contrasts])
+        resampled = bootstrap(lambda weights: design @ metric(weights), n)
+        found: list[Spread] = []
+        for k, one in enumerate(contrasts):
+            if one.value is None:
+                found.append((None, None))
+            elif len(one.seeds) > 1:
+                found.append(over_seeds(one.values, float(resampled.error[k]), n))
+            else:
+                found.append((resampled.interval(k), None))
+        return found
+
+    def tests(self, contrasts: Sequence[_Contrast]) -> dict[Pair, float]:
+        """Return the p values of the tests over rows, for the pairs that have one seed."""
+        single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
+        if not single or len(self.labels) < FEWEST:
+            return {}
+        pairs = [(one.a, str(one.b)) for one in single]
+        a = np.array([self.systems[one.a][one.seeds[0]] for one in single])
+        b = np.array([self.systems[str(one.b)][one.seeds[0]] for one in single])
+        if self.metric == "accuracy":
+            rows = zip(a == self.labels, b == self.labels, strict=True)
+            return dict(zip(pairs, [mcnemar(*right) for right in rows], strict=True))
+        p_values = swap_test(self.metric, self.task, a, b, self.labels)
+        return dict(zip(pairs, p_values.tolist(), strict=True))
+
+    def estimate(self, one: _Contrast, spread: Spread) -> Estimate:
+        """Return a system's metric; who is right on all rows, or on none, has an exact interval."""
+        n, several = len(self.labels), len(one.seeds) > 1
+        interval = spread[0]
+        if interval is None and self.metric == "accuracy" and not several and n >= FEWEST:
+            interval = exact_share(float(one.values[0]), n)
+        deviation = float(one.values.std(ddof=1)) if several and one.value is not None else None
+        return Estimate(one.a, self.metric, n, one.seeds, one.value, deviation, interval)
+
+    def comparison(self, one: _Contrast, spread: Spread, p: float | None) -> Comparison:
+        """Return the difference of two systems with its test."""
+        several = len(one.seeds) > 1
+        test = STUDENT if several else MCNEMAR if self.metric == "accuracy" else SWAPS
+        b = str(one.b)
+        return Comparison(
+            one.a, b, self.metric, len(self.labels), one.seeds, one.value, spread[0], test,
+            spread[1] if several else p, williams=None if several else self._williams(one, b),
+        )  # fmt: skip
+
+    def _williams(self, one: _Contrast, b: str) -> Williams | None:
+        if self.metric != "pearson" or one.value is None:
+            return None
+        r_a, r_b = (float(self.values[self.place[name, one.seeds[0]]]) for name in (one.a, b))
+        between = pearson(self.systems[one.a][one.seeds[0]], self.systems[b][one.seeds[0]])
+        return williams(r_a, r_b, between, len(self.labels)) if between is not None else None
