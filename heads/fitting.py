@@ -56,12 +56,16 @@ class FittedHead:
 
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
-        inputs = self.inputs[split]
-        with inputs.reading():
-            parts = [(rows, self.head(inputs.batch(rows))) for rows in inputs.batches()]
-        rows = np.concatenate([rows for rows, _ in parts])
-        # Batches go by length; this puts the rows back into the order of the split.
-        return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
+        return head_logits(self.head, self.inputs[split])
+
+
+def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
+    with inputs.reading():
+        parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
+    rows = np.concatenate([rows for rows, _ in parts])
+    # Batches go by length; this puts the rows back into the order of the inputs.
+    return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:

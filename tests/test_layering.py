@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STANDARD = set(sys.stdlib_module_names)
 # The part of runtime that needs the standard library alone.
-PLAIN = {f"runtime.{name}" for name in ("errors", "files", "digests", "options", "interrupt")}
+PLAIN = {
+    f"runtime.{name}" for name in ("errors", "files", "digests", "options", "interrupt", "terminal")
+}
 TENSORS = {"torch", "numpy"}
 ALLOWED = {
     "runtime": {"runtime", "tqdm", *TENSORS},
@@ -31,6 +33,9 @@ ALLOWED = {
         *("threadpoolctl", *PLAIN),  # threadpoolctl comes with scikit-learn
     },
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
+    "search": {
+        *("search", "heads", "minbert", "data", "runtime", "baselines.isbert", "faiss", *TENSORS),
+    },
     "experiment": {
         *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
         *("data", "runtime", *TENSORS),

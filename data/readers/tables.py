@@ -6,7 +6,7 @@ Reads: files. Feeds: the other readers, data.tasks.
 import codecs
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from data.examples import DataError
@@ -27,11 +27,22 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     """
     try:
         with open(path, "rb") as file:
-            for number, raw in enumerate(file, start=1):
-                yield number, _decode(path, number, raw, encoding)
+            yield from decoded_lines(file, path, encoding)
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
+
+
+def decoded_lines(
+    lines: Iterable[bytes], path: PathLike, encoding: str = "utf-8"
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open file as `numbered_lines` does; `path` is for messages.
+
+    Raises:
+        DataError: a line is not in this encoding.
+    """
+    for number, raw in enumerate(lines, start=1):
+        yield number, _decode(path, number, raw, encoding)
 
 
 def _decode(path: PathLike, number: int, raw: bytes, encoding: str) -> str:

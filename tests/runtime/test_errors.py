@@ -13,7 +13,7 @@ from minbert.pretraining.corpus import CorpusError
 from runtime.errors import MachineError, StateError, TrainingError, UserError
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "baselines data evaluation experiment heads minbert report runtime simcse".split()
+PACKAGES = "baselines data evaluation experiment heads minbert report runtime search simcse".split()
 USER_ERRORS = [
     DataError,
     DownloadError,

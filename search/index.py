@@ -1,0 +1,192 @@
+"""An index: texts with their vectors, in a folder that can grow.
+
+    INDEX/meta.json             the encoder, the parts in order, their counts
+    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy
+
+A part's name is a hash of its encoder and texts. meta.json is written last: a query sees the index
+before a command or after it, and an interrupted command finds the parts that it had finished.
+Legend: N texts, n of a part, H hidden_size. Reads: texts. Feeds: nearest, the command line.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minbert
+from data.examples import DataError
+from runtime.digests import digest
+from search.texts import Row
+
+# Texts of a part: what an interruption costs at most, and the rows of a matrix product.
+PART = 8192
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part as meta.json lists it."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What meta.json says.
+
+    Attributes:
+        backbone: the checkpoint's name or folder.
+        pooling: that was asked for; None is what the checkpoint states.
+        encoder: the encoder's identity, a SHA-256.
+        hidden_size: H.
+        last_line: the number of the last text's line; lines of files that are added count from it.
+        parts: in order.
+        version: of this project, when the index was last written.
+    """
+
+    backbone: str
+    pooling: str | None
+    encoder: str
+    hidden_size: int
+    last_line: int = 0
+    parts: tuple[Part, ...] = ()
+    version: str = minbert.__version__
+
+    @property
+    def count(self) -> int:
+        """Return N."""
+        return sum(part.count for part in self.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of meta.json; count and digest follow from the parts."""
+        derived = {"count": self.count, "digest": digest([part.name for part in self.parts])}
+        return {"format": FORMAT, **derived, **asdict(self)}
+
+
+def read_meta(folder: Path) -> Meta | None:
+    """Return what the index in a folder says of itself, None where nothing is there yet.
+
+    Raises:
+        DataError: the folder holds something else, or a damaged index.
+    """
+    path = folder / "meta.json"
+    if not path.is_file():
+        if folder.exists() and (not folder.is_dir() or set(_names(folder)) - {"parts"}):
+            raise DataError(f"{folder}: is there and no index; name another folder")
+        return None
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw.pop("format") != FORMAT:
+            raise DataError(f"{path}: written by another version of this project; index again")
+        count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))
+        if raw.pop("digest") != digest([part.name for part in parts]):
+            raise ValueError("its digest is another")
+        meta = Meta(**raw, parts=parts)
+        if meta.count != count:
+            raise ValueError("its counts differ")
+        return meta
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
+
+
+def _names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+class Index:
+    """An index that is there, read through memory maps.
+
+    Attributes:
+        folder: where it is.
+        meta: what it says of itself.
+    """
+
+    def __init__(self, folder: Path):
+        """Open an index.
+
+        Raises:
+            DataError: there is none, or it is damaged.
+        """
+        meta = read_meta(folder)
+        if meta is None:
+            raise DataError(f"{folder}: no index; make it with: python -m search index FILE --out")
+        self.folder, self.meta = folder, meta
+        self._starts = np.cumsum([0, *(part.count for part in meta.parts)])
+
+    def __len__(self) -> int:
+        return self.meta.count
+
+    @cached_property
+    def blocks(self) -> list[np.ndarray]:
+        """Return the parts' vectors in order, (n, H) float32 each, of length 1, memory-mapped.
+
+        Raises:
+            DataError: a part is missing or damaged.
+        """
+        return [read_vectors(self.folder, part, self.meta.hidden_size) for part in self.meta.parts]
+
+    def rows(self, numbers: Iterable[int]) -> list[Row]:
+        """Return the texts of these row numbers, with their ids.
+
+        Raises:
+            DataError: a part is missing or damaged.
+        """
+        return [self._row(int(number)) for number in numbers]
+
+    def _row(self, number: int) -> Row:
+        which = int(np.searchsorted(self._starts, number, side="right")) - 1
+        within = number - self._starts[which]
+        return read_texts(self.folder, self.meta.parts[which], slice(within, within + 1))[0]
+
+
+def part_folder(folder: Path, name: str) -> Path:
+    """Return where a part of an index is."""
+    return folder / "parts" / name
+
+
+def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
+    """Return a part's vectors (n, H), memory-mapped: "c" is what PyTorch takes without a warning.
+
+    Raises:
+        DataError: they are missing or damaged.
+    """
+    path = part_folder(folder, part.name) / "vectors.npy"
+    try:
+        vectors: np.ndarray = np.load(path, mmap_mode="c")
+    except (OSError, ValueError, EOFError) as error:
+        raise _damaged(path, error) from None
+    if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
+        raise _damaged(path, f"{vectors.dtype} {vectors.shape}")
+    return vectors
+
+
+def read_texts(folder: Path, part: Part, wanted: slice) -> list[Row]:
+    """Return the texts of a part in a slice of [0, n).
+
+    Raises:
+        DataError: they are missing or damaged.
+    """
+    path = part_folder(folder, part.name) / "texts.tsv"
+    try:
+        offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
+        borders = offsets[wanted.start : wanted.stop + 1]
+        with path.open("rb") as file:
+            file.seek(borders[0])
+            lines = file.read(int(borders[-1] - borders[0])).decode("utf-8").split("\n")[:-1]
+        return [Row(*line.split("\t", 1)) for line in lines]
+    except (OSError, ValueError, EOFError, IndexError, TypeError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: object) -> DataError:
+    return DataError(
+        f"{path}: missing or damaged ({error}); delete {path.parent} and run the command that made "
+        "the index again"
+    )

@@ -1,0 +1,154 @@
+"""The command lines of `python -m search`; no work and no heavy imports."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minbert.config import POOLINGS
+from runtime.options import option, parse
+
+PROGRAM = "python -m search"
+DESCRIPTION = """\
+Find the texts nearest to a query by the cosine of their embeddings, exactly. An index
+is a folder: each text is encoded once, and vectors are read from disk as needed."""
+EXAMPLES = """\
+examples:
+  python -m search index sentences.txt --out my-index
+  python -m search query my-index "a man plays the guitar"
+  python -m search query my-index --top-k 3 --json < queries.txt > found.jsonl
+  python -m search index more.txt --out my-index --append
+  python -m search pairs my-index --threshold 0.95
+  re-rank with a cross-encoder that run_multitask.py has trained:
+    python run_multitask.py --task sts --encoder cross --run-dir runs/cross
+    python -m search query my-index "a man plays the guitar" --rerank runs/cross
+
+Each command has its own --help.
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+
+INDEX: Any = {"help": "folder of the index", "metavar": "INDEX"}
+DEVICE: Any = {
+    "help": "where to encode; auto: a GPU if there is one",
+    "choices": ("auto", "cpu", "cuda"),
+    "group": "machine",
+}
+PRECISION: Any = {
+    "help": "of the encoder; auto: bfloat16 where the hardware has it",
+    "choices": ("auto", "float32", "bfloat16"),
+}
+THREADS: Any = {"help": "CPU threads; 0 leaves it to PyTorch", "least": 0, "most": 4096}
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """`python -m search index`."""
+
+    file: Path = option(help="one text per line; - is stdin", flag="file", metavar="FILE")
+    out: Path = option(**INDEX, required=True)
+    backbone: str | None = option(
+        None,
+        "mini, a checkpoint folder or a hub id (mini; for an index that is there, its own)",
+        metavar="NAME",
+    )
+    pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    append: bool = option(False, "add the texts of FILE to those that the index holds")
+    ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
+    device: str = option("auto", **DEVICE)
+    precision: str = option("auto", **PRECISION)
+    threads: int = option(0, **THREADS)
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """`python -m search query`."""
+
+    index: Path = option(**INDEX, flag="index")
+    text: tuple[str, ...] = option(
+        (), "queries, each in quotes; none: one per line of stdin", flag="text", metavar="TEXT"
+    )
+    top_k: int = option(10, "texts per query", least=1, most=1e6)
+    rerank: Path | None = option(
+        None,
+        "order the nearest by a cross-encoder: a run folder of run_multitask.py, or one file of "
+        "its heads/",
+        metavar="RUN",
+    )
+    candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=1e6)
+    faiss: bool = option(False, "search with faiss (pip install faiss-cpu)")
+    json: bool = option(False, "print one JSON object per query")
+    device: str = option("auto", **DEVICE)
+    precision: str = option("auto", **PRECISION)
+    threads: int = option(0, **THREADS)
+
+
+@dataclass(frozen=True)
+class PairsOptions:
+    """`python -m search pairs`."""
+
+    index: Path = option(**INDEX, flag="index")
+    threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
+    top: int = option(100, "how many pairs, the most similar ones", least=1, most=1e7)
+    json: bool = option(False, "print one JSON object per pair")
+    threads: int = option(0, **THREADS, group="machine")
+
+
+Options = IndexOptions | QueryOptions | PairsOptions
+
+COMMANDS: dict[str, tuple[type[Any], str, str]] = {
+    "index": (
+        IndexOptions,
+        """\
+Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
+already, only the others are encoded: the same command continues after an
+interruption, and adds the lines that FILE has gained since.""",
+        """\
+examples:
+  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-*
+  zcat sentences.txt.gz | python -m search index - --out my-index
+  python -m search index products.tsv --ids --out my-index --append""",
+    ),
+    "query": (
+        QueryOptions,
+        """\
+Print the texts of an index that are nearest to each query. The cosine of every text
+is computed, so none is missed; equal ones come in the order of the index.""",
+        """\
+examples:
+  python -m search query my-index "a man plays the guitar" "rain in spring" --top-k 5
+  python -m search query my-index --json < queries.txt > found.jsonl
+  python -m search query my-index "a man plays the guitar" --rerank runs/cross --candidates 50
+
+A terminal is answered line by line; other input is read 256 queries at a time.""",
+    ),
+    "pairs": (
+        PairsOptions,
+        """\
+Print the most similar pairs of texts in an index, for example near duplicates. All
+pairs are compared, block by block; time grows with the square of the texts.""",
+        """\
+example:
+  python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl""",
+    ),
+}
+
+
+def parse_options(argv: Sequence[str] | None = None) -> Options:
+    """Return the options of a command; `--help` and wrong words end the program, with 0 and 2."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] not in COMMANDS:
+        parser = argparse.ArgumentParser(
+            prog=PROGRAM,
+            description=DESCRIPTION,
+            epilog=EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.add_argument("command", choices=list(COMMANDS), help="what to do")
+        parser.add_argument("more", nargs="*", help="of the command")
+        parser.parse_args(words)
+        parser.error("the command comes first")
+    settings, description, epilog = COMMANDS[words[0]]
+    about = {"description": description, "epilog": epilog}
+    options: Options = parse(settings, words[1:], prog=f"{PROGRAM} {words[0]}", **about)
+    return options

@@ -1,0 +1,236 @@
+"""An index holds its texts and their vectors, grows without encoding again, is never in between."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from conftest import toy_sentences
+from indexing import small_parts, write_lines
+
+from data.examples import DataError
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from search.building import Builder
+from search.index import Index, Meta, read_meta
+from search.opening import identity
+from search.texts import Row, read_rows
+
+
+def builder_of(folder, encoder, **changes) -> Builder:
+    made_by = Meta("tiny", None, identity(encoder), 32)
+    return Builder(folder, made_by, encoder, **changes)
+
+
+def numbered(texts, first=1):
+    return ((number, Row(str(number), text)) for number, text in enumerate(texts, start=first))
+
+
+@pytest.fixture
+def encoded(monkeypatch) -> list[str]:
+    """Note every text that an encoder is given."""
+    texts: list[str] = []
+    original = SentenceEncoder.encode
+
+    def counting(self, given, *args, **more):
+        texts.extend(given)
+        return original(self, given, *args, **more)
+
+    monkeypatch.setattr(SentenceEncoder, "encode", counting)
+    return texts
+
+
+def test_texts_ids_and_vectors_come_back(tmp_path, tiny_encoder, monkeypatch):
+    small_parts(monkeypatch, 7)
+    texts = toy_sentences(20)
+    meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(texts))
+    index = Index(tmp_path / "i")
+    assert index.meta == meta and len(index) == 20 and [len(b) for b in index.blocks] == [7, 7, 6]
+    assert index.rows([19, 0, 7]) == [Row("20", texts[19]), Row("1", texts[0]), Row("8", texts[7])]
+    expected = tiny_encoder.encode(texts, normalize_embeddings=True)
+    assert np.concatenate(index.blocks) == pytest.approx(expected, abs=1e-6)
+    assert isinstance(index.blocks[0], np.memmap) and index.blocks[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("sizes", [(20, 3), (1, 1, 1, 20), (7, 7, 9), (23,)])
+def test_appending_gives_the_index_of_all_texts_at_once(
+    sizes, tmp_path, tiny_encoder, monkeypatch, encoded
+):
+    small_parts(monkeypatch, 7)
+    texts = [f"{text} {number}" for number, text in enumerate(toy_sentences(23))]
+    whole = builder_of(tmp_path / "whole", tiny_encoder).index(numbered(texts))
+    encoded.clear()
+    done = 0
+    for size in sizes:
+        builder = builder_of(tmp_path / "grown", tiny_encoder)
+        grown = builder.index(numbered(texts[done : done + size], done + 1), append=True)
+        done += size
+    assert grown == whole and encoded == texts  # each text once
+    blocks = Index(tmp_path / "grown").blocks
+    expected = tiny_encoder.encode(texts, normalize_embeddings=True)
+    assert np.concatenate(blocks) == pytest.approx(expected, abs=1e-6)
+    kept = {path.name for path in (tmp_path / "grown" / "parts").iterdir()}
+    assert kept == {part.name for part in whole.parts}
+
+
+def test_the_same_file_again_encodes_only_what_it_has_gained(tmp_path, tiny_encoder, encoded):
+    texts = toy_sentences(9)
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    builder.index(numbered(texts[:5]))
+    encoded.clear()
+    assert builder.index(numbered(texts[:5])).count == 5 and encoded == []
+    assert builder.index(numbered(texts)).count == 9 and encoded == texts[5:]
+
+
+@pytest.mark.parametrize("append", [False, True])
+def test_an_interrupted_command_leaves_the_old_index_and_goes_on(
+    append, tmp_path, tiny_encoder, monkeypatch, encoded
+):
+    small_parts(monkeypatch, 4)
+    old, new = toy_sentences(6, 1), toy_sentences(14, 2)
+    builder_of(tmp_path / "i", tiny_encoder).index(numbered(old))
+    before = read_meta(tmp_path / "i")
+
+    def rows():
+        return numbered(new, 7) if append else numbered([*old, *new])
+
+    def interrupt(count):
+        if len(encoded) > 8:
+            raise KeyboardInterrupt
+
+    encoded.clear()
+    with pytest.raises(KeyboardInterrupt):
+        builder_of(tmp_path / "i", tiny_encoder, tick=interrupt).index(rows(), append)
+    assert read_meta(tmp_path / "i") == before
+    assert Index(tmp_path / "i").rows([5])[0].text == old[5]
+    meta = builder_of(tmp_path / "i", tiny_encoder).index(rows(), append)
+    assert meta.count == 20 and Index(tmp_path / "i").rows([19])[0].text == new[-1]
+    assert len(encoded) == len(new) + 4  # the part that was being made, and no other, twice
+
+
+def test_another_encoder_is_refused_in_one_line(tmp_path, tiny_encoder):
+    builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
+    twin = tiny_encoder.clone()
+    with_other_pooling = tiny_encoder.clone()
+    with_other_pooling.pool_by("avg")
+    twin.model.embeddings.word_embeddings.weight.data[7] += 1
+    for other in (twin, with_other_pooling):
+        with pytest.raises(CheckpointError, match=r"made by another encoder, tiny, .*--out") as why:
+            builder_of(tmp_path / "i", other).index(numbered(["a dog"]), append=True)
+        assert "\n" not in str(why.value)
+
+
+def test_precision_and_device_do_not_make_another_encoder(tiny_checkpoint):
+    encoders = [
+        SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision=precision)
+        for precision in ("float32", "bfloat16")
+    ]
+    first, second = map(identity, encoders)
+    assert first == second and encoders[0].fingerprint() != encoders[1].fingerprint()
+
+
+def test_other_texts_are_refused_without_append(tmp_path, tiny_encoder, monkeypatch):
+    small_parts(monkeypatch, 4)
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    builder.index(numbered(toy_sentences(6)))
+    before = read_meta(tmp_path / "i")
+    for texts in (toy_sentences(5), toy_sentences(6, 3), []):
+        with pytest.raises(DataError, match="holds other texts; add to them with --append"):
+            builder.index(numbered(texts))
+    assert read_meta(tmp_path / "i") == before
+
+
+def test_no_text_is_an_error_and_leaves_no_folder(tmp_path, tiny_encoder):
+    with pytest.raises(DataError, match="no text"):
+        builder_of(tmp_path / "i", tiny_encoder).index(numbered([]))
+    assert not (tmp_path / "i").exists()
+
+
+def test_vectors_that_are_not_finite_are_refused(tmp_path, tiny_encoder):
+    tiny_encoder.model.embeddings.LayerNorm.weight.data[:] = float("nan")
+    with pytest.raises(CheckpointError, match="tiny: gives vectors that are not finite"):
+        builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
+    assert read_meta(tmp_path / "i") is None
+
+
+def test_two_commands_at_once_do_not_mix(tmp_path, tiny_encoder):
+    def meanwhile():
+        yield 1, Row("1", "a cat")
+        builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a dog"]))
+
+    with pytest.raises(DataError, match="changed meanwhile"):
+        builder_of(tmp_path / "i", tiny_encoder).index(meanwhile())
+    assert Index(tmp_path / "i").rows([0])[0].text == "a dog"
+
+
+def test_a_part_that_was_lost_is_made_again_from_the_file(tmp_path, tiny_encoder, monkeypatch):
+    small_parts(monkeypatch, 4)
+    texts = toy_sentences(10)
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    meta = builder.index(numbered(texts))
+    shutil.rmtree(tmp_path / "i" / "parts" / meta.parts[1].name)
+    with pytest.raises(DataError, match=r"vectors\.npy: missing or damaged"):
+        _ = Index(tmp_path / "i").blocks
+    with pytest.raises(DataError, match=r"texts\.tsv: missing or damaged"):
+        Index(tmp_path / "i").rows([5])
+    assert builder.index(numbered(texts)) == meta
+    assert len(Index(tmp_path / "i").blocks) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *(("{", "damaged"), ("[]", "damaged"), ("{}", "damaged"), (None, "damaged")),
+        ('{"format": 2}', "another version"),
+    ],
+)
+def test_a_damaged_meta_file_is_one_clear_line(content, said, tmp_path, tiny_encoder):
+    builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
+    path = tmp_path / "i" / "meta.json"
+    raw = json.loads(path.read_text())
+    path.write_text(json.dumps(raw | {"count": 9}) if content is None else content)
+    with pytest.raises(DataError, match=rf"meta\.json: .*{said}"):
+        Index(tmp_path / "i")
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])
+def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
+    meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
+    path = tmp_path / "i" / "parts" / meta.parts[0].name / "vectors.npy"
+    if damage is None:
+        np.save(path, np.zeros((1, 31), np.float32))
+    else:
+        path.write_bytes(damage)
+    with pytest.raises(DataError, match=r"vectors\.npy: missing or damaged"):
+        _ = Index(tmp_path / "i").blocks
+
+
+def test_a_folder_of_other_things_is_no_index(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(DataError, match="no index; name another folder"):
+        read_meta(tmp_path)
+    with pytest.raises(DataError, match="no index; name another folder"):
+        read_meta(tmp_path / "thesis.tex")
+    with pytest.raises(DataError, match="no index; make it with"):
+        Index(tmp_path / "absent")
+
+
+def test_lines_are_counted_as_in_the_file(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"\xef\xbb\xbf one \r\n\n  \nfour\tand\ttabs\n5")
+    rows = [(1, Row("1", "one")), (4, Row("4", "four\tand\ttabs")), (5, Row("5", "5"))]
+    assert list(read_rows(path)) == rows
+    assert [number for number, _ in read_rows(path, lines_before=10)] == [11, 14, 15]
+    assert write_lines(path, 2) == [row.text for _, row in read_rows(path)]
+
+
+def test_ids_are_what_stands_before_the_first_tab(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("a 1\tone\ttwo\n\nb\tthree\n")
+    assert [row for _, row in read_rows(path, with_ids=True)] == [
+        Row("a 1", "one\ttwo"), Row("b", "three"),
+    ]  # fmt: skip
+    for line in ("no tab", "\tno id", "no text\t"):
+        path.write_text(f"a\tb\n{line}\n")
+        with pytest.raises(DataError, match=r"t\.tsv:2: expected ID<TAB>TEXT"):
+            list(read_rows(path, with_ids=True))

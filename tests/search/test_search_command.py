@@ -1,0 +1,225 @@
+"""`python -m search` as users call it: index, query, pairs, and everything that can be wrong."""
+
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import toy_sentences
+from indexing import command, write_lines
+
+from minbert.encoder import SentenceEncoder
+from search.options import parse_options
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*words, **more) -> subprocess.CompletedProcess:
+    """Run a command line in a process of its own, to its end."""
+    line = [sys.executable, "-m", "search", *map(str, words)]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, timeout=120, **more)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return toy_sentences(40, 5)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, tiny_checkpoint, texts) -> Path:
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "t.txt").write_text("".join(f"{text}\n" for text in texts))
+    words = ("index", folder / "t.txt", "--out", folder / "i", "--backbone", tiny_checkpoint)
+    assert command(*words) == 0
+    return folder / "i"
+
+
+def hits_of(capsys) -> list[dict]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_query_finds_what_numpy_finds(index, texts, tiny_checkpoint, capsys):
+    queries = ["the old cat sees a dog .", texts[3]]
+    assert command("query", index, *queries, "--top-k", "7", "--json") == 0
+    encoder = SentenceEncoder.from_pretrained(
+        str(tiny_checkpoint), device="cpu", precision="float32"
+    )
+    vectors = encoder.encode([*queries, *texts]).astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors[:2] @ vectors[2:].T
+    for found, query, own in zip(hits_of(capsys), queries, cosines, strict=True):
+        order = np.argsort(-own, kind="stable")[:7]
+        assert found["query"] == query
+        assert [hit["id"] for hit in found["hits"]] == [str(row + 1) for row in order]
+        assert [hit["text"] for hit in found["hits"]] == [texts[row] for row in order]
+        assert [hit["cosine"] for hit in found["hits"]] == pytest.approx(own[order], abs=1e-6)
+
+
+def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys):
+    assert command("query", index, texts[3], "--top-k", "2") == 0
+    query, header, first, second, empty, last = capsys.readouterr().out.splitlines()
+    assert query == f"query: {texts[3]}" and header.split() == ["rank", "cosine", "id", "text"]
+    assert first.split(maxsplit=3)[:2] == ["1", "1.000"] and first.endswith(texts[3])
+    assert second.startswith("   2") and empty == ""
+    assert last.startswith("1 query, 40 texts") and last.endswith(f": {index}")
+
+
+def test_queries_come_one_per_line_from_stdin(index, texts, capsys, monkeypatch):
+    given = io.TextIOWrapper(io.BytesIO(f"{texts[0]}\n\n  {texts[1]} \n".encode()))
+    monkeypatch.setattr(sys, "stdin", given)
+    assert command("query", index, "--top-k", "1", "--json") == 0
+    assert [found["query"] for found in hits_of(capsys)] == texts[:2]
+
+
+def test_texts_come_from_stdin_and_are_appended(tmp_path, tiny_checkpoint, monkeypatch, capsys):
+    for given, more in ((b"a cat\n", ["--backbone", tiny_checkpoint]), (b"a dog\n", ["--append"])):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        assert command("index", "-", "--out", tmp_path / "i", *more) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"2 texts, 1 of them new, 32 dimensions: {tmp_path / 'i'}"
+    assert command("query", tmp_path / "i", "a dog", "--json", "--top-k", "9") == 0
+    (found,) = hits_of(capsys)
+    assert [(hit["id"], hit["text"]) for hit in found["hits"]] == [("2", "a dog"), ("1", "a cat")]
+
+
+def test_an_index_is_found_by_its_encoder_from_any_folder(tmp_path, tiny_checkpoint, monkeypatch):
+    shutil.copytree(tiny_checkpoint, tmp_path / "bert")
+    write_lines(tmp_path / "t.txt", 3)
+    monkeypatch.chdir(tmp_path)
+    assert command("index", "t.txt", "--out", "i", "--backbone", "bert", "--pooling", "avg") == 0
+    monkeypatch.chdir(ROOT)
+    assert command("query", tmp_path / "i", "a cat", "--json") == 0
+
+
+def test_pairs_lists_the_most_similar(tmp_path, tiny_checkpoint, capsys):
+    (tmp_path / "t.tsv").write_text("x\ta cat\ny\tthe storm and the train .\nz\ta cat\n")
+    words = ("--out", tmp_path / "i", "--backbone", tiny_checkpoint, "--ids")
+    assert command("index", tmp_path / "t.tsv", *words) == 0
+    capsys.readouterr()
+    assert command("pairs", tmp_path / "i", "--threshold", "1") == 0
+    pair, last = capsys.readouterr().out.splitlines()
+    assert pair == "1.0000  x  z  a cat | a cat"
+    assert last == f"1 pair(s) of cosine 1 or more: {tmp_path / 'i'}"
+    assert command("pairs", tmp_path / "i", "--threshold", "-1", "--json") == 0
+    ids = [(pair["first"]["id"], pair["second"]["id"]) for pair in hits_of(capsys)]
+    assert ids[0] == ("x", "z") and sorted(ids) == [("x", "y"), ("x", "z"), ("y", "z")]
+
+
+def test_control_characters_of_texts_do_not_reach_the_terminal(tmp_path, tiny_checkpoint, capsys):
+    evil = "\x1b[2J\x1b]0;owned\x07cat\r\u202edog\x9b"
+    (tmp_path / "t.tsv").write_text(f"i\x1bd\t{evil}\n2\t{evil}\n", encoding="utf-8")
+    words = ("--out", tmp_path / "i", "--backbone", tiny_checkpoint, "--ids")
+    assert command("index", tmp_path / "t.tsv", *words) == 0
+    for words in (("query", tmp_path / "i", evil), ("pairs", tmp_path / "i")):
+        for more in ((), ("--json",)):
+            assert command(*words, *more) == 0
+            printed = capsys.readouterr().out
+            assert "cat" in printed and all(c.isprintable() or c == "\n" for c in printed)
+
+
+def refused(capsys, *words) -> str:
+    """Return the one line with which a command line is refused."""
+    assert command(*words) == 2
+    printed = capsys.readouterr()
+    assert not printed.out and printed.err.startswith("error: ") and printed.err.count("\n") == 1
+    return printed.err
+
+
+def test_what_cannot_be_used_is_refused_in_one_line(index, tmp_path, tiny_checkpoint, capsys):
+    write_lines(tmp_path / "t.txt", 3)
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
+    (tmp_path / "empty.txt").write_text("\n \n")
+    new = ("--out", tmp_path / "new", "--backbone", tiny_checkpoint)
+    assert "no index" in refused(capsys, "query", tmp_path / "absent", "x")
+    assert "no index" in refused(capsys, "pairs", tmp_path)
+    assert "absent.txt: cannot be read" in refused(capsys, "index", tmp_path / "absent.txt", *new)
+    assert "latin.txt:1: byte 0xe9" in refused(capsys, "index", tmp_path / "latin.txt", *new)
+    assert "no text" in refused(capsys, "index", tmp_path / "empty.txt", *new)
+    assert "cannot be read" in refused(capsys, "index", tmp_path, *new)
+    assert "is there and no index" in refused(
+        capsys, "index", tmp_path / "t.txt", "--out", tmp_path, "--backbone", tiny_checkpoint
+    )
+    assert "another encoder" in refused(
+        capsys, "index", tmp_path / "t.txt", "--append", "--out", index, "--backbone", "mini"
+    )
+    assert "holds other texts" in refused(capsys, "index", tmp_path / "t.txt", "--out", index)
+    assert "query ''" in refused(capsys, "query", index, " ")
+    assert "'a\\udcff'" in refused(capsys, "query", index, "a\udcff")
+
+
+def test_an_encoder_that_changed_is_refused(tmp_path, tiny_checkpoint, tiny_encoder, capsys):
+    shutil.copytree(tiny_checkpoint, tmp_path / "bert")
+    write_lines(tmp_path / "t.txt", 3)
+    words = ("--out", tmp_path / "i", "--backbone", tmp_path / "bert")
+    assert command("index", tmp_path / "t.txt", *words) == 0
+    capsys.readouterr()
+    tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
+    tiny_encoder.save(tmp_path / "bert")
+    assert "not the encoder that made" in refused(capsys, "query", tmp_path / "i", "a cat")
+    shutil.rmtree(tmp_path / "bert")
+    assert "no such folder" in refused(capsys, "query", tmp_path / "i", "a cat")
+
+
+@pytest.mark.parametrize(
+    "words", ["", "find", "--top-k 3 query", "index f", "query i --top-k 0", "pairs i --top x"]
+)
+def test_mistyped_words_end_with_usage(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_options(words.split())
+    assert ended.value.code == 2 and capsys.readouterr().err.startswith("usage: python -m search")
+
+
+@pytest.mark.parametrize("words", [[], ["index"], ["query"], ["pairs"]])
+def test_help_teaches_with_examples_that_parse(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse_options([*words, "--help"])
+    printed = capsys.readouterr().out
+    assert ended.value.code == 0 and "python -m search" in printed
+    examples = re.findall(r"^  .*python -m search ([^<>\n]+)", printed, re.MULTILINE)
+    assert examples and all(parse_options(shlex.split(example)) for example in examples)
+
+
+def test_help_and_broken_pipes_and_closed_stdin_are_quiet(index):
+    assert b"examples" in start("--help").stdout
+    closed = start("query", index, "--device", "cpu", preexec_fn=lambda: os.close(0))
+    assert (closed.returncode, closed.stdout, closed.stderr) == (0, b"", b"")
+    reading, writing = os.pipe()
+    os.close(reading)  # nobody reads: every write fails
+    line = [sys.executable, "-m", "search", "query", str(index), "a cat", "--device", "cpu"]
+    broken = subprocess.run(line, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, timeout=120)
+    os.close(writing)
+    assert (broken.returncode, broken.stderr) == (0, b"")
+
+
+def test_ctrl_c_keeps_finished_parts_and_the_same_command_goes_on(tmp_path, tiny_checkpoint):
+    count = 14_000  # two parts
+    with (tmp_path / "t.txt").open("w") as file:
+        for number, text in enumerate(toy_sentences(count)):
+            file.write(f"{text} {number}\n")
+    words = ["index", tmp_path / "t.txt", "--out", tmp_path / "i", "--backbone", tiny_checkpoint]
+    line = [sys.executable, "-m", "search", *map(str, words), "--device", "cpu"]
+    process = subprocess.Popen(
+        line, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (first := list((tmp_path / "i" / "parts").glob("[!.]*"))):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "the same command goes on" in errors and not printed
+    assert "Traceback" not in errors and not (tmp_path / "i" / "meta.json").exists()
+    written = {path: path.stat().st_mtime_ns for path in first}
+    done = start(*words, "--device", "cpu")
+    assert done.stdout.decode().startswith("14,000 texts, 14,000 of them new")
+    assert {path: path.stat().st_mtime_ns for path in first} == written
