@@ -1,15 +1,19 @@
-"""The pairs that SimCSE checkpoints are selected by: never pairs that are scored later.
+"""The pairs that checkpoints and thresholds are chosen by: never pairs that are scored later.
 
-Reads: data.tasks, data.readers.sts. Feeds: the contrastive stage.
+Reads: data.tasks, data.readers.sts. Feeds: the contrastive stage, experiment.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from data.examples import SentencePair
+import numpy as np
+
+from data.examples import Example, SentencePair
 from data.readers.sts import official_dev, read_sts
 from data.tasks import TASKS
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
+FEWEST = 100  # held-out pairs; fewer say too little about a threshold
 
 
 def selection_pairs(folder: Path) -> list[SentencePair]:
@@ -27,3 +31,17 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
         return []
     pairs = read_sts(path)
     return official_dev(pairs) or pairs[:MOST]
+
+
+def hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    """Return the examples to train on, and a tenth, at most 1,000, to choose a threshold by.
+
+    Which ones is drawn at random, the same for the same number of examples. Of fewer than 1,000
+    examples none are held out.
+    """
+    count = min(MOST, len(examples) // 10)
+    if count < FEWEST:
+        return list(examples), []
+    chosen = set(np.random.default_rng(0).choice(len(examples), count, replace=False).tolist())
+    kept = [example for row, example in enumerate(examples) if row not in chosen]
+    return kept, [examples[row] for row in sorted(chosen)]

@@ -5,7 +5,7 @@ significance.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -30,6 +30,10 @@ class Interval:
     low: float
     high: float
     method: str
+
+    def within(self, least: float, most: float) -> "Interval":
+        """Return the part that is possible: no F1 is below 0."""
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> tuple[Interval, floa
     return Interval(float(low), float(high), "t"), float(2 * min(student.cdf(0), student.sf(0)))
 
 
-def bootstrap(statistic: Weighted, n: int, level: float = LEVEL) -> Bootstrap:
+def bootstrap(statistic: Weighted, n: int, accelerated: bool = True) -> Bootstrap:
     """Return the intervals of K statistics of the same n rows, from the same resamples.
 
     Bias-corrected and accelerated (BCa; Efron 1987) up to MOST_BCA rows; the percentiles of the
@@ -109,24 +113,24 @@ def bootstrap(statistic: Weighted, n: int, level: float = LEVEL) -> Bootstrap:
     Args:
         statistic: how often each row was drawn, (B, n) -> the statistics (K, B).
         n: rows, at least 2.
-        level: the share of samples whose interval shall hold the true value.
+        accelerated: whether BCa is worth its time; standard errors do not need it.
     """
 
     def of_rows(rows: np.ndarray, axis: int) -> np.ndarray:
         found = statistic(_counts(np.atleast_2d(rows), n))
         return found if rows.ndim > 1 else found[:, 0]
 
-    bca = n <= MOST_BCA
+    bca = accelerated and n <= MOST_BCA
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # What has no BCa interval gets another one below.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
-            (np.arange(n),), of_rows, vectorized=True, confidence_level=level,
+            (np.arange(n),), of_rows, vectorized=True, confidence_level=LEVEL,
             n_resamples=RESAMPLES, batch=max(1, IN_MEMORY // n),
             method="BCa" if bca else "percentile", random_state=np.random.default_rng(SEED),
         )  # fmt: skip
     found = np.stack(result.confidence_interval)  # (2, K)
-    tails = np.quantile(result.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2], axis=-1)
+    tails = np.quantile(result.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1)
     known = np.isfinite(found).all(axis=0)
     low, high = np.where(known, found, tails)
     methods = tuple("BCa" if bca and one else "percentile" for one in known)

@@ -21,6 +21,7 @@ from evaluation.paired_tests import Williams, holm, mcnemar, swap_test, williams
 from evaluation.weighted import weighted_metric
 
 SIGNIFICANT = 0.05
+LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
 MCNEMAR, SWAPS, STUDENT = "McNemar, exact", "paired permutation", "t over rows and seeds"
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
@@ -154,13 +155,16 @@ class _Rows:
             return [(None, None)] * len(contrasts)
         metric = weighted_metric(self.metric, self.task, self.predictions, self.labels)
         design = np.array([one.weights for one in contrasts])
-        resampled = bootstrap(lambda weights: design @ metric(weights), n)
+        accelerated = any(len(one.seeds) == 1 for one in contrasts)
+        resampled = bootstrap(lambda weights: design @ metric(weights), n, accelerated)
         found: list[Spread] = []
         for k, one in enumerate(contrasts):
             if one.value is None:
                 found.append((None, None))
             elif len(one.seeds) > 1:
-                found.append(over_seeds(one.values, float(resampled.error[k]), n))
+                interval, p = over_seeds(one.values, float(resampled.error[k]), n)
+                least = LEAST[self.metric] if one.b is None else LEAST[self.metric] - 1
+                found.append((interval.within(least, 1 if one.b is None else -least), p))
             else:
                 found.append((resampled.interval(k), None))
         return found
@@ -181,11 +185,11 @@ class _Rows:
 
     def estimate(self, one: _Contrast, spread: Spread) -> Estimate:
         """Return a system's metric; who is right on all rows, or on none, has an exact interval."""
-        n, several = len(self.labels), len(one.seeds) > 1
-        interval = spread[0]
-        if interval is None and self.metric == "accuracy" and not several and n >= FEWEST:
-            interval = exact_share(float(one.values[0]), n)
-        deviation = float(one.values.std(ddof=1)) if several and one.value is not None else None
+        n, interval, deviation = len(self.labels), spread[0], None
+        if self.metric == "accuracy" and one.value in (0.0, 1.0) and n >= FEWEST:
+            interval = exact_share(one.value, n)
+        if len(one.seeds) > 1 and one.value is not None:
+            deviation = float(one.values.std(ddof=1))
         return Estimate(one.a, self.metric, n, one.seeds, one.value, deviation, interval)
 
     def comparison(self, one: _Contrast, spread: Spread, p: float | None) -> Comparison:

@@ -3,10 +3,10 @@
 Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-import numpy as np
-
+from data.examples import Example
+from data.selection import hold_out
 from data.tasks import TASKS
 from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, score_split
@@ -15,8 +15,9 @@ from experiment.backbones import Reader, Say
 from experiment.grid import Training
 from experiment.inputs import Inputs
 from experiment.keys import cell_key
+from experiment.soft import Trained, labels_of
 from heads.config import HeadConfig
-from heads.fitting import FittedHead, fit_head, save_head
+from heads.fitting import fit_head, save_head
 from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
@@ -44,7 +45,8 @@ class Cells:
             self.say(f"cell      {head.name}: done earlier")
             return self.earlier[key]
         self.say(f"cell      {head.name}")
-        fitted = self._fit(head, reader, config, key)
+        trained = self._fit(head, reader, config, key)
+        fitted = trained.fitted
         self.folder.add_curve(head.name, fitted.history)
         splits = self.inputs.splits[head.task]
         for split, predictions in fitted.predictions.items():
@@ -52,17 +54,21 @@ class Cells:
             self.folder.write_predictions(head.name, head.task, split, ids, predictions)
         # Last: its presence shows that the others are complete.
         save_head(fitted.head, path, head.task, head.encoder, config, key)
-        return self._scored(head, fitted, key)
+        return self._scored(head, trained, key)
 
     def _predicted(self, key: str) -> bool:
         """Return whether an earlier run's predictions, which comparisons read, are still there."""
         return all(self.folder.predictions_path(cell).is_file() for cell in self.earlier[key])
 
-    def _fit(self, head: Coordinates, reader: Reader, config: HeadConfig, key: str) -> FittedHead:
+    def _fit(self, head: Coordinates, reader: Reader, config: HeadConfig, key: str) -> Trained:
         """Train the head, and with it a copy of the encoder if that is to be tuned."""
         encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
         task, splits = TASKS[head.task], self.inputs.splits[head.task]
-        labels = np.array([example.label for example in splits.dev], np.float64)
+        held_out: list[Example] = []
+        if task.kind == "binary":  # its threshold is chosen on pairs that it was not trained on
+            kept, held_out = hold_out(splits.train)
+            splits = replace(splits, train=kept)
+        labels, cache = labels_of(splits.dev), self.folder.path.parent / "cache"
         fitted = fit_head(
             encoder,
             splits,
@@ -70,19 +76,21 @@ class Cells:
             head.encoder,
             config,
             lambda found: task_metrics(head.task, found, labels)[task.main_metric],
-            self.folder.path.parent / "cache",
+            cache,
             self.folder.state_path(head.name, key),
             self.inputs.settings.resume,
             reader.fingerprint,
+            held_out=held_out,
         )
         if head.tune == "full" and is_main():
             notes = {"head": head.name, "history": fitted.history}
             encoder.save(self.folder.path / "models" / head.name, notes)
-        return fitted
+        about = (encoder, reader.fingerprint, config, held_out, cache)
+        return Trained(head.task, head.encoder, fitted, *about)
 
-    def _scored(self, head: Coordinates, fitted: FittedHead, key: str) -> list[Cell]:
+    def _scored(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
         """Return a cell per labelled split."""
-        splits = self.inputs.splits[head.task]
+        splits, fitted = self.inputs.splits[head.task], trained.fitted
         seen = self.inputs.seen_by(head.pretrain, splits.train)
         cells = []
         for split, predictions in fitted.predictions.items():
@@ -93,9 +101,8 @@ class Cells:
             record = TASKS[head.task]
             if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
-                labels = np.array([example.label for example in examples], np.float64)
                 cosines = pair_cosines(*fitted.inputs[split].columns())
-                scores["metrics"]["cosine_spearman"] = spearman(cosines, labels)
+                scores["metrics"]["cosine_spearman"] = spearman(cosines, labels_of(examples))
             cell = Cell(
                 **asdict(head),
                 split=split,
@@ -103,6 +110,7 @@ class Cells:
                 seconds=fitted.seconds,
                 sentences_per_second=fitted.sentences_per_second,
                 **scores,
+                **trained.blocks(split, examples),
             )
             cells.append(cell)
         return cells

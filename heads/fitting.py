@@ -5,7 +5,7 @@ Reads: inputs, the heads, training. Feeds: experiment, with predictions and a tr
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
 
 @dataclass(frozen=True)
 class FittedHead:
-    """Predictions of every split but train, how training went, and what it cost."""
+    """Predictions of dev and test, how training went, and what it cost."""
 
     head: Head
     predictions: dict[str, np.ndarray]  # split -> (N,)
@@ -57,6 +57,11 @@ class FittedHead:
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
         return head_logits(self.head, self.inputs[split])
+
+    def soft(self, inputs: Inputs) -> np.ndarray:
+        """Return probabilities, (N,) or (N, C), or scores, (N,), of any inputs; float64."""
+        logits = torch.from_numpy(head_logits(self.head, inputs)).double()
+        return np.asarray(self.head.soft(logits).numpy())
 
 
 def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
@@ -87,6 +92,7 @@ def fit_head(
     resume: bool = False,
     fingerprint: str | None = None,
     inputs: dict[str, Inputs] | None = None,
+    held_out: Sequence[Example] = (),
 ) -> FittedHead:
     """Train one head and predict dev and test.
 
@@ -105,13 +111,16 @@ def fit_head(
         resume: continue from that state.
         fingerprint: of the encoder, if already known.
         inputs: of every split, if they are at hand; else they are made here.
+        held_out: examples to read as well, as the inputs `held_out`; nothing is trained on them.
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
     named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
     if splits.test:
         named["test"] = splits.test
-    inputs = inputs or _inputs(encoder, named, features, config, cache, fingerprint)
+    if held_out:
+        named["held_out"] = held_out
+    inputs = inputs or inputs_of(encoder, named, features, config, cache, fingerprint)
     set_seed(config.seed)  # the head's initial weights
     head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
     head = head.to(encoder.device)
@@ -120,7 +129,8 @@ def fit_head(
         head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path
     )
     history = trainer.run(resume)
-    predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
+    scored = [name for name in inputs if name not in ("train", "held_out")]
+    predictions = {name: trainer.predict(inputs[name]) for name in scored}
     seconds = time.perf_counter() - started
     speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], features)
     return FittedHead(head, predictions, inputs, history, seconds, speed)
@@ -150,15 +160,15 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, 
         write_tensors(head.state_dict(), temporary, about)
 
 
-def _inputs(
+def inputs_of(
     encoder: SentenceEncoder,
-    named: dict[str, Sequence[Example]],
+    named: Mapping[str, Sequence[Example]],
     features: Features,
     config: HeadConfig,
     cache: Path,
-    fingerprint: str | None,
+    fingerprint: str | None = None,
 ) -> dict[str, Inputs]:
-    """Return the inputs of every split, frozen or live."""
+    """Return the inputs of every split by its name, frozen or live; arguments as `fit_head`'s."""
     if config.tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()

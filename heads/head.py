@@ -37,3 +37,7 @@ class Head(nn.Module, ABC):
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """Return predictions (B,): classes or scores."""
+
+    @abstractmethod
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return what `predict` decides by: (B, C) or (B,) probabilities, or scores (B,)."""

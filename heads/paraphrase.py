@@ -21,3 +21,7 @@ class ParaphraseHead(Head):
     def predict(self, logits: Tensor) -> Tensor:
         """Return 1 where the probability exceeds one half, else 0."""
         return (logits > 0).long()
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return the probability of a paraphrase (B,)."""
+        return logits.sigmoid()

@@ -19,3 +19,7 @@ class SentimentHead(Head):
     def predict(self, logits: Tensor) -> Tensor:
         """Return the likeliest class (B,)."""
         return logits.argmax(dim=-1)
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return the probabilities of the classes (B, C)."""
+        return logits.softmax(dim=-1)

@@ -1,0 +1,112 @@
+"""Does a head mean what its probabilities say: where to cut them, how far to trust them.
+
+Legend: N rows, M held-out training pairs, C classes. Reads: pair_classification, intervals. Feeds:
+experiment.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import calibration_curve
+
+from data.tasks import TASKS
+from evaluation.intervals import intervals
+from evaluation.metrics import task_metrics
+from evaluation.pair_classification import best_threshold
+
+BINS = 15  # of equal width, as in Guo et al. 2017
+ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
+
+Block = dict[str, Any]  # a part of a cell in results.json
+
+
+def at_threshold(
+    task: str,
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    held_out: np.ndarray,
+    held_out_labels: np.ndarray,
+) -> Block:
+    """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
+
+    No label of the scored rows is used to choose it, so this is what a user would get.
+
+    Args:
+        task: one whose labels are 0 and 1.
+        probabilities, labels: (N,) of the scored rows.
+        held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
+
+    Returns:
+        `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
+        or above the threshold are positive.
+    """
+    found: Block = {"n": len(held_out)}
+    for metric in ("accuracy", "f1"):
+        best = best_threshold(held_out, held_out_labels, metric)
+        threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
+        called = (probabilities >= threshold).astype(np.float64)
+        interval = intervals(task, called, labels)[metric]
+        found[metric] = {
+            "threshold": threshold,
+            "value": task_metrics(task, called, labels)[metric],
+            "interval": interval and asdict(interval),
+        }
+    return found
+
+
+def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
+    """Return the expected calibration error and the reliability curve.
+
+    A prediction's confidence is the probability of the class that was called; calibrated means
+    that of those made with confidence c, a share of c is right. The error is the mean distance of
+    the two over bins of confidence, by rows (Guo et al. 2017, eq. 3; 15 bins of equal width).
+
+    Args:
+        probabilities: (N, C) of the classes, or (N,) of the positive one of two.
+        labels: (N,).
+
+    Returns:
+        `ece`, and `bins`: `n`, mean `confidence` and `accuracy` of each bin that is not empty.
+    """
+    if probabilities.ndim == 1:
+        probabilities = np.stack([1 - probabilities, probabilities], axis=1)
+    confidence = probabilities.max(axis=1).clip(0.0, 1.0)  # rounding may exceed 1
+    right = (probabilities.argmax(axis=1) == labels).astype(int)
+    accuracy, mean = calibration_curve(right, confidence, n_bins=BINS, strategy="uniform")
+    # The same bins as scikit-learn's, which does not say how many rows are in each.
+    places = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], confidence)
+    counts = np.bincount(places, minlength=BINS)
+    counts = counts[counts > 0]
+    bins = zip(counts.tolist(), mean.tolist(), accuracy.tolist(), strict=True)
+    return {
+        "ece": float(np.average(np.abs(accuracy - mean), weights=counts)),
+        "bins": [{"n": n, "confidence": c, "accuracy": a} for n, c, a in bins],
+    }
+
+
+def in_both_orders(
+    task: str, forward: np.ndarray, swapped: np.ndarray, labels: np.ndarray
+) -> Block:
+    """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
+
+    Args:
+        task: a pair task.
+        forward, swapped: (N,) scores, or probabilities of the positive class, of (a, b) and (b, a).
+        labels: (N,).
+
+    Returns:
+        `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
+        unit of the scores; `changed`, the share of rows called otherwise, None for scores.
+    """
+    mean, changed = (forward + swapped) / 2, None
+    if TASKS[task].kind == "binary":
+        changed = float(((forward > 0.5) != (swapped > 0.5)).mean())
+        mean = (mean > 0.5).astype(np.float64)
+    found = intervals(task, mean, labels)
+    return {
+        "metrics": task_metrics(task, mean, labels),
+        "interval": {name: one and asdict(one) for name, one in found.items()},
+        "gap": float(np.abs(forward - swapped).mean()),
+        "changed": changed,
+    }

@@ -1,0 +1,63 @@
+"""What a head's probabilities say beyond its predictions: thresholds, calibration, both orders.
+
+Reads: heads, evaluation.calibration. Feeds: cells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.examples import Example, SentencePair
+from data.tasks import TASKS
+from evaluation.calibration import at_threshold, calibration, in_both_orders
+from heads.config import HeadConfig
+from heads.features import FEATURES
+from heads.fitting import FittedHead, inputs_of
+from minbert.encoder import SentenceEncoder
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A head, and what is needed to read more pairs with it."""
+
+    task: str
+    kind: str  # `bi` or `cross`
+    fitted: FittedHead
+    encoder: SentenceEncoder  # as it is under the trained head
+    fingerprint: str
+    config: HeadConfig
+    held_out: Sequence[Example]
+    cache: Path
+
+    def blocks(self, split: str, examples: Sequence[Example]) -> dict[str, Any]:
+        """Return a labelled split's `threshold`, `calibration` and `both_orders`, if they apply."""
+        task, soft = TASKS[self.task], self.fitted.soft(self.fitted.inputs[split])
+        labels, found = labels_of(examples), {}
+        if task.kind != "score":
+            found["calibration"] = calibration(soft, labels)
+        if self.held_out:
+            held_out = self.fitted.soft(self.fitted.inputs["held_out"])
+            chosen_by = labels_of(self.held_out)
+            found["threshold"] = at_threshold(self.task, soft, labels, held_out, chosen_by)
+        if self.kind == "cross":
+            found["both_orders"] = in_both_orders(self.task, soft, self._swapped(examples), labels)
+        return found
+
+    def _swapped(self, examples: Sequence[Example]) -> np.ndarray:
+        """Return the scores or probabilities (N,) of the pairs with their texts exchanged."""
+        pairs = [
+            replace(pair, text_a=pair.text_b, text_b=pair.text_a)
+            for pair in examples
+            if isinstance(pair, SentencePair)
+        ]
+        features = FEATURES[self.kind](self.config.features)
+        more = (features, self.config, self.cache, self.fingerprint)
+        return self.fitted.soft(inputs_of(self.encoder, {"swapped": pairs}, *more)["swapped"])
+
+
+def labels_of(examples: Sequence[Example]) -> np.ndarray:
+    """Return the labels (N,) of labelled examples."""
+    return np.array([example.label for example in examples], np.float64)

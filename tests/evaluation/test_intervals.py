@@ -1,0 +1,126 @@
+"""Intervals are scipy's, and hold the true value as often as they say; some do not exist."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from made_systems import gold_of, system
+from scipy import stats
+
+from data.tasks import TASKS
+from evaluation import intervals as module
+from evaluation.intervals import Interval, bootstrap, exact_share, intervals, over_seeds
+from evaluation.metrics import task_metrics
+from evaluation.weighted import weighted_metric
+
+
+@pytest.mark.parametrize("metric", ["pearson", "spearman"])
+@pytest.mark.parametrize("method", ["BCa", "percentile"])
+def test_intervals_are_those_of_scipy_with_the_plain_metric(metric, method, monkeypatch):
+    monkeypatch.setattr(module, "RESAMPLES", 200)
+    monkeypatch.setattr(module, "MOST_BCA", 40 if method == "BCa" else 39)
+    draw = np.random.default_rng(1)
+    gold = gold_of("sts", 40, draw)
+    found = system("sts", gold, draw)
+
+    def plain(a, b):
+        return task_metrics("sts", a, b)[metric]
+
+    expected = stats.bootstrap(
+        (found, gold), plain, paired=True, vectorized=False, n_resamples=200, method=method,
+        random_state=np.random.default_rng(module.SEED),
+    )  # fmt: skip
+    interval = intervals("sts", found, gold)[metric]
+    assert interval.method == method
+    assert (interval.low, interval.high) == pytest.approx(expected.confidence_interval, abs=1e-9)
+
+
+@pytest.mark.parametrize(("task", "metric"), [("sts", "pearson"), ("sts", "spearman"),
+                                              ("para", "accuracy"), ("para", "f1")])  # fmt: skip
+def test_intervals_hold_the_true_value_about_95_times_in_100(task, metric, monkeypatch):
+    monkeypatch.setattr(module, "RESAMPLES", 500)
+    draw = np.random.default_rng(2)
+    gold = gold_of(task, 200_000, draw)
+    found = system(task, gold, draw, 0.6)
+    true = task_metrics(task, found, gold)[metric]
+    held = []
+    for _ in range(200):
+        rows = draw.integers(0, len(gold), 80)
+        measure = weighted_metric(metric, TASKS[task], found[None, rows], gold[rows])
+        interval = bootstrap(measure, 80).interval(0)
+        held.append(interval.low <= true <= interval.high)
+    assert 0.90 <= np.mean(held) <= 0.99  # 200 samples: a standard error of 0.015
+
+
+def test_means_over_seeds_vary_with_rows_and_seeds():
+    """Rows, seeds and their chances are drawn anew each time; three seeds, as people use."""
+    draw, held = np.random.default_rng(3), []
+    for _ in range(300):
+        rows, seeds = draw.normal(0, 1, 100), draw.normal(0, 0.1, (3, 1))
+        scores = 5 + rows + seeds + draw.normal(0, 1, (3, 100))
+        error = scores.mean(axis=0).std(ddof=1) / 10
+        interval, p = over_seeds(scores.mean(axis=1), error, 100)
+        held.append(interval.low <= 5 <= interval.high)
+        assert interval.method == "t" and p < 1e-3  # 5 is far from 0
+    assert 0.92 <= np.mean(held) <= 0.99
+
+
+def test_equal_seeds_leave_the_interval_of_the_rows():
+    interval, p = over_seeds(np.array([0.5, 0.5, 0.5]), 0.1, 1000)
+    expected = stats.t(999, 0.5, 0.1)
+    assert (interval.low, interval.high) == pytest.approx(expected.interval(0.95))
+    assert p == pytest.approx(2 * expected.cdf(0))
+
+
+def test_seeds_alone_leave_the_t_test_of_the_seeds():
+    values = np.array([0.2, 0.5, 0.3])
+    interval, p = over_seeds(values, 0.0, 1000)
+    expected = stats.ttest_1samp(values, 0)
+    assert p == pytest.approx(expected.pvalue)
+    assert (interval.low, interval.high) == pytest.approx(expected.confidence_interval(0.95))
+
+
+def test_no_variance_at_all_is_no_difference():
+    assert over_seeds(np.zeros(3), 0.0, 9) == (Interval(0.0, 0.0, "t"), 1.0)
+
+
+def test_who_is_right_on_all_rows_may_still_be_wrong_on_others():
+    gold = np.array([0.0, 1.0] * 5)
+    assert intervals("para", gold, gold)["accuracy"] == exact_share(1.0, 10)
+    # Clopper and Pearson's lower limit of n in n is (0.05 / 2) to the 1/n.
+    assert exact_share(1.0, 10).low == pytest.approx(0.025 ** (1 / 10))
+    assert exact_share(1.0, 10).high == 1.0
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 10])
+def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn):
+    gold = np.arange(n) % TASKS[task].num_classes * 1.0
+    found = intervals(task, np.zeros(n), gold)
+    assert list(found) == list(TASKS[task].metrics)
+    if n < 3 or TASKS[task].kind == "score":
+        assert set(found.values()) == {None}
+    assert not recwarn.list
+
+
+def test_no_interval_where_a_class_is_never_called():
+    assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None
+
+
+def test_memory_does_not_grow_with_the_square_of_the_rows(monkeypatch):
+    monkeypatch.setattr(module, "RESAMPLES", 20)
+    draw = np.random.default_rng(4)
+    gold = gold_of("para", 40_000, draw)
+    found = system("para", gold, draw)
+    tracemalloc.start()
+    interval = intervals("para", found, gold)["accuracy"]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert interval.method == "percentile" and most < 100e6  # 40,000 squared would be 12,800 MB
+
+
+def test_the_same_rows_give_the_same_interval():
+    draw = np.random.default_rng(5)
+    gold = gold_of("sst", 50, draw)
+    found = system("sst", gold, draw)
+    assert intervals("sst", found, gold) == intervals("sst", found, gold)
