@@ -18,14 +18,16 @@ def closest_pair(embeddings: np.ndarray) -> tuple[int, int]:
 
     Half of the (N, N) cosines are computed, a block of rows at a time.
     """
-    best, found = -np.inf, (0, 1)
-    for start in range(0, len(embeddings), BLOCK):
-        # Rows of this block with those from its first one on: earlier pairs are done.
-        cosines = embeddings[start : start + BLOCK] @ embeddings[start:].T
-        # A row with itself, and with the earlier ones of its block, is no pair of its own.
-        cosines[np.tril_indices(len(cosines))] = -np.inf
-        place = int(cosines.argmax())
-        if cosines.flat[place] > best:
-            row, column = divmod(place, cosines.shape[1])
-            best, found = float(cosines.flat[place]), (start + row, start + column)
-    return found
+    blocks = range(0, len(embeddings), BLOCK)
+    _, i, j = max(_closest_from(embeddings, start) for start in blocks)
+    return i, j
+
+
+def _closest_from(embeddings: np.ndarray, start: int) -> tuple[float, int, int]:
+    """Return the largest cosine of a row of the block at `start` with a later row, and both."""
+    # Rows of this block with those from its first one on: earlier pairs are done.
+    cosines = embeddings[start : start + BLOCK] @ embeddings[start:].T
+    # A row with itself, and with the earlier ones of its block, is no pair of its own.
+    cosines[:, : len(cosines)][np.tri(len(cosines), dtype=bool)] = -np.inf
+    row, column = divmod(int(cosines.argmax()), cosines.shape[1])
+    return float(cosines[row, column]), start + row, start + column

@@ -194,9 +194,10 @@ def _bi_searches(
     many = np.resize(vectors, (max(sizes), vectors.shape[1]))
 
     def judge(count: int) -> None:
-        for start in range(0, count, HEAD_BLOCK):
-            block = many[: min(HEAD_BLOCK, count - start)]
-            compare(block, block)
+        block = many[:HEAD_BLOCK]
+        for start in range(0, count, len(block)):
+            part = block[: count - start]
+            compare(part, part)
 
     judged = measure_growing(judge, _amounts(sizes), budget / 8)
     queried = measure_growing(lambda n: nearest(many[:n], many[0]), sizes, budget / 8)

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,39 +102,47 @@ def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCo
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
-    # What other programs do at the same time slows all that is measured.
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     options = _options(run_folder)
     best = _best_cells(run_folder, options)
     folder = data_folder(options["data"])
     splits = {task: read_task(folder, task) for task in dict.fromkeys(c.task for c in best)}
+    opened = partial(load_head, run_folder, device=device, open_encoder=open_encoder)
+    machine = _machine(opened(best[0].name).encoder)
     cells = []
     for cell in best:
         say(f"measuring {cell.name}")
-        head = load_head(run_folder, cell.name, device, open_encoder)
+        head = opened(cell.name)
         texts = [example.texts for example in _typical(splits[cell.task].dev)]
-        cost = measure_cost(reader_of(head, texts), texts, budget)
-        cells.append(CellCost(cell.name, cell.task, cost))
-    machine: dict[str, Any] = {
-        "device": str(head.encoder.device),
-        "precision": str(head.encoder.dtype).removeprefix("torch."),
-        "threads": torch.get_num_threads(),
-        "load": load,
-    }
+        cells.append(
+            CellCost(cell.name, cell.task, measure_cost(reader_of(head, texts), texts, budget))
+        )
     both = _of_both(cells)
     even = {task: break_even(bi.cost, cross.cost) for task, (bi, cross) in both.items()}
-    # The story is one of similarity; told of another task only if there is none.
-    told = sorted(both, key=lambda task: TASKS[task].kind != "score")[:1]
-    sentence = "".join(story(*(found.cost for found in both[task])) for task in told)
     retrieval = None
     for task in (task for task in both if TASKS[task].kind == "binary"):
         say(f"ranking   {task}")
-        names = both[task][0].cell, both[task][1].cell
-        bi, cross = (load_head(run_folder, name, device, open_encoder) for name in names)
-        if found := _ranked(splits[task], bi, cross, budget):
-            queries, candidates, rankings = found
-            retrieval = RankingCost(task, *names, queries, candidates, rankings)
-    return RunCosts(str(run_folder), machine, cells, even, sentence, retrieval)
+        bi, cross = (opened(found.cell) for found in both[task])
+        if ranked := _ranked(splits[task], bi, cross, budget):
+            retrieval = RankingCost(task, both[task][0].cell, both[task][1].cell, *ranked)
+    return RunCosts(str(run_folder), machine, cells, even, _story(both), retrieval)
+
+
+def _machine(encoder: SentenceEncoder) -> dict[str, Any]:
+    return {
+        "device": str(encoder.device),
+        "precision": str(encoder.dtype).removeprefix("torch."),
+        "threads": torch.get_num_threads(),
+        # What other programs do at the same time slows all that is measured.
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _story(both: dict[str, tuple[CellCost, CellCost]]) -> str:
+    """Return the story of a similarity task, of another one if there is none, else ""."""
+    for task in sorted(both, key=lambda task: TASKS[task].kind != "score"):
+        bi, cross = both[task]
+        return story(bi.cost, cross.cost)
+    return ""
 
 
 def _of_both(cells: Sequence[CellCost]) -> dict[str, tuple[CellCost, CellCost]]:
