@@ -98,11 +98,12 @@ class Cells:
             if not is_labelled(examples):
                 continue
             scores = score_split(head.task, examples, predictions, seen)
-            record = TASKS[head.task]
+            record, soft = TASKS[head.task], {"soft": fitted.soft(fitted.inputs[split])}
             if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
-                cosines = pair_cosines(*fitted.inputs[split].columns())
-                scores["metrics"]["cosine_spearman"] = spearman(cosines, labels_of(examples))
+                soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())
+                labels = labels_of(examples)
+                scores["metrics"]["cosine_spearman"] = spearman(soft["cosines"], labels)
             cell = Cell(
                 **asdict(head),
                 split=split,
@@ -112,5 +113,6 @@ class Cells:
                 **scores,
                 **trained.blocks(split, examples),
             )
+            self.folder.write_soft(cell, [example.id for example in examples], **soft)
             cells.append(cell)
         return cells

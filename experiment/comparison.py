@@ -6,6 +6,8 @@
 Reads: everything here. Feeds: run_multitask.py and your own scripts.
 """
 
+from textwrap import fill
+
 import torch
 
 from experiment.backbones import Say, reader_of
@@ -15,6 +17,7 @@ from experiment.inputs import Inputs
 from experiment.plan import describe, notes_on_defaults, run_config
 from experiment.settings import Settings
 from report.cell import Cell
+from report.paragraph import paragraph
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
@@ -73,4 +76,6 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     if found := contrasts(cells):
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")
+    if verdict := paragraph(cells, judged):
+        say(f"\n{fill(verdict, 100)}")
     return cells
