@@ -12,67 +12,164 @@ from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
 from report.verdict import Judged, shown
 
-NAMES = {"bi": "the bi-encoder", "cross": "the cross-encoder"}
-
-
-@dataclass(frozen=True)
-class _Duel:
-    """Both encoders under one setting; `found.difference` is that of bi minus cross."""
-
-    setting: str
-    best: float  # score of the better one
-    found: Comparison
-
-    @property
-    def ahead(self) -> str:
-        """Return `bi`, `cross`, or "" where the data cannot tell."""
-        if not self.found.decided or self.found.difference is None:
-            return ""
-        return "bi" if self.found.difference > 0 else "cross"
+NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
+STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
+TUNING = {"frozen": "frozen", "full": "fully tuned"}
 
 
 def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
-    """Return the verdict in plain words, hedged by the tests; "" without cells.
+    """Return the verdict in plain words, hedged by the tests; "" where nothing was judged."""
+    return " ".join(filter(None, verdict_of(cells, judged)))
 
-    Each task is told by its main metric on the test split if that has labels, else on dev; first in
-    the setting with the best score, then how the other settings agree.
+
+def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
+    """Return the answer in a few words, "" where no task has both encoders; and all it rests on.
+
+    Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
+    split, in the main metric on the test split if that has labels; then both under each setting.
     """
     known = best_known(cells)
+    several = len({cell.tune for cell in known}) > 1
     told = []
     for name in dict.fromkeys(cell.task for cell in known):
         own = [cell for cell in known if cell.task == name]
-        found = [one for one in judged if (one.task, one.split) == (name, own[0].split)]
-        if found:
-            told.append(_of_task(TASKS[name], own, found[0]))
-    return " ".join([*told, _hedge(known, judged)]) if told else ""
+        found = {one.split: one for one in judged if one.task == name}
+        if own[0].split in found:
+            told.append(_Verdict(TASKS[name], own, found, several))
+    if not told:
+        return "", ""
+    sentences = [*(verdict.sentence() for verdict in told), _hedge(told, known)]
+    return _headline(told), " ".join(sentences)
 
 
-def _of_task(task: Task, cells: Sequence[Cell], judged: Judged) -> str:
-    """Return the sentences about one task."""
-    means = {e.system: e for e in judged.estimates if e.metric == task.main_metric}
-    duels = _duels(task, cells, judged, means)
-    best = max(means.values(), key=lambda e: -2.0 if e.mean is None else e.mean)
-    where = f"On {task.name} ({task.about}; {task.main_metric}, {best.n:,} {judged.split} rows)"
-    if not duels:
-        return f"{where} {_leader(best, judged, task)}"
-    first, *others = sorted(duels, key=lambda duel: -duel.best)
-    named = f", with {first.setting}" if others else ""
-    return f"{where} {_told(first)}{named}{_agreement(first, others)}."
+@dataclass(frozen=True)
+class _Verdict:
+    """What the data can tell about one task."""
+
+    task: Task
+    cells: list[Cell]  # of the split that is told of
+    judged: dict[str, Judged]  # by split
+    several: bool  # ways to tune in the run, so that they are named
+
+    @property
+    def final(self) -> Judged:
+        """Return what was judged on the split that is told of."""
+        return self.judged[self.cells[0].split]
+
+    @property
+    def best(self) -> dict[str, Cell]:
+        """Return a cell of the best system of each encoder, by the main metric on dev."""
+        chosen_on = self.judged.get("dev", self.final)
+        means = {one.system: one.mean for one in self._main(chosen_on)}
+        found: dict[str, Cell] = {}
+        for cell in self.cells:
+            best = found.get(cell.encoder)
+            if best is None or _score(means, cell) > _score(means, best):
+                found[cell.encoder] = cell
+        return found
+
+    @property
+    def answer(self) -> str | None:
+        """Return "bi", "cross", or "" where the data cannot tell; None with one encoder."""
+        best = self.best
+        return _ahead(self.between(best["bi"], best["cross"])) if len(best) == 2 else None
+
+    def between(self, bi: Cell, cross: Cell) -> Comparison | None:
+        """Return the comparison of two systems, bi minus cross, in the main metric."""
+        for one in self.final.comparisons:
+            if one.metric == self.task.main_metric and {one.a, one.b} == {bi.system, cross.system}:
+                return one if one.a == bi.system else _turned(one)
+        return None
+
+    def sentence(self) -> str:
+        """Return what is told of the task."""
+        best = self.best
+        about = f"{self.task.about[0].upper()}{self.task.about[1:]} ({self.task.name}): "
+        if len(best) == 1:
+            return about + self._leader(next(iter(best.values())))
+        bi, cross = (f"the best {NAMES[k]} ({self._named(best[k])})" for k in ("bi", "cross"))
+        found = self.between(best["bi"], best["cross"])
+        return f"{about}{_told(found, bi, cross, self.task.main_metric)}{self._others(best)}."
+
+    def _others(self, best: dict[str, Cell]) -> str:
+        """Return who is ahead under each setting that both encoders share."""
+        settings: dict[str, dict[str, Cell]] = {}
+        for cell in self.cells:
+            settings.setdefault(cell.setting, {})[cell.encoder] = cell
+        outcomes: dict[str, list[str]] = {}
+        for kinds in settings.values():
+            if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
+                ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
+                outcomes.setdefault(ahead, []).append(self._named(kinds["bi"]))
+        words = [
+            f"{f'the {NAMES[ahead]} ahead' if ahead else 'undecided'} {' and '.join(names)}"
+            for ahead, names in outcomes.items()
+        ]
+        return "".join(f"; {word}" for word in words)
+
+    def _leader(self, best: Cell) -> str:
+        """Return the best of one encoder's systems, beside its rivals."""
+        own = next((one for one in self._main(self.final) if one.system == best.system), None)
+        if own is None or own.mean is None:
+            return "no score is defined."
+        score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
+        words = f"the {NAMES[best.encoder]} alone, best {self._named(best)}: {score}"
+        named = {cell.system: self._named(cell) for cell in self.cells}
+        rivals = [one for one in self.final.comparisons if best.system in (one.a, one.b)]
+        undecided = [
+            named[one.b if one.a == best.system else one.a]
+            for one in rivals
+            if one.metric == self.task.main_metric and not one.decided
+        ]
+        if undecided:
+            words += f"; the data cannot tell it from the one {' and '.join(undecided)}"
+        return f"{words}."
+
+    def _main(self, judged: Judged) -> list[Estimate]:
+        return [one for one in judged.estimates if one.metric == self.task.main_metric]
+
+    def _named(self, cell: Cell) -> str:
+        stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
+        return f"{stage}, {TUNING[cell.tune]}" if self.several else stage
 
 
-def _duels(
-    task: Task, cells: Sequence[Cell], judged: Judged, means: dict[str, Estimate]
-) -> list[_Duel]:
-    """Return the comparisons of both encoders under the same setting."""
-    kinds = {cell.system: (cell.encoder, cell.setting) for cell in cells}
-    found = []
-    for one in judged.comparisons:
-        a, b = kinds.get(one.a), kinds.get(one.b)
-        if one.metric == task.main_metric and a and b and a[1] == b[1] and a[0] != b[0]:
-            scores = [means[name].mean for name in (one.a, one.b)]
-            best = max((score for score in scores if score is not None), default=-2.0)
-            found.append(_Duel(a[1], best, one if a[0] == "bi" else _turned(one)))
-    return found
+def _headline(told: Sequence[_Verdict]) -> str:
+    """Return the answer in a few words, "" where no task has both encoders."""
+    answers: dict[str, list[str]] = {}
+    for one in told:
+        if one.answer is not None:
+            answers.setdefault(one.answer, []).append(one.task.name)
+    if set(answers) == {""}:
+        return "The data cannot tell the two encoders apart."
+    words = [
+        f"the {NAMES[kind]} on {' and '.join(answers[kind])}" for kind in NAMES if kind in answers
+    ]
+    if "" in answers:
+        words.append(f"on {' and '.join(answers[''])} the data cannot tell")
+    found = "; ".join(words)
+    return f"{found[0].upper()}{found[1:]}." if found else ""
+
+
+def _told(found: Comparison | None, bi: str, cross: str, metric: str) -> str:
+    """Return who is ahead, and by how much."""
+    if found is None or found.difference is None or found.p is None:
+        return f"{bi} and {cross} cannot be compared"
+    ahead = _ahead(found)
+    if not ahead:
+        # Rounded first: the format would leave a sign on nought.
+        size = f"{round(found.difference, 3) + 0.0:+.3f} {shown(found.interval)}".rstrip()
+        return f"the data cannot tell {bi} from {cross}: {size} in {metric}"
+    first, second = (bi, cross) if ahead == "bi" else (cross, bi)
+    of_first = found if ahead == "bi" else _turned(found)
+    size = f"{of_first.difference:.3f} {shown(of_first.interval)}".rstrip()
+    return f"{first} is ahead of {second} by {size} in {metric}"
+
+
+def _ahead(found: Comparison | None) -> str:
+    """Return which encoder is ahead in bi minus cross, "" where the data cannot tell."""
+    if found is None or not found.decided or not found.difference:
+        return ""
+    return "bi" if found.difference > 0 else "cross"
 
 
 def _turned(found: Comparison) -> Comparison:
@@ -85,51 +182,19 @@ def _turned(found: Comparison) -> Comparison:
     return replace(found, a=found.b, b=found.a, difference=difference, interval=turned)
 
 
-def _told(duel: _Duel) -> str:
-    """Return who is ahead, and by how much."""
-    found = duel.found
-    if found.difference is None or found.p is None:
-        return "the two encoders cannot be compared"
-    if not duel.ahead:
-        size = f"{found.difference:+.3f} {shown(found.interval)}".rstrip()
-        return f"the data cannot tell the two encoders apart (bi minus cross: {size})"
-    ahead = found if duel.ahead == "bi" else _turned(found)
-    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
-    return f"{NAMES[duel.ahead]} is ahead by {size}"
+def _score(means: dict[str, float | None], cell: Cell) -> float:
+    found = means.get(cell.system)
+    return -2.0 if found is None else found
 
 
-def _agreement(first: _Duel, others: Sequence[_Duel]) -> str:
-    """Return how the other settings agree: `; so it is with none, frozen`."""
-    words = {"": "undecided", "bi": "the bi-encoder ahead", "cross": "the cross-encoder ahead"}
-    found = []
-    for ahead in (first.ahead, *(kind for kind in ("bi", "cross", "") if kind != first.ahead)):
-        if settings := [duel.setting for duel in others if duel.ahead == ahead]:
-            also = "also " if ahead == first.ahead else ""
-            found.append(f"{also}{words[ahead]} with {' and with '.join(settings)}")
-    return "".join(f"; {words}" for words in found)
-
-
-def _leader(best: Estimate, judged: Judged, task: Task) -> str:
-    """Return the best of the systems of one encoder, beside the others."""
-    if best.mean is None:
-        return "no score is defined."
-    score = f"{best.system} has {best.mean:.3f} {shown(best.interval)}".rstrip()
-    rivals = [c for c in judged.comparisons if c.metric == task.main_metric]
-    rivals = [c for c in rivals if best.system in (c.a, c.b)]
-    open_ = [c.b if c.a == best.system else c.a for c in rivals if not c.decided]
-    if not rivals:
-        return f"{score}; there is nothing to compare it with."
-    if open_:
-        return f"{score}, the best; the data cannot tell it from {' and '.join(open_)}."
-    return f"{score}, ahead of all others."
-
-
-def _hedge(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
-    """Return what the numbers in brackets are, and how far they carry."""
+def _hedge(told: Sequence[_Verdict], cells: Sequence[Cell]) -> str:
+    """Return what the numbers rest on, and how far they carry."""
+    rows = ", ".join(f"{v.cells[0].n:,} {v.cells[0].split} rows of {v.task.name}" for v in told)
+    chosen = "" if told[0].final.split == "dev" else "; best is by the dev split"
+    words = f"On {rows}{chosen}; brackets are 95 % intervals"
+    if any(one.final.comparisons for one in told):
+        words += ", and ahead means p < 0.05 after Holm's correction"
     seeds = len({cell.seed for cell in cells})
-    words = "Brackets are 95 % intervals"
-    compared = any(one.comparisons for one in judged)
-    words += "; who is ahead is so after Holm's correction for all comparisons" if compared else ""
     if seeds > 1:
         return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
     return f"{words}. One seed: this tells of these trained systems, not yet of the method."

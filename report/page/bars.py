@@ -58,7 +58,7 @@ def _paint(axes: Any, scores: Scores, metric: str) -> None:
         for place, one in own:
             if one.interval:
                 axes.plot([place] * 2, [one.interval.low, one.interval.high], color=INK, lw=1.2)
-    axes.set_xticks(range(len(scores)), [name.replace(", ", "\n") for name in scores])
+    axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
     axes.set_xlim(-0.6, len(scores) - 0.4)
     axes.grid(axis="x", visible=False)
     axes.axhline(0, color=INK, lw=0.8)

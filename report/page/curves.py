@@ -56,7 +56,7 @@ def _heads(material: Material, task: str) -> list[_Line]:
             curves = [material.curves[c.name] for c in cells if c.name in material.curves]
             if curves:
                 style = "-" if kind == "bi" else STYLES[1]
-                lines.append(_Line(f"{setting}, {kind}", curves, SERIES[k % len(SERIES)], style))
+                lines.append(_Line(f"{setting} {kind}", curves, SERIES[k % len(SERIES)], style))
     return lines
 
 

@@ -29,8 +29,8 @@ ENCODERS = {"bi": (SERIES[0], "bi-encoder", ""), "cross": (SERIES[1], "cross-enc
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none", "font.size": 10, "font.family": "sans-serif",
-    "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False,
+    "svg.fonttype": "none", "font.size": 11, "font.family": "sans-serif",
+    "axes.spines.top": False, "axes.spines.right": False,
     "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED,
     "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
     "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": LINE,
@@ -104,5 +104,5 @@ def legend(axes: Any, columns: int = 3) -> None:
     if labels:
         axes.legend(
             handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns,
-            borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, fontsize=9,
+            borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, fontsize=10.5,
         )  # fmt: skip

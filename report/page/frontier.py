@@ -3,12 +3,16 @@
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from data.examples import DataError
 from data.tasks import TASKS, Task
 from evaluation.cost import told
 from report.page.figure import ENCODERS, INK, SERIES, Figure, draw, legend
 from report.page.material import COSTS, Material
 from report.page.tables import Entry, Table, number, word
+
+AMONG = 10_000  # texts of the search that is drawn
 
 
 def frontier(material: Material) -> tuple[list[Figure], str]:
@@ -30,7 +34,7 @@ def frontier(material: Material) -> tuple[list[Figure], str]:
 
 
 def _of_task(task: Task, costs: list[dict[str, Any]], material: Material) -> Figure | None:
-    """Return quality against speed, a point per encoder."""
+    """Return quality against the time of a search, a point per encoder; None for single texts."""
     by_name = {cell.name: cell for cell in material.cells_of(task.name)}
     points, rows = [], []
     for one in costs:
@@ -38,52 +42,78 @@ def _of_task(task: Task, costs: list[dict[str, Any]], material: Material) -> Fig
         if one["task"] != task.name or cell is None:
             continue
         found = material.estimate(cell, task.main_metric)
-        if found is not None and found.mean is not None:
-            points.append((cell.encoder, float(cost["examples_per_second"]), found.mean))
-            speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
-            work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
-            rows.append([word(cell.system), number(found.mean), *speeds, *work])
+        search = next(filter(_is_shown, cost["searches"]), None)
+        if found is None or found.mean is None or search is None:
+            continue
+        points.append((cell.encoder, float(search["then"]["seconds"]), found.mean))
+        speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
+        work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
+        times = [_time(search["then"]), *speeds, *work]
+        rows.append([word(material.label(cell)), number(found.mean), *times])
     if not points:
         return None
-    header = ("system", task.main_metric, "per second", "ms for one", "passes", "MFLOP")
+    header = ("system", task.main_metric, f"among {AMONG:,}", "pairs per second", "ms for one")
     return draw(
         f"frontier-{task.name}",
-        f"{task.name}: quality against speed",
-        f"Points of {task.main_metric} against examples per second; up and to the right is better.",
-        Table(f"{task.name}: cost of one example", header, rows),
+        f"{task.name}: quality against the time of a search",
+        f"Points of {task.main_metric} against the time to compare one text with {AMONG:,}, whose "
+        "embeddings the bi-encoder has; up and to the left is better.",
+        Table(f"{task.name}: cost (~ projected)", (*header, "passes", "MFLOP"), rows),
         partial(_paint_points, points=points, metric=task.main_metric),
     )
 
 
+def _is_shown(search: dict[str, Any]) -> bool:
+    """Return whether a search is one text among AMONG, compared by what the quality is of."""
+    return (search["work"], search["n"]) == ("query", AMONG) and search["by"] in ("head", "cross")
+
+
 def _paint_points(axes: Any, points: list[tuple[str, float, float]], metric: str) -> None:
-    for kind, speed, score in points:
+    for kind, seconds, score in points:
         colour, label, _ = ENCODERS[kind]
-        axes.plot(speed, score, "o" if kind == "bi" else "s", color=colour, label=label, ms=9)
-    axes.set_xscale("log")
-    axes.margins(0.3)
-    axes.set_xlabel("examples per second")
+        axes.plot(seconds, score, "o" if kind == "bi" else "s", color=colour, label=label, ms=9)
+    axes.margins(y=0.4)
+    _time_axis(axes, [seconds for _, seconds, _ in points])
+    axes.set_xlabel(f"time for one text among {AMONG:,}")
     axes.set_ylabel(metric)
     legend(axes)
+
+
+def _time_axis(axes: Any, seconds: list[float]) -> None:
+    """Make x logarithmic, over whole decades, with durations in words."""
+    axes.set_xscale("log")
+    axes.set_xlim(
+        10 ** np.floor(np.log10(min(seconds) / 1.5)), 10 ** np.ceil(np.log10(max(seconds) * 1.5))
+    )
+    low, high = np.log10(axes.get_xlim())
+    ticks = 10 ** np.arange(round(low), round(high) + 1.0)
+    axes.set_xticks(ticks, [told(tick) for tick in ticks])
+    axes.minorticks_off()
+
+
+def _time(duration: dict[str, Any]) -> Entry:
+    seconds = float(duration["seconds"])
+    return Entry(f"{'' if duration['measured'] else '~'}{told(seconds)}", seconds)
 
 
 def _of_retrieval(found: dict[str, Any]) -> Figure:
     """Return quality against time per query, of the hybrid at each depth."""
     points, rows = [], []
     for one in found["rankings"]:
-        seconds, mrr = float(one["duration"]["seconds"]), one["mrr"]
-        mark = "" if one["duration"]["measured"] else "~"
-        time = Entry(f"{mark}{told(seconds)}", seconds)
+        time, mrr = _time(one["duration"]), one["mrr"]
         depth = number(one["k"] or None, 0)
         rows.append([word(one["by"]), depth, number(mrr), number(one["recall_at_1"]), time])
         if mrr is not None:
-            points.append((str(one["by"]), int(one["k"]), seconds, float(mrr)))
+            points.append((str(one["by"]), int(one["k"]), time.value or 0.0, float(mrr)))
     title = f"{TASKS[found['task']].name}: retrieve with bi, re-rank with cross"
     return draw(
         "frontier-retrieval",
         title,
         f"{found['queries']} texts, each to find its paraphrase among {found['candidates']:,}: "
-        "mean reciprocal rank against seconds per query; numbers are candidates re-ranked.",
-        Table(title, ("ranked by", "k", "MRR", "first is right", "per query"), rows),
+        "mean reciprocal rank against the time per query; numbers are candidates re-ranked.",
+        Table(
+            f"{title} (~ projected)", ("ranked by", "k", "MRR", "first is right", "per query"), rows
+        ),
         partial(_paint_ranking, points=points),
     )
 
@@ -93,7 +123,7 @@ def _paint_ranking(axes: Any, points: list[tuple[str, int, float, float]]) -> No
     for by, depth, seconds, mrr in points:
         name = "bi" if by == "bi" else str(depth)
         axes.annotate(name, (seconds, mrr), (4, 5), textcoords="offset points", color=INK)
-    axes.set_xscale("log")
-    axes.margins(0.15)
-    axes.set_xlabel("seconds per query")
+    axes.margins(y=0.2)
+    _time_axis(axes, [p[2] for p in points])
+    axes.set_xlabel("time per query")
     axes.set_ylabel("MRR")

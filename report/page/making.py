@@ -7,14 +7,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report.page.about import about_tables, command
 from report.page.bars import bar_figures
+from report.page.certainty import certainty_tables, reliability_figures
 from report.page.curves import curve_figures
 from report.page.examples import shown_examples
 from report.page.frontier import frontier
 from report.page.material import COSTS, Material
-from report.page.scores import comparisons_table, leak_table, scores_table
+from report.page.scores import comparison_tables, leak_table, score_tables
 from report.page.similarity import density_figures, residual_tables
 from report.page.where import confusions, heat_maps
-from report.paragraph import paragraph
+from report.paragraph import verdict_of
 from report.verdict import to_json
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,18 +41,25 @@ def render(material: Material) -> str:
 def _content(material: Material) -> dict[str, Any]:
     """Return what the templates name."""
     figures, story = frontier(material)
-    verdict = paragraph(material.shown, material.judged)
+    scores, other_scores = score_tables(material)
+    main, others = comparison_tables(material)
+    headline, details = verdict_of(material.cells, material.judged)
     return {
         "name": material.run.path.resolve().name,
         "facts": _facts(material),
-        "verdict": verdict,
-        "scores": scores_table(material),
+        "headline": headline,
+        "details": details,
+        "scores": scores,
+        "other_scores": other_scores,
         "bars": bar_figures(material),
-        "comparisons": comparisons_table(material),
+        "comparisons": main,
+        "other_comparisons": others,
         "heat_maps": heat_maps(material),
         "examples": shown_examples(material),
         "confusions": confusions(material),
         "residuals": residual_tables(material),
+        "reliability": reliability_figures(material),
+        "certainty": certainty_tables(material),
         "densities": density_figures(material),
         "curves": curve_figures(material),
         "frontier": figures,
@@ -62,7 +70,7 @@ def _content(material: Material) -> dict[str, Any]:
         "command": command(material),
         "about": about_tables(material),
         "data": {
-            "verdict": verdict,
+            "verdict": f"{headline} {details}".strip(),
             "config": material.run.config,
             "cells": [cell.to_json() for cell in material.cells],
             "curves": material.curves,
@@ -75,5 +83,5 @@ def _facts(material: Material) -> list[tuple[str, str]]:
     """Return in a few words what the run is."""
     run = material.run
     facts = [("backbone", run.option("backbone")), ("data", run.option("data"))]
-    seeds = [("seeds", ", ".join(map(str, run.seeds))), ("cells", len(run.cells))]
+    seeds = [("seeds", ", ".join(map(str, run.seeds))), ("heads", len(run.heads()))]
     return [(name, str(value)) for name, value in (*facts, *seeds) if value is not None]

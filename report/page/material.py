@@ -85,23 +85,46 @@ class Material:
         """Return a task's cells among `shown`."""
         return [cell for cell in self.shown if cell.task == task]
 
+    def label(self, cell: Cell) -> str:
+        """Return a system's name without what all cells share: `sup bi`, or `sup bi full`."""
+        return " ".join((cell.pretrain, cell.encoder, *self._varied(cell)))
+
+    def setting(self, cell: Cell) -> str:
+        """Return what bi- and cross-encoder are compared under: `sup`, or `sup full`."""
+        return " ".join((cell.pretrain, *self._varied(cell)))
+
+    def _varied(self, cell: Cell) -> list[str]:
+        names = ("tune", "features")
+        return [getattr(cell, name) for name in names if name in self._varying]
+
+    @cached_property
+    def _varying(self) -> set[str]:
+        names = ("tune", "features")
+        return {name for name in names if len({getattr(cell, name) for cell in self.cells}) > 1}
+
+    @cached_property
+    def labels_of_systems(self) -> dict[str, str]:
+        """Return the label of every system by its full name."""
+        return {cell.system: self.label(cell) for cell in self.cells}
+
     def systems(self, task: str) -> dict[str, list[Cell]]:
-        """Return a task's systems by name: the cells of their seeds."""
+        """Return a task's systems by label: the cells of their seeds."""
         found: dict[str, list[Cell]] = {}
         for cell in self.cells_of(task):
-            found.setdefault(cell.system, []).append(cell)
+            found.setdefault(self.label(cell), []).append(cell)
         return found
 
     def settings(self, task: str) -> dict[str, dict[str, list[Cell]]]:
-        """Return, by setting such as "sup, frozen", the cells of `bi` and of `cross`."""
+        """Return, by setting, the cells of `bi` and of `cross`."""
         found: dict[str, dict[str, list[Cell]]] = {}
         for cell in self.cells_of(task):
-            found.setdefault(cell.setting, {}).setdefault(cell.encoder, []).append(cell)
+            found.setdefault(self.setting(cell), {}).setdefault(cell.encoder, []).append(cell)
         return found
 
     def duels(self, task: str) -> dict[str, dict[str, list[Cell]]]:
         """Return the settings in which both encoders ran."""
-        return {name: kinds for name, kinds in self.settings(task).items() if len(kinds) == 2}
+        settings = self.settings(task)
+        return {name: kinds for name, kinds in settings.items() if set(kinds) == set(KINDS)}
 
     def examples(self, cell: Cell) -> list[Example]:
         """Return the N examples that a cell predicted."""

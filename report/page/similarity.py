@@ -44,7 +44,7 @@ def _densities(
         spread = [float(own.mean()), float(own.std())] if len(own) else [None, None]
         rows.append([word(one.band), number(one.n, 0), *map(number, spread)])
     return draw(
-        f"density-{task.name}-{setting.replace(', ', '-')}",
+        f"density-{task.name}-{setting.replace(' ', '-')}",
         f"{setting}: cosine by gold similarity",
         "Curves of the density of cosines, one per band of gold scores. The further apart the "
         "curves, the more the encoder knows without any head.",
@@ -62,7 +62,7 @@ def _paint(axes: Any, densities: Sequence[Density]) -> None:
     axes.set_xlabel("cosine")
     axes.set_ylabel("density")
     axes.set_ylim(bottom=0)
-    legend(axes, 5)
+    legend(axes)
 
 
 def residual_tables(material: Material) -> list[Table]:

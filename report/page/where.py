@@ -48,11 +48,11 @@ def _heat_map(task: Task, duels: dict[str, dict[str, list[Cell]]], material: Mat
     for same in zip(*columns.values(), strict=True):
         first = same[0]
         entries = [_difference(found, most) for found in same]
-        rows.append([word(first.name), word(first.by), number(first.n, 0), *entries])
+        rows.append([word(first.name), *entries, number(first.n, 0), word(first.by)])
     unit = "distance from the gold score" if task.kind == "score" else "share of wrong rows"
     return Table(
         f"{task.name}: errors of the bi-encoder minus those of the cross-encoder ({unit})",
-        ("rows", "by", "n", *columns),
+        ("rows", *columns, "n", "by"),
         rows,
         "heat",
     )
@@ -64,7 +64,7 @@ def _difference(found: Slice, most: float) -> Entry:
     bounds = Interval(found.low, found.high, "") if known else None  # type: ignore[arg-type]
     strong = bounds is not None and not bounds.low <= 0 <= bounds.high
     plain = number(found.difference, 3, interval(bounds), sign=True)
-    colour = shade(found.difference, most, SIDES)
+    colour = shade(found.difference, most, SIDES) if known else ""  # of few rows: no claim
     return Entry(plain.text, plain.value, plain.note, colour, strong)
 
 
