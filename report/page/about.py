@@ -27,7 +27,9 @@ def about_tables(material: Material) -> list[Table]:
         "SHA-256 of what was trained on, selected by or scored": config.get("sha256"),
     }
     return [
-        Table(caption, ("name", "value"), [[word(name), word(value)] for name, value in rows])
+        Table(
+            caption, ("name", "value"), [[word(name), word(value)] for name, value in rows], "long"
+        )
         for caption, part in parts.items()
         if (rows := list(_flat(_dictionary(part))))
     ]

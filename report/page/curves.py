@@ -12,6 +12,7 @@ from report.page.material import Material
 from report.page.tables import Table, number, word
 
 Records = list[dict[str, Any]]
+TRAJECTORY = "trajectory"  # the name of a figure
 GEOMETRY = ("alignment", "uniformity")
 
 
@@ -89,6 +90,7 @@ def _paint(axes: Any, lines: Sequence[_Line], x: str) -> None:
             points = np.array(list(_points(curve, x, "dev_score"))).reshape(-1, 2)
             label = line.label if seed == 0 else None
             axes.plot(*points.T, color=line.colour, ls=line.style, label=label, lw=1.4)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel(x)
     axes.set_ylabel("dev score")
     legend(axes, 2)
@@ -111,7 +113,7 @@ def _trajectory(lines: Sequence[_Line]) -> Iterator[Figure]:
             rows.append([word(line.label), number(seed, 0), *ends])
     header = ("objective", "seed no.", "alignment: start", "uniformity: start", "alignment: end")
     yield draw(
-        "trajectory",
+        TRAJECTORY,
         "Alignment and uniformity during tuning",
         "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower is "
         "better for both. Alignment is how near texts of the same meaning are, uniformity how "

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import matplotlib
@@ -79,7 +80,8 @@ def draw(
         paint(axes)
         text = io.StringIO()
         canvas.savefig(text, format="svg", metadata={"Date": None})
-    return Figure(name, title, description, _inline(text.getvalue(), name), table)
+    svg = _spoken(_inline(text.getvalue(), name), name, title, description)
+    return Figure(name, title, description, svg, table)
 
 
 def _inline(svg: str, name: str) -> str:
@@ -94,8 +96,17 @@ def _inline(svg: str, name: str) -> str:
     used = set(re.findall(r"#([\w-]+)[\")]", svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
-    attributes = f'role="img" aria-labelledby="{name}-title {name}-desc" focusable="false"'
-    return svg.replace("<svg", f"<svg {attributes}", 1)
+    return svg
+
+
+def _spoken(svg: str, name: str, title: str, description: str) -> str:
+    """Return an SVG that is read out as its title and description."""
+    end = svg.index(">")
+    return (
+        f'{svg[:end]} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>{svg[end + 1 :]}'
+    )
 
 
 def legend(axes: Any, columns: int = 3) -> None:

@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from report.page.about import about_tables, command
 from report.page.bars import bar_figures
 from report.page.certainty import certainty_tables, reliability_figures
-from report.page.curves import curve_figures
+from report.page.curves import TRAJECTORY, curve_figures
 from report.page.examples import shown_examples
 from report.page.frontier import frontier
 from report.page.material import COSTS, Material
@@ -42,6 +42,7 @@ def _content(material: Material) -> dict[str, Any]:
     """Return what the templates name."""
     figures, story = frontier(material)
     scores, other_scores = score_tables(material)
+    curves = curve_figures(material)
     main, others = comparison_tables(material)
     headline, details = verdict_of(material.cells, material.judged)
     return {
@@ -61,7 +62,8 @@ def _content(material: Material) -> dict[str, Any]:
         "reliability": reliability_figures(material),
         "certainty": certainty_tables(material),
         "densities": density_figures(material),
-        "curves": curve_figures(material),
+        "curves": curves,
+        "measured_geometry": any(one.name == TRAJECTORY for one in curves),
         "frontier": figures,
         "story": story,
         "cost_command": f"python -m report cost {material.run.path} "
