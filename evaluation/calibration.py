@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.calibration import calibration_curve
 
 from data.tasks import TASKS
-from evaluation.intervals import intervals
+from evaluation.intervals import interval_of, intervals
 from evaluation.metrics import task_metrics
 from evaluation.pair_classification import best_threshold
 
@@ -46,7 +46,7 @@ def at_threshold(
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
         called = (probabilities >= threshold).astype(np.float64)
-        interval = intervals(task, called, labels)[metric]
+        interval = interval_of(metric, task, called, labels)
         found[metric] = {
             "threshold": threshold,
             "value": task_metrics(task, called, labels)[metric],
@@ -92,21 +92,28 @@ def in_both_orders(
 
     Args:
         task: a pair task.
-        forward, swapped: (N,) scores, or probabilities of the positive class, of (a, b) and (b, a).
+        forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
+            class (N,), or those of all classes (N, C).
         labels: (N,).
 
     Returns:
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
         unit of the scores; `changed`, the share of rows called otherwise, None for scores.
     """
-    mean, changed = (forward + swapped) / 2, None
-    if TASKS[task].kind == "binary":
-        changed = float(((forward > 0.5) != (swapped > 0.5)).mean())
-        mean = (mean > 0.5).astype(np.float64)
+    kind = TASKS[task].kind
+    mean = _called(kind, (forward + swapped) / 2)
+    differ = _called(kind, forward) != _called(kind, swapped)
     found = intervals(task, mean, labels)
     return {
         "metrics": task_metrics(task, mean, labels),
         "interval": {name: one and asdict(one) for name, one in found.items()},
         "gap": float(np.abs(forward - swapped).mean()),
-        "changed": changed,
+        "changed": None if kind == "score" else float(differ.mean()),
     }
+
+
+def _called(kind: str, soft: np.ndarray) -> np.ndarray:
+    """Return predictions (N,): the likeliest class, or the score as it is."""
+    if kind == "score":
+        return soft
+    return (soft > 0.5 if kind == "binary" else soft.argmax(axis=1)).astype(np.float64)

@@ -16,7 +16,7 @@ from evaluation.weighted import Weighted, weighted_metric
 
 LEVEL = 0.95
 RESAMPLES = 2000
-MOST_BCA = 2000  # rows: the jackknife of BCa costs as much as one resample per row
+MOST_BCA = 1000  # rows: the jackknife of BCa costs as much as one resample per row
 IN_MEMORY = 2**17  # drawn rows at once: 1 MB per array, which stays in the processor's cache
 FEWEST = 3  # rows; fewer have no spread to speak of
 ROUNDING = 1e-12  # a spread of less is none
@@ -53,27 +53,33 @@ class Bootstrap:
 
 
 def intervals(task: str, predictions: np.ndarray, labels: np.ndarray) -> dict[str, Interval | None]:
-    """Return the 95 % interval of every metric that a task has.
+    """Return the 95 % interval of every metric that a task has, as `interval_of` does each."""
+    names = TASKS[task].metrics
+    return {name: interval_of(name, task, predictions, labels) for name in names}
+
+
+def interval_of(
+    metric: str, task: str, predictions: np.ndarray, labels: np.ndarray
+) -> Interval | None:
+    """Return the 95 % interval of a metric over rows.
 
     Args:
+        metric: one of the task's metrics.
         task: a name of data.tasks.TASKS.
         predictions, labels: (N,) each.
 
     Returns:
-        Metric -> interval; None where the metric is undefined, where there are fewer than three
-        rows, and where all resamples agree, as for the F1 of a class that is never called. Rows
-        that are all right, or all wrong, have the exact binomial interval of Clopper and Pearson.
+        None where the metric is undefined, where there are fewer than three rows, and where all
+        resamples agree, as for the F1 of a class that is never called. Rows that are all right, or
+        all wrong, have the exact binomial interval of Clopper and Pearson.
     """
-    found: dict[str, Interval | None] = {}
-    values = task_metrics(task, predictions, labels)
-    for name in TASKS[task].metrics:
-        found[name], value = None, values[name]
-        if value is not None and len(labels) >= FEWEST:
-            metric = weighted_metric(name, TASKS[task], predictions[None], labels)
-            found[name] = bootstrap(metric, len(labels)).interval(0)
-            if found[name] is None and name == "accuracy":
-                found[name] = exact_share(value, len(labels))
-    return found
+    value, n = task_metrics(task, predictions, labels)[metric], len(labels)
+    if value is None or n < FEWEST:
+        return None
+    if metric == "accuracy" and value in (0.0, 1.0):
+        return exact_share(value, n)
+    measure = weighted_metric(metric, TASKS[task], predictions[None], labels)
+    return bootstrap(measure, n).interval(0)
 
 
 def exact_share(share: float, n: int) -> Interval:

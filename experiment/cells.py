@@ -17,7 +17,7 @@ from experiment.inputs import Inputs
 from experiment.keys import cell_key
 from experiment.soft import Trained, labels_of
 from heads.config import HeadConfig
-from heads.fitting import fit_head, save_head
+from heads.fitting import fit_head, head_soft, save_head
 from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
@@ -80,7 +80,6 @@ class Cells:
             self.folder.state_path(head.name, key),
             self.inputs.settings.resume,
             reader.fingerprint,
-            held_out=held_out,
         )
         if head.tune == "full" and is_main():
             notes = {"head": head.name, "history": fitted.history}
@@ -98,7 +97,7 @@ class Cells:
             if not is_labelled(examples):
                 continue
             scores = score_split(head.task, examples, predictions, seen)
-            record, soft = TASKS[head.task], {"soft": fitted.soft(fitted.inputs[split])}
+            record, soft = TASKS[head.task], {"soft": head_soft(fitted.head, fitted.inputs[split])}
             if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
                 soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())

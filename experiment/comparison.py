@@ -21,6 +21,7 @@ from report.paragraph import paragraph
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
+from report.thresholds import threshold_lines
 from report.verdict import judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes
@@ -73,6 +74,8 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     say(results_table(cells, judged))
     if found := verdicts(cells, judged):
         say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
+    if found := threshold_lines(cells):
+        say("\n  ".join(["thresholds chosen on held-out training pairs:", *found]))
     if found := contrasts(cells):
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")

@@ -15,7 +15,7 @@ from data.tasks import TASKS
 from evaluation.calibration import at_threshold, calibration, in_both_orders
 from heads.config import HeadConfig
 from heads.features import FEATURES
-from heads.fitting import FittedHead, inputs_of
+from heads.fitting import FittedHead, head_soft, inputs_of
 from minbert.encoder import SentenceEncoder
 
 
@@ -34,28 +34,30 @@ class Trained:
 
     def blocks(self, split: str, examples: Sequence[Example]) -> dict[str, Any]:
         """Return a labelled split's `threshold`, `calibration` and `both_orders`, if they apply."""
-        task, soft = TASKS[self.task], self.fitted.soft(self.fitted.inputs[split])
+        task, soft = TASKS[self.task], head_soft(self.fitted.head, self.fitted.inputs[split])
         labels, found = labels_of(examples), {}
         if task.kind != "score":
             found["calibration"] = calibration(soft, labels)
         if self.held_out:
-            held_out = self.fitted.soft(self.fitted.inputs["held_out"])
-            chosen_by = labels_of(self.held_out)
-            found["threshold"] = at_threshold(self.task, soft, labels, held_out, chosen_by)
+            held_out = self._soft(self.held_out), labels_of(self.held_out)
+            found["threshold"] = at_threshold(self.task, soft, labels, *held_out)
         if self.kind == "cross":
-            found["both_orders"] = in_both_orders(self.task, soft, self._swapped(examples), labels)
+            swapped = self._soft([_swapped(pair) for pair in examples])
+            found["both_orders"] = in_both_orders(self.task, soft, swapped, labels)
         return found
 
-    def _swapped(self, examples: Sequence[Example]) -> np.ndarray:
-        """Return the scores or probabilities (N,) of the pairs with their texts exchanged."""
-        pairs = [
-            replace(pair, text_a=pair.text_b, text_b=pair.text_a)
-            for pair in examples
-            if isinstance(pair, SentencePair)
-        ]
+    def _soft(self, examples: Sequence[Example]) -> np.ndarray:
+        """Return the probabilities or scores of examples that the head has not read yet."""
         features = FEATURES[self.kind](self.config.features)
         more = (features, self.config, self.cache, self.fingerprint)
-        return self.fitted.soft(inputs_of(self.encoder, {"swapped": pairs}, *more)["swapped"])
+        inputs = inputs_of(self.encoder, {"more": examples}, *more)["more"]
+        return head_soft(self.fitted.head, inputs)
+
+
+def _swapped(pair: Example) -> SentencePair:
+    """Return a pair with its texts exchanged."""
+    assert isinstance(pair, SentencePair)
+    return replace(pair, text_a=pair.text_b, text_b=pair.text_a)
 
 
 def labels_of(examples: Sequence[Example]) -> np.ndarray:

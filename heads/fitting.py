@@ -45,7 +45,7 @@ SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
 
 @dataclass(frozen=True)
 class FittedHead:
-    """Predictions of dev and test, how training went, and what it cost."""
+    """Predictions of every split but train, how training went, and what it cost."""
 
     head: Head
     predictions: dict[str, np.ndarray]  # split -> (N,)
@@ -57,11 +57,6 @@ class FittedHead:
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
         return head_logits(self.head, self.inputs[split])
-
-    def soft(self, inputs: Inputs) -> np.ndarray:
-        """Return probabilities, (N,) or (N, C), or scores, (N,), of any inputs; float64."""
-        logits = torch.from_numpy(head_logits(self.head, inputs)).double()
-        return np.asarray(self.head.soft(logits).numpy())
 
 
 def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
@@ -92,7 +87,6 @@ def fit_head(
     resume: bool = False,
     fingerprint: str | None = None,
     inputs: dict[str, Inputs] | None = None,
-    held_out: Sequence[Example] = (),
 ) -> FittedHead:
     """Train one head and predict dev and test.
 
@@ -111,15 +105,12 @@ def fit_head(
         resume: continue from that state.
         fingerprint: of the encoder, if already known.
         inputs: of every split, if they are at hand; else they are made here.
-        held_out: examples to read as well, as the inputs `held_out`; nothing is trained on them.
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
     named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
     if splits.test:
         named["test"] = splits.test
-    if held_out:
-        named["held_out"] = held_out
     inputs = inputs or inputs_of(encoder, named, features, config, cache, fingerprint)
     set_seed(config.seed)  # the head's initial weights
     head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
@@ -129,8 +120,7 @@ def fit_head(
         head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path
     )
     history = trainer.run(resume)
-    scored = [name for name in inputs if name not in ("train", "held_out")]
-    predictions = {name: trainer.predict(inputs[name]) for name in scored}
+    predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
     seconds = time.perf_counter() - started
     speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], features)
     return FittedHead(head, predictions, inputs, history, seconds, speed)
@@ -158,6 +148,12 @@ def save_head(head: Head, path: Path, task: str, kind: str, config: HeadConfig, 
     about = {"task": task, "encoder": kind, "config": json.dumps(asdict(config)), "key": key}
     with whole_file(path) as temporary:
         write_tensors(head.state_dict(), temporary, about)
+
+
+def head_soft(head: Head, inputs: Inputs) -> np.ndarray:
+    """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
+    logits = torch.from_numpy(head_logits(head, inputs)).double()
+    return np.asarray(head.soft(logits).numpy())
 
 
 def inputs_of(

@@ -106,6 +106,8 @@ class Cell(Coordinates):
             numbers += [found["n"], found["error"]]
         for interval in filter(None, self.interval.values()):
             numbers += [interval["low"], interval["high"]]
+        for metric in ("accuracy", "f1") if self.threshold else ():
+            numbers += [self.threshold[metric][name] for name in ("value", "threshold")]
         for number in numbers:
             if number is not None:
                 float(number)

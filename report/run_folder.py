@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError, Example
-from data.readers.predictions import read_predictions
-from data.readers.tables import PathLike
+from data.readers.fields import number
+from data.readers.tables import numbered_lines
 from data.tasks import TASKS
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns
@@ -117,13 +117,23 @@ class RunFolder:
         rows += [f"{id} , {spelled(value)} \n" for id, value in zip(ids, predictions, strict=True)]
         self._write(predictions_name(cell_name, task, split), "".join(rows))
 
-    def predictions(self, cell: Cell, examples: Sequence[Example], gold: PathLike) -> list[float]:
-        """Return a cell's predictions of all examples, in their order.
+    def predictions(self, cell: Cell, examples: Sequence[Example]) -> np.ndarray:
+        """Return a cell's predictions (N,) of the examples that it was scored on.
+
+        They are matched row by row, as they were written: ids may be odd, and occur twice.
 
         Raises:
             DataError: the file is missing or damaged, or of other examples.
         """
-        return read_predictions(self.predictions_path(cell)).aligned(examples, gold)
+        path = self.predictions_path(cell)
+        rows = [text.rstrip().rpartition(" , ") for _, text in numbered_lines(path)][1:]
+        if [id for id, _, _ in rows] != [example.id for example in examples]:
+            raise DataError(f"{path}: not the {len(examples):,} rows of the data as it is now")
+        values = [number(value) for _, _, value in rows]
+        if None in values:
+            line = values.index(None) + 2
+            raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")
+        return np.array(values, np.float64)
 
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""
@@ -146,7 +156,7 @@ class RunFolder:
                 np.savez(file, ids=np.array(ids, dtype=np.str_), **small)
 
     def soft(self, cell: Cell, examples: Sequence[Example]) -> dict[str, np.ndarray]:
-        """Return what `write_soft` wrote, in the order of the examples.
+        """Return what `write_soft` wrote of the examples that the cell was scored on.
 
         Returns:
             {} if there is no such file (of an earlier version), or it is not of these examples.
@@ -157,10 +167,9 @@ class RunFolder:
         try:
             with np.load(path, allow_pickle=False) as file:
                 found = dict(file)
-            rows = {id: row for row, id in enumerate(found.pop("ids").tolist())}
-            order = [rows[example.id] for example in examples]
-            return {name: array[order].astype(np.float64) for name, array in found.items()}
-        except (ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
+            same = found.pop("ids").tolist() == [example.id for example in examples]
+            return {name: a.astype(np.float64) for name, a in found.items()} if same else {}
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
             return {}
 
     def _soft_path(self, cell: Cell) -> Path:

@@ -40,21 +40,23 @@ class Gold:
     file: Path | None = None
 
     def path(self, task: Task, split: str, data: str = "bundled") -> Path:
-        """Return the file of a split; `data` is where it is unless the user said otherwise."""
+        """Return the file of a split; `data` is its folder unless the user named another."""
         return self.file or split_file(data_folder(self.data or data), task, split)
 
     def holding(self, found: Predictions) -> tuple[str, Path]:
-        """Return the split that holds the first predicted id, and its file.
+        """Return the split that holds the first predicted id, and its file; of a file, its name.
 
         Raises:
             DataError: none does.
         """
+        if self.file is not None:
+            return self.file.stem, self.file
         id, (line, _) = next(iter(found.values.items()))
         paths = {split: self.path(found.task, split) for split in SPLITS[1:]}
         for split, path in paths.items():
             if path.is_file() and id in {row.id for row in found.task.read(path, labelled=False)}:
                 return split, path
-        tried = " or ".join(dict.fromkeys(map(str, paths.values())))
+        tried = " or ".join(map(str, paths.values()))
         raise DataError(
             f"{found.path}:{line}: id {id!r} is not in {tried}; name the file with the labels "
             "(--gold FILE) or its folder (--data DIR)"
@@ -103,11 +105,10 @@ def _of_runs(a: Path, b: Path, gold: Gold) -> list[Match]:
             names = [(next(iter(ours)), next(iter(theirs)))]
         if names:
             data = next(cell.data for cell in ours[names[0][0]].values())
-            path = gold.path(TASKS[task], split, data)
-            examples = _labelled(path, TASKS[task])
+            examples = _labelled(gold.path(TASKS[task], split, data), TASKS[task])
             match = Match(task, split, {}, [], _labels(examples))
             for pair in names:
-                _add(match, pair, (ours, theirs), runs, examples, path)
+                _add(match, pair, (ours, theirs), runs, examples)
             found.append(match)
     if not found:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
@@ -130,7 +131,6 @@ def _add(
     cells: tuple[Systems, Systems],
     runs: tuple[RunFolder, RunFolder],
     examples: list[Example],
-    path: Path,
 ) -> None:
     """Add a system of each run to a match."""
     named = []
@@ -140,7 +140,7 @@ def _add(
             seeds = dict(enumerate(seeds.values()))  # one seed each, whichever it is
         named.append(f"{side} {name}")
         match.systems[named[-1]] = {
-            seed: np.array(run.predictions(cell, examples, path)) for seed, cell in seeds.items()
+            seed: run.predictions(cell, examples) for seed, cell in seeds.items()
         }
     match.pairs.append((named[0], named[1]))
 

@@ -74,8 +74,8 @@ def judge_cells(
     for cell in cells:
         place = cell.task, cell.split
         examples = getattr(splits[cell.task], cell.split)
-        found = np.array(folder.predictions(cell, examples, f"{cell.task} {cell.split}"))
-        systems.setdefault(place, {}).setdefault(cell.system, {})[cell.seed] = found
+        seeds = systems.setdefault(place, {}).setdefault(cell.system, {})
+        seeds[cell.seed] = folder.predictions(cell, examples)
         labels[place] = np.array([example.label for example in examples], np.float64)
     return judge(systems, labels)
 

@@ -45,7 +45,7 @@ class Predictions:
                 )
         missing = [example.id for example in examples if example.id not in self.values]
         if missing:
-            last = max((line for line, _ in self.values.values()), default=1)
+            last = max(line for line, _ in self.values.values())
             raise DataError(
                 f"{self.path}:{last}: ends without {len(missing):,} of the {len(examples):,} ids "
                 f"of {gold} (the first: {missing[0]!r}); predict every row"
@@ -59,8 +59,8 @@ def read_predictions(path: PathLike) -> Predictions:
     Ids are in lower case, as the readers of the data give them.
 
     Raises:
-        DataError: unreadable or empty; a header of no task; a row that is not an id and a number
-            within the task's labels; an id that occurs twice.
+        DataError: unreadable or without rows; a header of no task; a row that is not an id and a
+            number within the task's labels; an id that occurs twice.
     """
     rows = _fields(path)
     task = _task_of(path, *next(rows, (1, [])))
@@ -72,6 +72,8 @@ def read_predictions(path: PathLike) -> Predictions:
         if id in values:
             raise DataError(f"{path}:{line}: id {id!r} is on line {values[id][0]} too; delete one")
         values[id] = line, value
+    if not values:
+        raise DataError(f"{path}: has a header but no rows; expected at least one prediction")
     return Predictions(Path(path), task, values)
 
 

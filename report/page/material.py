@@ -137,8 +137,7 @@ class Material:
 
     def predictions(self, cell: Cell) -> np.ndarray:
         """Return a cell's predictions, (N,) float64."""
-        where = f"{cell.task} {cell.split}"
-        return np.array(self.folder.predictions(cell, self.examples(cell), where))
+        return self.folder.predictions(cell, self.examples(cell))
 
     def soft(self, cell: Cell, name: str = "soft") -> np.ndarray | None:
         """Return what lies behind them (see RunFolder.write_soft), None if it was not kept."""

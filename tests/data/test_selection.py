@@ -1,8 +1,12 @@
 """Which pairs choose among checkpoints: official-dev rows of the training file, or its first."""
 
+from itertools import pairwise
+
+import pytest
 from conftest import real_data
 
-from data.selection import selection_pairs
+from data.examples import Sentence
+from data.selection import hold_out, selection_pairs
 from data.tasks import read_task
 
 
@@ -37,3 +41,22 @@ def test_selection_takes_only_rows_of_the_official_dev_set():
     scored = read_task(folder, "sts")
     rows = {pair.row for pair in (*scored.dev, *scored.test)}
     assert not rows & {pair.row for pair in selection_pairs(folder)}
+
+
+@pytest.mark.parametrize(
+    ("count", "held"), [(0, 0), (999, 0), (1000, 100), (6004, 600), (40_000, 1000)]
+)
+def test_a_tenth_is_held_out_and_the_rest_keeps_its_order(count, held):
+    examples = [Sentence(str(i), "x", 1) for i in range(count)]
+    kept, chosen = hold_out(examples)
+    assert len(chosen) == held
+    assert sorted([*kept, *chosen], key=lambda one: int(one.id)) == examples
+    assert kept == sorted(kept, key=lambda one: int(one.id))
+    assert hold_out(examples) == (kept, chosen)
+
+
+def test_held_out_rows_are_spread_over_the_file():
+    _, chosen = hold_out([Sentence(str(i), "x", 1) for i in range(5000)])
+    numbers = [int(one.id) for one in chosen]
+    assert abs(sum(numbers) / len(numbers) - 2500) < 250
+    assert len({after - before for before, after in pairwise(numbers)}) > 10

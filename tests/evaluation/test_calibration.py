@@ -87,6 +87,13 @@ def test_both_orders_are_averaged_and_their_gap_measured():
     assert found["metrics"]["accuracy"] == 0.5  # called: 0.7, 0.55, 0.3, 0.1
 
 
+def test_both_orders_of_classes_are_called_by_their_mean():
+    forward = np.array([[0.6, 0.4, 0, 0, 0], [0, 0.1, 0.9, 0, 0]])
+    swapped = np.array([[0.1, 0.9, 0, 0, 0], [0, 0.3, 0.7, 0, 0]])
+    found = in_both_orders("sst", forward, swapped, np.array([1.0, 2.0]))
+    assert (found["metrics"]["accuracy"], found["changed"]) == (1.0, 0.5)
+
+
 def test_both_orders_of_scores_have_a_gap_in_points():
     forward, swapped = np.array([1.0, 2.0, 5.0]), np.array([2.0, 2.0, 3.0])
     found = in_both_orders("sts", forward, swapped, np.array([0.0, 1.0, 2.0]))

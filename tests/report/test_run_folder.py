@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_cells import cell, para_cell
 
-from data.examples import DataError, Sentence
+from data.examples import DataError, Sentence, SentencePair
 from report.run_folder import RunFolder
 
 
@@ -70,6 +70,23 @@ def test_prediction_files_are_byte_for_byte_those_of_the_course(
     content = (tmp_path / "predictions" / "cell" / f"{task}-dev-output.csv").read_bytes()
     first, second = spelled
     assert content == f"id \t {header} \nb , {first} \na , {second} \n".encode()
+
+
+def test_predictions_are_read_as_they_were_written(tmp_path):
+    """Ids may hold commas, and one may occur twice: the rows are in order."""
+    rows = [SentencePair(id, "x", "y", 1.0) for id in ("b , 1", "a", "a")]
+    folder, values = RunFolder(tmp_path), np.array([0.1, 1e-9, 5.0])
+    folder.write_predictions(cell().name, "sts", "dev", [row.id for row in rows], values)
+    assert folder.predictions(cell(), rows).tolist() == values.tolist()
+    with pytest.raises(DataError, match=r"sts-dev-output\.csv: not the 2 rows of the data"):
+        folder.predictions(cell(), rows[:2])
+    path = folder.predictions_path(cell())
+    path.write_text(path.read_text().replace("1e-09", "?"))
+    with pytest.raises(DataError, match=r"sts-dev-output\.csv:3: no prediction"):
+        folder.predictions(cell(), rows)
+    path.unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        folder.predictions(cell(), rows)
 
 
 def test_ids_without_predictions_are_refused_and_leave_no_file(tmp_path):
@@ -158,12 +175,13 @@ def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
         assert row[column] == wanted
 
 
-def test_what_lies_behind_predictions_is_read_in_the_order_of_the_examples(tmp_path):
-    folder, soft = RunFolder(tmp_path), np.array([[0.25, 0.75], [1.0, 0.0]])
-    folder.write_soft(cell(), ["a", "b"], soft=soft)
-    examples = [Sentence("b", "x"), Sentence("a", "y")]
+def test_what_lies_behind_predictions_is_read_for_the_same_rows_only(tmp_path):
+    folder, soft = RunFolder(tmp_path), np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])
+    folder.write_soft(cell(), ["a", "b", "a"], soft=soft)
+    examples = [Sentence(id, "x") for id in "aba"]
     (found,) = folder.soft(cell(), examples).values()
-    np.testing.assert_array_equal(found, soft[::-1])
+    np.testing.assert_array_equal(found, soft)
+    assert folder.soft(cell(), examples[::-1][1:]) == {} == folder.soft(cell(), examples[:2])
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def test_the_header_says_of_which_task_they_are(header, task, tmp_path):
         ("", ":1: not a header"),
         ("id,score\na1,1\n", ":1: not a header"),
         ("a1,1\n", ":1: not a header"),
+        ("id,Predicted_Similarity\n", ": has a header but no rows"),
         ("id,Predicted_Similarity\na1,1\nb2\n", ":3: 1 fields"),
         ("id,Predicted_Similarity\na1,1,2\n", ":2: 3 fields"),
         ("id,Predicted_Similarity\na1,high\n", ":2: prediction is 'high', expected a number"),
@@ -65,7 +66,6 @@ def test_a_fault_is_one_line_with_its_place(text, message, tmp_path):
     [
         ("a1,1\nb2,2\nc3,3\n", ":4: id 'c3' is not in gold.csv"),
         ("b2,2\n", ":2: ends without 1 of the 2 ids of gold.csv (the first: 'a1')"),
-        ("", ":1: ends without 2 of the 2 ids"),
     ],
 )
 def test_every_row_is_predicted_and_no_other(rows, message, tmp_path):
