@@ -78,9 +78,10 @@ def _facts(run: PastRun) -> Iterable[tuple[str, str]]:
     """Yield what is known about a run, apart from its scores, as (name, value)."""
     config = run.config
     command = config.get("command")
+    words = list(map(str, command)) if isinstance(command, list) else []
     yield "run", str(run.path)
     yield "when", _when(run)
-    yield "command", shlex.join(["python", *map(str, command)]) if command else UNKNOWN
+    yield "command", shlex.join(["python", *words]) if words else UNKNOWN
     if run.is_unfinished:
         yield "state", "unfinished; the same command with --resume continues it"
     for name in ("backbone", "data", "preset", "pooling"):

@@ -41,13 +41,13 @@ class PastRun:
         config, cells = (_read_json(path / f"{name}.json") for name in ("config", "results"))
         if config is None and cells is None:
             return None
-        if not isinstance(config if config is not None else {}, dict):
+        config, cells = config or {}, cells or []
+        if not isinstance(config, dict):
             raise DataError(f"{path / 'config.json'}: not a run's settings; restore or delete it")
-        if cells is None and "options" not in config:
-            return None  # a checkpoint's config.json
-        if not _are_cells(cells or []):
+        if not _are_cells(cells):
             raise DataError(f"{path / 'results.json'}: not a run's results; restore or delete it")
-        return cls(path, config or {}, cells or [])
+        # A checkpoint has a config.json, too.
+        return cls(path, config, cells) if cells or "options" in config else None
 
     def option(self, name: str) -> Any:
         """Return a setting of the command line, None if it is not known."""
@@ -114,9 +114,10 @@ class PastRun:
 
 
 def _are_cells(raw: Any) -> bool:
-    """Return whether something is a list of cells, each identified by words and numbers."""
+    """Return whether something is a list of cells, each identified by words or numbers."""
     return isinstance(raw, list) and all(
         isinstance(cell, dict)
+        and isinstance(cell.get("metrics"), dict | None)
         and not any(isinstance(cell.get(name), dict | list) for name in IDENTITY)
         for cell in raw
     )

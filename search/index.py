@@ -76,7 +76,7 @@ def read_meta(folder: Path) -> Meta | None:
     """
     path = folder / "meta.json"
     if not path.is_file():
-        if folder.exists() and (not folder.is_dir() or set(_names(folder)) - {"parts"}):
+        if folder.exists() and (not folder.is_dir() or _has_other_files(folder)):
             raise DataError(f"{folder}: is there and no index; name another folder")
         return None
     try:
@@ -86,6 +86,8 @@ def read_meta(folder: Path) -> Meta | None:
         count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))
         if raw.pop("digest") != digest([part.name for part in parts]):
             raise ValueError("its digest is another")
+        if not all(part.name.isalnum() for part in parts):  # names of folders in parts/
+            raise ValueError("a part's name is none")
         meta = Meta(**raw, parts=parts)
         if meta.count != count:
             raise ValueError("its counts differ")
@@ -96,8 +98,9 @@ def read_meta(folder: Path) -> Meta | None:
         raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
 
 
-def _names(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
+def _has_other_files(folder: Path) -> bool:
+    """Return whether a folder holds more than parts, and hidden files that a crash may leave."""
+    return any(path.name != "parts" and path.name[0] != "." for path in folder.iterdir())
 
 
 class Index:
@@ -116,9 +119,12 @@ class Index:
         """
         meta = read_meta(folder)
         if meta is None:
-            raise DataError(f"{folder}: no index; make it with: python -m search index FILE --out")
+            raise DataError(
+                f"{folder}: no index; make it with: python -m search index FILE --out {folder}"
+            )
         self.folder, self.meta = folder, meta
         self._starts = np.cumsum([0, *(part.count for part in meta.parts)])
+        self._opened: dict[int, Texts] = {}  # by the number of the part
 
     def __len__(self) -> int:
         return self.meta.count
@@ -142,8 +148,40 @@ class Index:
 
     def _row(self, number: int) -> Row:
         which = int(np.searchsorted(self._starts, number, side="right")) - 1
-        within = number - self._starts[which]
-        return read_texts(self.folder, self.meta.parts[which], slice(within, within + 1))[0]
+        return self._texts(which).row(number - int(self._starts[which]))
+
+    def _texts(self, which: int) -> "Texts":
+        if which not in self._opened:
+            self._opened[which] = Texts(self.folder, self.meta.parts[which])
+        return self._opened[which]
+
+
+class Texts:
+    """The texts of a part, memory-mapped."""
+
+    def __init__(self, folder: Path, part: Part):
+        """Open them.
+
+        Raises:
+            DataError: they are missing or damaged.
+        """
+        path = part_folder(folder, part.name) / "texts.tsv"
+        try:
+            self.lines = np.memmap(path, np.uint8, mode="r")
+            self.offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise _damaged(path, error) from None
+        if len(self.offsets) != part.count + 1 or self.offsets[-1] != len(self.lines):
+            raise _damaged(path, f"{len(self.offsets) - 1} texts, {len(self.lines)} bytes")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, number: int) -> Row:
+        """Return one text with its id."""
+        line = bytes(self.lines[self.offsets[number] : self.offsets[number + 1]])
+        id, _, text = line.decode().rstrip("\n").partition("\t")
+        return Row(id, text)
 
 
 def part_folder(folder: Path, name: str) -> Path:
@@ -165,24 +203,6 @@ def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
     if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
         raise _damaged(path, f"{vectors.dtype} {vectors.shape}")
     return vectors
-
-
-def read_texts(folder: Path, part: Part, wanted: slice) -> list[Row]:
-    """Return the texts of a part in a slice of [0, n).
-
-    Raises:
-        DataError: they are missing or damaged.
-    """
-    path = part_folder(folder, part.name) / "texts.tsv"
-    try:
-        offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
-        borders = offsets[wanted.start : wanted.stop + 1]
-        with path.open("rb") as file:
-            file.seek(borders[0])
-            lines = file.read(int(borders[-1] - borders[0])).decode("utf-8").split("\n")[:-1]
-        return [Row(*line.split("\t", 1)) for line in lines]
-    except (OSError, ValueError, EOFError, IndexError, TypeError) as error:
-        raise _damaged(path, error) from None
 
 
 def _damaged(path: Path, error: object) -> DataError:

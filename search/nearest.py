@@ -31,22 +31,25 @@ def top_k(
     Returns:
         Cosines (Q, k) float64 and row numbers (Q, k) int64.
     """
-    left, margin = torch.from_numpy(queries), rounding(queries.shape[1])
     found = (np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))  # query, cosine, row
-    floor = torch.full((len(queries),), -torch.inf)  # the k-th best cosine of each query so far
+    # What a row must score to be among the k best, (Q, 1).
+    floor = np.full((len(queries), 1), -np.inf, np.float32)
+    margin = rounding(queries.shape[1])
     first = 0
     for block in blocks:
-        scores = left @ torch.from_numpy(block).T  # (Q, n)
-        if len(block) >= k:
-            # At least k rows of this block reach its k-th best score, give or take its rounding.
-            floor = torch.maximum(floor, scores.topk(k).values[:, -1] - margin)
-        hits = _positions((scores >= floor[:, None] - margin).numpy())
+        scores = _products(queries, block)  # (Q, n)
+        reached = scores >= floor
+        if len(block) >= k and np.count_nonzero(reached) > k * len(queries):
+            # So many only at first: k rows of this block are as good as its k-th best.
+            kth = torch.from_numpy(scores).topk(k).values[:, -1:].numpy()
+            reached &= scores >= kth - margin
+        hits = _positions(reached)
         cosines = _cosines(queries, hits[:, 0], block, hits[:, 1])
         found = _best(found, (hits[:, 0], cosines, hits[:, 1] + first), k)
-        kth = found[1][_places(found[0]) == k - 1]
-        if len(kth) == len(queries):
-            floor = torch.from_numpy(kth).float()
         first += len(block)
+        if first >= k:
+            kth_found = found[1].reshape(len(queries), k)[:, -1:]
+            floor = (kth_found - margin).astype(np.float32)
     shape = (len(queries), min(k, first))
     return found[1].reshape(shape), found[2].reshape(shape)
 
@@ -94,7 +97,7 @@ def rounding(dimensions: int) -> float:
     """Return twice the most by which a float32 product of unit vectors can be wrong.
 
     H * 2**-24 bounds the error of a dot product in whatever order it is summed (Higham 2002,
-    equation 3.5); twice that leaves room for lengths that are themselves rounded.
+    equation 3.5). Twice that is by how much two products can be in the wrong order.
     """
     return 2 * dimensions * 2.0**-24
 
@@ -103,15 +106,20 @@ def _hits(
     left: np.ndarray, right: np.ndarray, floor: float, most: int, offsets: np.ndarray
 ) -> np.ndarray:
     """Return which rows of two blocks score `floor` or more, (P, 2); of many, the best `most`."""
-    scores = (torch.from_numpy(left) @ torch.from_numpy(right).T).numpy()
+    scores = _products(left, right)
     if offsets[0] + len(left) > offsets[1]:  # blocks that overlap: each pair once, none with itself
         rows, columns = (np.arange(len(side)) for side in (left, right))
         scores[rows[:, None] + offsets[0] >= columns + offsets[1]] = -np.inf
     reached = scores >= floor
     if np.count_nonzero(reached) > most:
         kth = torch.from_numpy(scores[reached]).topk(most).values[-1].item()
-        reached = scores >= kth - 2 * rounding(left.shape[1])
+        reached = scores >= kth - rounding(left.shape[1])
     return _positions(reached)
+
+
+def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the float32 products of all rows of `left` with all rows of `right`."""
+    return np.asarray((torch.from_numpy(left) @ torch.from_numpy(right).T).numpy())
 
 
 def _positions(reached: np.ndarray) -> np.ndarray:

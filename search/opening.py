@@ -97,6 +97,8 @@ def _cross_head(run: Path) -> SavedHead:
         if saved.kind != "cross":
             raise DataError(f"{run}: a bi-encoder's head; re-ranking needs a cross-encoder's")
         return saved
+    if not run.is_dir():
+        raise DataError(f"{run}: no such run folder")
     found = [SavedHead.find(path) for path in sorted(run.glob("heads/*.safetensors"))]
     crossed = [saved for saved in found if saved.kind == "cross"]
     if not crossed:

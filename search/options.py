@@ -68,14 +68,14 @@ class QueryOptions:
     text: tuple[str, ...] = option(
         (), "queries, each in quotes; none: one per line of stdin", flag="text", metavar="TEXT"
     )
-    top_k: int = option(10, "texts per query", least=1, most=1e6)
+    top_k: int = option(10, "texts per query", least=1, most=10_000)
     rerank: Path | None = option(
         None,
         "order the nearest by a cross-encoder: a run folder of run_multitask.py, or one file of "
         "its heads/",
         metavar="RUN",
     )
-    candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=1e6)
+    candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=10_000)
     faiss: bool = option(False, "search with faiss (pip install faiss-cpu)")
     json: bool = option(False, "print one JSON object per query")
     device: str = option("auto", **DEVICE)
@@ -89,7 +89,7 @@ class PairsOptions:
 
     index: Path = option(**INDEX, flag="index")
     threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
-    top: int = option(100, "how many pairs, the most similar ones", least=1, most=1e7)
+    top: int = option(100, "how many pairs, the most similar ones", least=1, most=1_000_000)
     json: bool = option(False, "print one JSON object per pair")
     threads: int = option(0, **THREADS, group="machine")
 
@@ -105,7 +105,7 @@ already, only the others are encoded: the same command continues after an
 interruption, and adds the lines that FILE has gained since.""",
         """\
 examples:
-  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-*
+  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
   python -m search index products.tsv --ids --out my-index --append""",
     ),

@@ -32,16 +32,21 @@ def read_rows(
         lines_before: added to the line numbers.
 
     Raises:
-        DataError: an unreadable file, a line that is not UTF-8, or one without id or text.
+        DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the
+            end, no text at all.
     """
+    name, found = _name(path), False
     for number, line in lines_of(path):
         counted = lines_before + number
         id, _, text = line.strip().partition("\t") if with_ids else (str(counted), "", line)
         if not line.strip():
             continue
         if not id.strip() or not text.strip():
-            raise DataError(f"{path}:{number}: expected ID<TAB>TEXT; add ids, or leave out --ids")
+            raise DataError(f"{name}:{number}: expected ID<TAB>TEXT; add ids, or leave out --ids")
+        found = True
         yield counted, Row(id.strip(), text.strip())
+    if not found:
+        raise DataError(f"{name}: is empty; expected one text per line")
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -53,4 +58,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     if path != STDIN:
         yield from numbered_lines(path)
     elif sys.stdin is not None:  # a closed one has no lines
-        yield from decoded_lines(sys.stdin.buffer, "stdin")
+        yield from decoded_lines(sys.stdin.buffer, _name(path))
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else str(path)

@@ -131,6 +131,7 @@ def test_missing_keys_are_a_dash(tmp_path, capsys):
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "results.json").write_text('[{"task": "sts", "metrics": null}, {}]')
+    (bare / "config.json").write_text('{"options": 3, "command": 3, "sha256": 3, "packages": 3}')
     (row,) = table_of(lines_of(capsys, "list", tmp_path))
     assert {row[name] for name in ("minutes", "device", "backbone", "seeds", "best")} == {"-"}
     shown = lines_of(capsys, "show", bare)
@@ -154,6 +155,7 @@ def test_the_test_split_counts_where_it_has_labels(tmp_path, capsys):
     ("name", "content"),
     [
         *(("results.json", c) for c in ("{", "7", "[3]", '[{"task": ["sts"]}]', '{"a": 1}')),
+        ("results.json", '[{"metrics": [0.5]}]'),
         *(("config.json", c) for c in ("{", "[1]")),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from search.building import Builder
-from search.index import Index, Meta, read_meta
+from search.index import Index, Meta, Part, read_meta
 from search.opening import identity
 from search.texts import Row, read_rows
 
@@ -134,16 +135,10 @@ def test_other_texts_are_refused_without_append(tmp_path, tiny_encoder, monkeypa
     builder = builder_of(tmp_path / "i", tiny_encoder)
     builder.index(numbered(toy_sentences(6)))
     before = read_meta(tmp_path / "i")
-    for texts in (toy_sentences(5), toy_sentences(6, 3), []):
+    for texts in (toy_sentences(5), toy_sentences(6, 3), []):  # fewer, others, none
         with pytest.raises(DataError, match="holds other texts; add to them with --append"):
             builder.index(numbered(texts))
     assert read_meta(tmp_path / "i") == before
-
-
-def test_no_text_is_an_error_and_leaves_no_folder(tmp_path, tiny_encoder):
-    with pytest.raises(DataError, match="no text"):
-        builder_of(tmp_path / "i", tiny_encoder).index(numbered([]))
-    assert not (tmp_path / "i").exists()
 
 
 def test_vectors_that_are_not_finite_are_refused(tmp_path, tiny_encoder):
@@ -193,6 +188,16 @@ def test_a_damaged_meta_file_is_one_clear_line(content, said, tmp_path, tiny_enc
         Index(tmp_path / "i")
 
 
+def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
+    """An append deletes the part that it filled up, so names that lead elsewhere are refused."""
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    meta = builder.index(numbered(["a cat"]))
+    outside = replace(meta, parts=(Part("../..", 1),))
+    (tmp_path / "i" / "meta.json").write_text(json.dumps(outside.to_json()))
+    with pytest.raises(DataError, match=r"meta\.json: damaged"):
+        builder.index(numbered(["a dog"]), append=True)
+
+
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])
 def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
     meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
@@ -211,6 +216,8 @@ def test_a_folder_of_other_things_is_no_index(tmp_path):
         read_meta(tmp_path)
     with pytest.raises(DataError, match="no index; name another folder"):
         read_meta(tmp_path / "thesis.tex")
+    (tmp_path / "thesis.tex").rename(tmp_path / ".meta.json.1.tmp")  # what a crash may leave
+    assert read_meta(tmp_path) is None
     with pytest.raises(DataError, match="no index; make it with"):
         Index(tmp_path / "absent")
 
@@ -234,3 +241,11 @@ def test_ids_are_what_stands_before_the_first_tab(tmp_path):
         path.write_text(f"a\tb\n{line}\n")
         with pytest.raises(DataError, match=r"t\.tsv:2: expected ID<TAB>TEXT"):
             list(read_rows(path, with_ids=True))
+
+
+def test_truncated_texts_are_one_clear_line(tmp_path, tiny_encoder):
+    meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat", "a dog"]))
+    path = tmp_path / "i" / "parts" / meta.parts[0].name / "texts.tsv"
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DataError, match=r"texts\.tsv: missing or damaged"):
+        Index(tmp_path / "i").rows([0])

@@ -82,7 +82,7 @@ def test_what_cannot_rerank_is_named(runs, tmp_path):
         return str(error.value)
 
     assert "no cross-encoder" in refused(runs / "none")
-    assert "no cross-encoder" in refused(runs / "absent")
+    assert "no such run folder" in refused(runs / "absent")
     several = refused(runs / "many")
     assert "8 cross-encoders; name one of" in several and "\n" not in several
     (bi,) = (runs / "none" / "heads").iterdir()

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import toy_sentences
+from conftest import real_data, toy_sentences
 from indexing import command, write_lines
+from sentence_transformers.util import semantic_search
 
+from data.readers.sts import read_sts
 from minbert.encoder import SentenceEncoder
 from search.options import parse_options
 
@@ -62,6 +64,24 @@ def test_a_query_finds_what_numpy_finds(index, texts, tiny_checkpoint, capsys):
         assert [hit["id"] for hit in found["hits"]] == [str(row + 1) for row in order]
         assert [hit["text"] for hit in found["hits"]] == [texts[row] for row in order]
         assert [hit["cosine"] for hit in found["hits"]] == pytest.approx(own[order], abs=1e-6)
+
+
+def test_real_sentences_are_found_as_sentence_transformers_finds_them(tmp_path, capsys):
+    path = real_data("cs224n") / "sts-dev.csv"
+    texts = [text for pair in read_sts(path)[:300] for text in pair.texts]  # some of them twice
+    queries = [*texts[:5], " ".join(texts[7].split()[::2])]
+    (tmp_path / "t.txt").write_text("".join(f"{text.strip()}\n" for text in texts))
+    assert command("index", tmp_path / "t.txt", "--out", tmp_path / "i", "--backbone", "mini") == 0
+    capsys.readouterr()
+    assert command("query", tmp_path / "i", *queries, "--json", "--top-k", "25") == 0
+    encoder = SentenceEncoder.from_pretrained("mini", device="cpu", precision="float32")
+    vectors = encoder.encode([*queries, *texts], convert_to_tensor=True)
+    theirs = semantic_search(vectors[:6], vectors[6:], top_k=25)
+    for found, expected in zip(hits_of(capsys), theirs, strict=True):
+        cosines = [hit["cosine"] for hit in found["hits"]]
+        assert cosines == pytest.approx([hit["score"] for hit in expected], abs=1e-5)
+        ids = {hit["id"] for hit in found["hits"][:20]}
+        assert ids <= {str(hit["corpus_id"] + 1) for hit in expected}
 
 
 def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys):
@@ -134,7 +154,9 @@ def refused(capsys, *words) -> str:
     return printed.err
 
 
-def test_what_cannot_be_used_is_refused_in_one_line(index, tmp_path, tiny_checkpoint, capsys):
+def test_what_cannot_be_used_is_refused_in_one_line(
+    index, tmp_path, tiny_checkpoint, capsys, monkeypatch
+):
     write_lines(tmp_path / "t.txt", 3)
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     (tmp_path / "empty.txt").write_text("\n \n")
@@ -143,8 +165,10 @@ def test_what_cannot_be_used_is_refused_in_one_line(index, tmp_path, tiny_checkp
     assert "no index" in refused(capsys, "pairs", tmp_path)
     assert "absent.txt: cannot be read" in refused(capsys, "index", tmp_path / "absent.txt", *new)
     assert "latin.txt:1: byte 0xe9" in refused(capsys, "index", tmp_path / "latin.txt", *new)
-    assert "no text" in refused(capsys, "index", tmp_path / "empty.txt", *new)
+    assert "empty.txt: is empty" in refused(capsys, "index", tmp_path / "empty.txt", *new)
     assert "cannot be read" in refused(capsys, "index", tmp_path, *new)
+    monkeypatch.setattr(sys, "stdin", None)  # as a shell's <&- leaves it
+    assert "stdin: is empty" in refused(capsys, "index", "-", *new)
     assert "is there and no index" in refused(
         capsys, "index", tmp_path / "t.txt", "--out", tmp_path, "--backbone", tiny_checkpoint
     )
@@ -188,8 +212,7 @@ def test_help_teaches_with_examples_that_parse(words, capsys):
     assert examples and all(parse_options(shlex.split(example)) for example in examples)
 
 
-def test_help_and_broken_pipes_and_closed_stdin_are_quiet(index):
-    assert b"examples" in start("--help").stdout
+def test_broken_pipes_and_closed_stdin_are_quiet(index):
     closed = start("query", index, "--device", "cpu", preexec_fn=lambda: os.close(0))
     assert (closed.returncode, closed.stdout, closed.stderr) == (0, b"", b"")
     reading, writing = os.pipe()

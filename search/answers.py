@@ -1,0 +1,122 @@
+"""Queries answered: the nearest texts of an index, re-ranked if asked for, as tables or as JSON.
+
+Reads: index, nearest, opening. Feeds: the command line.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from data.examples import DataError
+from runtime.terminal import printable
+from search.index import Index
+from search.nearest import top_k
+from search.opening import CrossEncoder, encoder_of, open_cross_encoder
+from search.options import QueryOptions
+from search.texts import STDIN, Row, lines_of
+
+# Queries that one pass over the index answers; a terminal waits for each.
+QUERIES = 256
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A text found for a query."""
+
+    row: Row
+    cosine: float
+    score: float | None = None  # the cross-encoder's
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the hit as JSON shows it."""
+        scored = {} if self.score is None else {"score": self.score}
+        return {"id": self.row.id, "text": self.row.text, "cosine": self.cosine, **scored}
+
+
+def answer(options: QueryOptions, say: Callable[[str], None]) -> None:
+    """Answer the queries of the command line, or of stdin."""
+    index = Index(options.index)
+    encoder = encoder_of(index, options.device, options.precision)
+    cross = None
+    if options.rerank:
+        cross = open_cross_encoder(options.rerank, options.device, options.precision)
+    depth = max(options.top_k, options.candidates) if cross else options.top_k
+    nearest = _searcher(index, options.faiss)
+    seconds, count = 0.0, 0
+    for queries in _queries(options):
+        started = time.perf_counter()
+        vectors = encoder.encode(queries, show_progress=False, normalize_embeddings=True)
+        cosines, rows = nearest(vectors, depth)
+        for query, own, numbers in zip(queries, cosines, rows, strict=True):
+            hits = [Hit(row, cos) for row, cos in zip(index.rows(numbers), own, strict=True)]
+            hits = _reranked(cross, query, hits)[: options.top_k]
+            say(_as_json(query, hits) if options.json else _as_table(query, hits))
+        seconds, count = seconds + time.perf_counter() - started, count + len(queries)
+    if not options.json and count:
+        asked = "1 query" if count == 1 else f"{count:,} queries"
+        say(f"{asked}, {len(index):,} texts, {seconds:.2f} s: {options.index}")
+
+
+def _searcher(
+    index: Index, with_faiss: bool
+) -> Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
+    if with_faiss:
+        from search.flat import FaissIndex
+
+        return FaissIndex(index.blocks).top_k
+    return lambda vectors, k: top_k(vectors, index.blocks, k)
+
+
+def _queries(options: QueryOptions) -> Iterator[list[str]]:
+    """Yield queries, as many as are answered together."""
+    if options.text:
+        texts = [text.strip() for text in options.text]
+        if wrong := [text for text in texts if not _is_unicode(text)]:
+            raise DataError(f"query {wrong[0]!r}: expected a text in UTF-8")
+        yield texts
+        return
+    asked = sys.stdin is not None and sys.stdin.isatty()
+    if asked:
+        print("one query per line; Ctrl-D ends", file=sys.stderr)
+    lines = filter(None, (line.strip() for _, line in lines_of(STDIN)))
+    while group := list(islice(lines, 1 if asked else QUERIES)):
+        yield group
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a word of the command line was made of valid bytes."""
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _reranked(cross: CrossEncoder | None, query: str, hits: list[Hit]) -> list[Hit]:
+    """Return the hits in the order of the cross-encoder's scores, equal ones as they were."""
+    if cross is None:
+        return hits
+    scores = cross(query, [hit.row.text for hit in hits])
+    order = np.argsort(-scores, kind="stable")
+    return [Hit(hits[at].row, hits[at].cosine, float(scores[at])) for at in order]
+
+
+def _as_json(query: str, hits: Sequence[Hit]) -> str:
+    return json.dumps({"query": query, "hits": [hit.to_json() for hit in hits]})
+
+
+def _as_table(query: str, hits: Sequence[Hit]) -> str:
+    width = max([2, *(len(printable(hit.row.id)) for hit in hits)])
+    scored = bool(hits) and hits[0].score is not None
+    lines = [f"query: {printable(query)}"]
+    lines.append(f"rank  {'score   ' if scored else ''}cosine  {'id':{width}}  text")
+    for place, hit in enumerate(hits, start=1):
+        score = f"{hit.score:6.4f}  " if scored else ""
+        id, text = printable(hit.row.id), printable(hit.row.text)
+        lines.append(f"{place:4}  {score}{hit.cosine:6.3f}  {id:{width}}  {text}")
+    return "\n".join([*lines, ""])
