@@ -12,7 +12,7 @@ from data.tasks import Task
 from report.cell import Cell
 from report.page.figure import MUTED, SERIES, STYLES, Figure, draw, legend
 from report.page.material import Material
-from report.page.tables import Table, number, share, word
+from report.page.tables import Table, filled, number, share, word
 from report.past_run import inner
 
 Curves = dict[str, list[Cell]]
@@ -81,12 +81,8 @@ def _table(task: Task, material: Material) -> Table:
         changed = [inner(cell.both_orders, "changed") for cell in cells]
         numbers = [number(_mean(values)) for values in (plain, chosen, cut, both, gap)]
         rows.append([word(name), *numbers, share(_mean(changed))])
-    return Table(
-        f"{task.name}: {metric} as predicted; at a threshold chosen on held-out training pairs; "
-        "and of a cross-encoder that reads both orders of a pair",
-        ("system", metric, "at threshold", "threshold", "both orders", "gap", "calls that change"),
-        rows,
-    )
+    header = ("system", metric, "at threshold", "threshold", "both orders", "gap", "calls changed")
+    return filled(Table(f"{task.name}: {metric}", header, rows))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

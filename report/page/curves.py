@@ -89,7 +89,8 @@ def _paint(axes: Any, lines: Sequence[_Line], x: str) -> None:
         for seed, curve in enumerate(line.curves):
             points = np.array(list(_points(curve, x, "dev_score"))).reshape(-1, 2)
             label = line.label if seed == 0 else None
-            axes.plot(*points.T, color=line.colour, ls=line.style, label=label, lw=1.4)
+            look = {"color": line.colour, "ls": line.style, "lw": 1.4, "marker": ".", "ms": 4}
+            axes.plot(*points.T, **look, label=label)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel(x)
     axes.set_ylabel("dev score")

@@ -1,7 +1,7 @@
 """Tables as a page shows them: words, and numbers that can be sorted by. Feeds: the sections."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report.verdict import shown
 
@@ -36,6 +36,18 @@ class Table:
     header: tuple[str, ...]
     rows: Sequence[Sequence[Entry]]
     kind: str = ""  # a CSS class of its own
+
+
+def filled(table: Table) -> Table:
+    """Return a table without its columns of dashes only."""
+    keep = [
+        column
+        for column in range(len(table.header))
+        if any(row[column].text != UNKNOWN for row in table.rows)
+    ]
+    header = tuple(table.header[column] for column in keep)
+    rows = [[row[column] for column in keep] for row in table.rows]
+    return replace(table, header=header, rows=rows)
 
 
 def word(text: object) -> Entry:
