@@ -92,7 +92,7 @@ class _Verdict:
         return f"{about}{_told(found, bi, cross, self.task.main_metric)}{self._others(best)}."
 
     def _others(self, best: dict[str, Cell]) -> str:
-        """Return who is ahead under each setting that both encoders share."""
+        """Return who is ahead where both encoders have the same setting."""
         settings: dict[str, dict[str, Cell]] = {}
         for cell in self.cells:
             settings.setdefault(cell.setting, {})[cell.encoder] = cell
@@ -105,7 +105,7 @@ class _Verdict:
             f"{f'the {NAMES[ahead]} ahead' if ahead else 'undecided'} {' and '.join(names)}"
             for ahead, names in outcomes.items()
         ]
-        return "".join(f"; {word}" for word in words)
+        return f"; like with like, {', '.join(words)}" if words else ""
 
     def _leader(self, best: Cell) -> str:
         """Return the best of one encoder's systems, beside its rivals."""

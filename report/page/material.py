@@ -56,7 +56,7 @@ class Material:
         run = PastRun.read(path)
         if run is None:
             raise DataError(f"{path}: not a run folder; it has no results.json")
-        if run.is_unfinished or not (path / "comparisons.json").is_file():
+        if not run.cells or not (path / "comparisons.json").is_file():
             raise DataError(
                 f"{path}: an unfinished run has no page; its command with --resume goes on"
             )

@@ -180,6 +180,11 @@ def test_every_kind_of_run_has_a_page(shape, tmp_path):
 
 def test_an_unfinished_run_has_no_page(tmp_path, capsys):
     run = made_run(tmp_path, tasks=("sst",), encoders=("bi",))
+    left = run / "state" / "of-another-command.pt"
+    left.parent.mkdir()
+    left.write_text("")
+    assert main(["html", str(run)]) == 0
+    (run / PAGE).unlink()
     (run / "comparisons.json").unlink()
     assert main(["html", str(run)]) == 2
     assert "unfinished" in capsys.readouterr().err and not (run / PAGE).exists()

@@ -70,7 +70,7 @@ def test_the_best_are_chosen_on_dev_and_compared_on_test():
         "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in told
     )
     # Setting by setting it may be otherwise.
-    assert "; the bi-encoder ahead without SimCSE and with sup SimCSE." in told
+    assert "; like with like, the bi-encoder ahead without SimCSE and with sup SimCSE." in told
     assert "best is by the dev split" in told
 
 
