@@ -5,6 +5,7 @@ from pathlib import Path
 
 from report.page.material import Material
 from report.page.options import PageOptions
+from runtime.errors import UserError
 from runtime.files import write_text
 
 PAGE = "report.html"
@@ -21,10 +22,15 @@ def write_page(run: Path, data: str | None = None) -> Path:
 
     Raises:
         DataError: the run is unfinished, or a file it needs is damaged or gone.
+        UserError: a library that draws it is not installed.
         OSError: the page cannot be written.
     """
     # The libraries that draw and fill in are loaded only where a page is made.
-    from report.page.making import render
+    try:
+        from report.page.making import render
+    except ModuleNotFoundError as error:
+        install = "python -m pip install -r requirements.txt"
+        raise UserError(f"a page needs {error.name}, which is not installed; {install}") from None
 
     write_text(run / PAGE, render(Material.read(run, data)))
     return run / PAGE

@@ -30,7 +30,7 @@ ENCODERS = {"bi": (SERIES[0], "bi-encoder", ""), "cross": (SERIES[1], "cross-enc
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none", "font.size": 11, "font.family": "sans-serif",
+    "svg.fonttype": "none", "text.parse_math": False, "font.size": 11, "font.family": "sans-serif",
     "axes.spines.top": False, "axes.spines.right": False,
     "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED,
     "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
@@ -64,7 +64,6 @@ def draw(
     description: str,
     table: Table,
     paint: Callable[[Any], None],
-    size: tuple[float, float] = SIZE,
 ) -> Figure:
     """Return a figure of one panel.
 
@@ -72,10 +71,10 @@ def draw(
         name: an id, unique on the page.
         title, description, table: as of Figure.
         paint: draws on matplotlib's axes.
-        size: inches.
     """
+    name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        canvas = Canvas(figsize=size, layout="constrained")
+        canvas = Canvas(figsize=SIZE, layout="constrained")
         axes = canvas.add_subplot()
         paint(axes)
         text = io.StringIO()

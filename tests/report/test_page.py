@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -213,6 +214,27 @@ def test_data_that_moved_can_be_named(tmp_path):
     with pytest.raises(DataError, match="--data DIR"):
         write_page(run)
     assert write_page(run, str(tmp_path / "moved")).is_file()
+
+
+def test_a_library_that_is_missing_is_named_with_its_cure(full, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in [name for name in sys.modules if name.startswith("report.page.")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["html", str(full)]) == 2
+    assert "matplotlib, which is not installed; python -m pip" in capsys.readouterr().err
+
+
+def test_names_of_a_foreign_run_are_no_markup(tmp_path):
+    run = made_run(tmp_path, tasks=("sts",))
+    cells = json.loads((run / "results.json").read_text())
+    for cell in cells:
+        if cell["pretrain"] == "sup":
+            old, cell["pretrain"] = "sup-sts", f'"><b>$x_{cell["seed"]}'
+            for path in (run / "predictions").glob(f"{old}-{cell['encoder']}-*-{cell['seed']}"):
+                path.rename(path.with_name(path.name.replace(old, f"{cell['pretrain']}-sts")))
+    (run / "results.json").write_text(json.dumps(cells))
+    document = Document(write_page(run).read_text())
+    assert not document.all("b") and '"><b>$x_1' in document.text
 
 
 def test_what_is_no_run_is_refused(tmp_path):
