@@ -20,8 +20,10 @@ if SETTINGS:
 import logging
 from functools import partial
 
+from experiment.backbones import Say
 from experiment.comparison import run
 from experiment.settings import Settings
+from report.page.command import write_page
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank
 
@@ -30,7 +32,9 @@ def main(settings: Settings) -> int:
     """Run a command line; return its exit code."""
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
-        run(settings, partial(print, flush=True))
+        say = partial(print, flush=True)
+        if run(settings, say) and is_main():
+            _add_page(settings, say)
         return 0
     except (UserError, OSError) as error:
         who = "error" if is_main() else f"process {rank()} stopped"
@@ -42,6 +46,15 @@ def main(settings: Settings) -> int:
         return 130
     finally:
         leave_processes()
+
+
+def _add_page(settings: Settings, say: Say) -> None:
+    """Write the run's page; whatever is wrong with it, the results stand and are complete."""
+    try:
+        say(f"page: {write_page(settings.folder())}")
+    except Exception as error:
+        again = f"python -m report html {settings.folder()}"
+        logging.warning("no page (%s: %s); try again: %s", type(error).__name__, error, again)
 
 
 if __name__ == "__main__":

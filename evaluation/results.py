@@ -3,13 +3,11 @@
 Long form: one row per number, so that no two unlike numbers share a column.
 """
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
-from evaluation.table import markdown
+from evaluation.table import csv_text, markdown
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,8 @@ class Result:
 
 def to_csv(results: Sequence[Result]) -> str:
     """Return all results as a CSV table with a header."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Result)])
-    writer.writerows(astuple(result) for result in results)
-    return table.getvalue()
+    header = [field.name for field in fields(Result)]
+    return csv_text(header, [astuple(result) for result in results])
 
 
 def to_json(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from experiment.inputs import Inputs
 from experiment.keys import cell_key
 from experiment.soft import Trained
 from heads.config import HeadConfig
-from heads.fitting import fit_head, save_head
+from heads.fitting import fit_head, head_soft, save_head
 from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
@@ -97,11 +97,12 @@ class Cells:
             if not is_labelled(examples):
                 continue
             scores = score_split(head.task, examples, predictions, seen)
-            record = TASKS[head.task]
+            record, soft = TASKS[head.task], {"soft": head_soft(fitted.head, fitted.inputs[split])}
             if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
-                cosines = pair_cosines(*fitted.inputs[split].columns())
-                scores["metrics"]["cosine_spearman"] = spearman(cosines, labels_of(examples))
+                soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())
+                labels = labels_of(examples)
+                scores["metrics"]["cosine_spearman"] = spearman(soft["cosines"], labels)
             cell = Cell(
                 **asdict(head),
                 split=split,
@@ -111,5 +112,6 @@ class Cells:
                 **scores,
                 **trained.blocks(split, examples),
             )
+            self.folder.write_soft(cell, [example.id for example in examples], **soft)
             cells.append(cell)
         return cells

@@ -6,6 +6,8 @@
 Reads: everything here. Feeds: run_multitask.py and your own scripts.
 """
 
+from textwrap import fill
+
 import torch
 
 from experiment.backbones import Say, reader_of
@@ -15,11 +17,12 @@ from experiment.inputs import Inputs
 from experiment.plan import describe, notes_on_defaults, run_config
 from experiment.settings import Settings
 from report.cell import Cell
+from report.paragraph import paragraph
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
 from report.thresholds import threshold_lines
-from report.verdict import judge_cells, to_json, verdicts
+from report.verdict import Judged, judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes
 
@@ -68,6 +71,12 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
             del reader  # its weights, before the next stage needs the memory
     judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
     folder.write_json("comparisons.json", to_json(judged))
+    _tell(cells, judged, folder, say)
+    return cells
+
+
+def _tell(cells: list[Cell], judged: list[Judged], folder: RunFolder, say: Say) -> None:
+    """Say how a run ended: the table, what differs where, and the verdict as the last."""
     say(results_table(cells, judged))
     if found := verdicts(cells, judged):
         say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
@@ -76,4 +85,5 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     if found := contrasts(cells):
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")
-    return cells
+    if verdict := paragraph(cells, judged):
+        say(f"\n{fill(verdict, 100)}")

@@ -1,4 +1,4 @@
-"""What runs left behind, read again: `python -m report list | show | compare | cost`."""
+"""What runs left behind, read again: `python -m report list | show | compare | cost | html`."""
 
 import logging
 import os
@@ -45,11 +45,22 @@ def _cost(words: Sequence[str]) -> None:
     cost(words, say)
 
 
+def _page(words: Sequence[str]) -> None:
+    from report.page.options import parse_page
+
+    options = parse_page(words)
+    from report.page.command import page
+
+    page(options, say)
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "list": _list,
     "show": _show,
     "compare": _compare,
     "cost": _cost,
+    "html": _page,
+    "page": _page,
 }
 USAGE = f"usage: python -m report {'|'.join(COMMANDS)} ... (--help after it explains)"
 

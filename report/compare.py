@@ -3,15 +3,13 @@
 Reads: sides, verdict. Feeds: the user.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
-from evaluation.table import markdown
+from evaluation.table import csv_text, markdown
 from report.options import CompareOptions
 from report.sides import Gold, matches
 from report.verdict import Judged, csv_rows, judge, sentence, shown, to_json
@@ -63,11 +61,7 @@ def _write(options: CompareOptions, judged: list[Judged]) -> None:
         _write_json(options.json, sides | to_json(judged))
     if options.csv:
         rows = csv_rows(judged)
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(options.csv, text.getvalue())
+        write_text(options.csv, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

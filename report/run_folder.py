@@ -3,9 +3,8 @@
 Reads: cells. Feeds: the user, and the next run of the same command.
 """
 
-import csv
-import io
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,10 @@ from data.examples import DataError, Example
 from data.readers.fields import number
 from data.readers.tables import numbered_lines
 from data.tasks import TASKS
+from evaluation.table import csv_text
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
-from runtime.files import link, write_text
+from runtime.files import link, whole_file, write_text
 
 
 class RunFolder:
@@ -143,17 +143,50 @@ class RunFolder:
         """Return where the predictions of a cell are."""
         return self.path / predictions_name(cell.name, cell.task, cell.split)
 
+    def write_soft(self, cell: Cell, ids: Sequence[str], **arrays: np.ndarray) -> None:
+        """Write what lies behind the predictions of a labelled split, as an .npz file.
+
+        Args:
+            cell: whose predictions they are.
+            ids: of the N examples.
+            arrays: `soft`, (N,) or (N, C) probabilities, or (N,) scores; of a bi-encoder's
+                similarities also `cosines` (N,), without any head.
+        """
+        if not self.read_only:
+            small: dict[str, Any] = {
+                name: array.astype(np.float32) for name, array in arrays.items()
+            }
+            with whole_file(self._soft_path(cell)) as path, path.open("wb") as file:
+                np.savez(file, ids=np.array(ids, dtype=np.str_), **small)
+
+    def soft(self, cell: Cell, examples: Sequence[Example]) -> dict[str, np.ndarray]:
+        """Return what `write_soft` wrote of the examples that the cell was scored on.
+
+        Returns:
+            {} if there is no such file (of an earlier version), or it is not of these examples.
+        """
+        path = self._soft_path(cell)
+        if not path.is_file():
+            return {}
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                found = dict(file)
+            same = found.pop("ids").tolist() == [example.id for example in examples]
+            return {name: a.astype(np.float64) for name, a in found.items()} if same else {}
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+            return {}
+
+    def _soft_path(self, cell: Cell) -> Path:
+        path = self.predictions_path(cell)
+        return path.with_name(path.name.replace("-output.csv", "-soft.npz"))
+
     def link(self, name: str, target: Path) -> None:
         """Make `name` a relative link to a folder outside, so that runs/ can be moved."""
         if not self.read_only:
             link(self.path / name, target)
 
     def _write_csv(self, name: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-        table = io.StringIO()
-        writer = csv.DictWriter(table, keys, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        self._write(name, table.getvalue())
+        self._write(name, csv_text(keys, [[row[key] for key in keys] for row in rows]))
 
     def _write(self, name: str, content: str) -> None:
         if not self.read_only:

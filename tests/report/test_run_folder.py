@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_cells import cell, para_cell
 
-from data.examples import DataError, SentencePair
+from data.examples import DataError, Sentence, SentencePair
 from report.run_folder import RunFolder
 
 
@@ -161,3 +161,36 @@ def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
     (tmp_path / "metrics.jsonl").write_text(f"{line}\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl"):
         RunFolder(tmp_path).add_curve("a", [{"step": 1}])
+
+
+def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
+    tag = {"=HYPERLINK(A1)": {"n": 30, "error": 0.5}}
+    RunFolder(tmp_path).write_results([cell(phenomena=tag, data="-data")], {})
+    for name, column, wanted in (
+        ("phenomena", "phenomenon", "'=HYPERLINK(A1)"),
+        ("results", "data", "'-data"),
+    ):
+        with (tmp_path / f"{name}.csv").open() as file:
+            (row,) = csv.DictReader(file)
+        assert row[column] == wanted
+
+
+def test_what_lies_behind_predictions_is_read_for_the_same_rows_only(tmp_path):
+    folder, soft = RunFolder(tmp_path), np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])
+    folder.write_soft(cell(), ["a", "b", "a"], soft=soft)
+    examples = [Sentence(id, "x") for id in "aba"]
+    (found,) = folder.soft(cell(), examples).values()
+    np.testing.assert_array_equal(found, soft)
+    assert folder.soft(cell(), examples[::-1][1:]) == {} == folder.soft(cell(), examples[:2])
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda path: path.write_bytes(b"PK"), lambda path: path.unlink()]
+)
+def test_what_is_gone_or_damaged_or_of_others_is_not_known(damage, tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.write_soft(cell(), ["a"], soft=np.array([0.5]))
+    assert folder.soft(cell(), [Sentence("other", "x")]) == {}
+    (path,) = tmp_path.rglob("*.npz")
+    damage(path)
+    assert folder.soft(cell(), [Sentence("a", "x")]) == {}

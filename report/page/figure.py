@@ -1,0 +1,118 @@
+"""Figures as inline SVG that follows the page's colours, with the numbers beside them.
+
+Drawn by matplotlib without a display; the same data give the same bytes. Feeds: the sections.
+"""
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+
+from report.page.tables import Table
+
+# Colours to draw with -> the page's own, which differ between light and dark: names of style.css.
+# They differ from one another, and from all that matplotlib uses by itself.
+INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
+SERIES = tuple(f"#05050{n}" for n in range(1, 7))
+BANDS = tuple(f"#06060{n}" for n in range(1, 6))
+COLOURS = {
+    **{INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper"},
+    **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)},
+    **{colour: f"band-{n}" for n, colour in enumerate(BANDS, 1)},
+}
+# Encoder -> colour, name, hatch: no difference by colour alone.
+ENCODERS = {"bi": (SERIES[0], "bi-encoder", ""), "cross": (SERIES[1], "cross-encoder", "//")}
+STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none", "text.parse_math": False, "font.size": 11, "font.family": "sans-serif",
+    "axes.spines.top": False, "axes.spines.right": False,
+    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED,
+    "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": LINE,
+    "grid.linewidth": 0.8, "axes.axisbelow": True, "legend.frameon": False, "lines.linewidth": 1.6,
+    "hatch.color": PAPER, "hatch.linewidth": 1.2,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure and what says the same in words.
+
+    Attributes:
+        name: its id on the page.
+        title, description: read out instead of the picture.
+        svg: the picture, from `<svg` to `</svg>`.
+        table: its numbers.
+    """
+
+    name: str
+    title: str
+    description: str
+    svg: str = field(repr=False)
+    table: Table
+
+
+def draw(
+    name: str,
+    title: str,
+    description: str,
+    table: Table,
+    paint: Callable[[Any], None],
+) -> Figure:
+    """Return a figure of one panel.
+
+    Args:
+        name: an id, unique on the page.
+        title, description, table: as of Figure.
+        paint: draws on matplotlib's axes.
+    """
+    name = re.sub(r"[^\w-]", "-", name)
+    with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
+        canvas = Canvas(figsize=SIZE, layout="constrained")
+        axes = canvas.add_subplot()
+        paint(axes)
+        text = io.StringIO()
+        canvas.savefig(text, format="svg", metadata={"Date": None})
+    svg = _spoken(_inline(text.getvalue(), name), name, title, description)
+    return Figure(name, title, description, svg, table)
+
+
+def _inline(svg: str, name: str) -> str:
+    """Return what stands in a page: no prolog, no metadata, ids of its own, the page's colours."""
+    svg = svg[svg.index("<svg") :].strip()
+    for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
+        svg = re.sub(rf"\s*{part}", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)  # the page's own
+    for colour, variable in COLOURS.items():
+        svg = svg.replace(colour, f"var(--{variable})")
+    used = set(re.findall(r"#([\w-]+)[\")]", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
+    return svg
+
+
+def _spoken(svg: str, name: str, title: str, description: str) -> str:
+    """Return an SVG that is read out as its title and description."""
+    end = svg.index(">")
+    return (
+        f'{svg[:end]} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>{svg[end + 1 :]}'
+    )
+
+
+def legend(axes: Any, columns: int = 3) -> None:
+    """Put the legend above the panel, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        axes.legend(
+            handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns,
+            borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, fontsize=10.5,
+        )  # fmt: skip

@@ -1,0 +1,24 @@
+"""Tables as CSV: what data hold is text, in a spreadsheet as well."""
+
+import csv
+import io
+
+import pytest
+
+from evaluation.results import Result, to_csv
+from evaluation.table import csv_text
+
+
+@pytest.mark.parametrize("word", ["=2+5", "+1", "-a", "@SUM(A1)", "\t=1", "\r=1"])
+def test_words_never_start_a_formula(word):
+    assert csv_text(["a", "b"], [[word, -0.5]]) == f"a,b\n'{word},-0.5\n"
+
+
+def test_other_values_are_as_ever():
+    rows = list(csv.reader(io.StringIO(csv_text(["a", "b"], [['x,"y"', None], ["a-b", 1e-9]]))))
+    assert rows == [["a", "b"], ['x,"y"', ""], ["a-b", "1e-09"]]
+
+
+def test_names_of_models_are_written_as_text():
+    row = to_csv([Result("=cmd", "sts", "set", "all", "spearman", None, 3)]).splitlines()[1]
+    assert row.startswith("'=cmd,sts,set,all,spearman,,3,")

@@ -1,0 +1,130 @@
+"""A finished run made by hand: data, predictions, results, curves; for the tests of its page."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from data.overlap import Seen
+from data.tasks import TASKS, Task
+from evaluation.calibration import at_threshold, calibration, in_both_orders
+from evaluation.scoring import score_split
+from report.cell import Cell
+from report.run_folder import RunFolder
+
+EVIL = '<script>document.title="owned"</script>'
+TAGS = ("plain", "=2+5", "<b>role</b> swap")
+COLUMNS = {"sst": ["sentence"], "para": ["sentence1", "sentence2"], "sts": ["sentence1"]}
+
+
+def write_data(folder: Path, task: Task, split: str, n: int) -> None:
+    """Write a split of a task with texts that try to be markup."""
+    draw = np.random.default_rng(n)
+    lines = ["\t".join(["", "id", *task.texts, task.label, "phenomenon"])]
+    for k in range(n):
+        texts = [f"text {k} of {EVIL}" if k % 5 == 0 else f"{word} {k}" for word in task.texts]
+        label = draw.integers(0, task.largest + 1)
+        lines.append("\t".join([str(k), f"{task.name}{split}{k}", *texts, str(label), TAGS[k % 3]]))
+    path = folder / task.files[("train", "dev", "test").index(split)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def made_run(
+    path: Path,
+    tasks=("sst", "para", "sts"),
+    pretrains=("none", "sup"),
+    encoders=("bi", "cross"),
+    seeds=(1, 2),
+    splits=("dev", "test"),
+    soft=True,
+    n=60,
+) -> Path:
+    """Write a run folder and the data it was scored on, in `path`; return the run folder."""
+    data = path / "data"
+    data.mkdir(parents=True)
+    folder, cells = RunFolder(path / "run"), []
+    for task, split in product(map(TASKS.__getitem__, tasks), splits):
+        write_data(data, task, split, n)
+        examples = task.read(data / task.files[("train", "dev", "test").index(split)])
+        kinds = encoders if task.is_pair else encoders[:1]
+        for pretrain, kind, seed in product(pretrains, kinds, seeds):
+            cell = _cell(task, split, examples, pretrain, kind, seed, data)
+            found = _predictions(task, examples, cell)
+            cells.append(_scored(folder, cell, examples, *found, soft))
+    _write_curves(folder, cells)
+    command = ["run_multitask.py", "--data", EVIL]
+    options = {"data": str(data), "backbone": "b", "simcse": {"x": [1, None]}}
+    folder.write_json("config.json", {"command": command, "options": options, "sha256": {"a": "0"}})
+    folder.write_results(cells, {})
+    folder.write_json("comparisons.json", {})
+    return folder.path
+
+
+def _cell(task, split, examples, pretrain, kind, seed, data) -> Cell:
+    return Cell(
+        pretrain, task.name, kind, "frozen", "concat", "b", str(data), seed, split,
+        len(examples), {}, 1.0, 10.0, f"{pretrain}{task.name}{kind}{seed}",
+    )  # fmt: skip
+
+
+def _predictions(task, examples, cell):
+    """Return predictions and what lies behind them; those of the bi-encoder are the better ones."""
+    draw = np.random.default_rng([len(cell.name), cell.seed])
+    labels = np.array([example.label for example in examples], float)
+    noise = draw.normal(0, 0.6 if cell.encoder == "bi" else 1.4, len(labels))
+    if task.kind == "score":
+        return labels + noise, labels + noise
+    if task.kind == "binary":
+        sure = 1 / (1 + np.exp(1 - 2 * labels - 2 * noise))
+        return (sure > 0.5).astype(float), sure
+    found = np.clip(np.rint(labels + noise), 0, task.largest)
+    return found, np.eye(task.num_classes)[found.astype(int)] * 0.75 + 0.05
+
+
+def _scored(folder, cell, examples, predictions, sure, soft) -> Cell:
+    task, labels = TASKS[cell.task], np.array([example.label for example in examples], float)
+    ids = [example.id for example in examples]
+    more = score_split(cell.task, examples, predictions, Seen())
+    if soft and task.kind != "score":
+        more["calibration"] = calibration(sure, labels)
+    if soft and task.kind == "binary":
+        more["threshold"] = at_threshold(cell.task, sure, labels, sure, labels)
+    if soft and cell.encoder == "cross":
+        more["both_orders"] = in_both_orders(cell.task, sure, sure[::-1], labels)
+    cell = Cell.from_json(cell.to_json() | more)
+    folder.write_predictions(cell.name, cell.task, cell.split, ids, predictions)
+    if soft:
+        cosines = {"cosines": sure / 5} if task.kind == "score" and cell.encoder == "bi" else {}
+        folder.write_soft(cell, ids, soft=sure, **cosines)
+    return cell
+
+
+def _write_curves(folder: RunFolder, cells: list[Cell]) -> None:
+    for cell in cells:
+        history = [{"epoch": e, "loss": 1.0, "dev_score": 0.1 * e} for e in (1, 2)]
+        folder.add_curve(cell.name, history)
+        if cell.pretrain != "none":
+            start = {"step": 0, "dev_score": 0.1, "alignment": 0.4, "uniformity": -1.0}
+            end = {"step": 8, "alignment": 0.3, "uniformity": -2.0}
+            folder.add_curve(f"{cell.pretrain}-{cell.seed}", [start, end])
+
+
+def add_costs(run: Path) -> None:
+    """Write what `python -m report cost` measures of two cells and of a search."""
+    names = [f"none-para-{kind}-frozen-concat-1" for kind in ("bi", "cross")]
+    cells = []
+    for name, kind, by in zip(names, ("bi", "cross"), ("head", "cross"), strict=True):
+        then = {"seconds": 0.01 if kind == "bi" else 20.0, "measured": kind == "bi"}
+        search = {"work": "query", "by": by, "n": 10_000, "then": then}
+        cost = {"examples_per_second": 10.0, "milliseconds": 3.0, "passes": 1, "flops": 1e9}
+        cells.append({"cell": name, "task": "para", "cost": {**cost, "searches": [search]}})
+    rankings = [
+        {"by": by, "k": k, "mrr": mrr, "recall_at_1": mrr,
+         "duration": {"seconds": seconds, "measured": True}}
+        for by, k, mrr, seconds in (("bi", 0, 0.5, 0.001), ("hybrid", 5, 0.75, 0.1),
+                                    ("cross", 90, None, 9.0))
+    ]  # fmt: skip
+    retrieval = {"task": "para", "queries": 9, "candidates": 90, "rankings": rankings}
+    costs = {"cells": cells, "story": "Sixty-five hours & five seconds.", "retrieval": retrieval}
+    (run / "costs.json").write_text(json.dumps(costs))

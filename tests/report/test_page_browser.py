@@ -1,0 +1,149 @@
+"""The page in a real browser: nothing fails, nothing is loaded, it fits, sorts, pages, filters.
+
+A program is put in front of the page that notes errors and requests, and another behind it that
+clicks. They send what they found to the document around the page's frame, which is as wide as a
+screen and which headless Chromium prints.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from made_run import EVIL, TAGS, add_costs, made_run
+
+from report.page.command import write_page
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not BROWSER, reason="no Chromium found (Debian's package: chromium)"),
+]
+BEFORE = """<script>
+window.wrong = [];
+for (const kind of ["error", "unhandledrejection", "securitypolicyviolation"])
+  addEventListener(kind, (event) => wrong.push(kind + ": " + (event.message || event.blockedURI)));
+for (const kind of ["error", "warn"]) console[kind] = (...words) => wrong.push(words.join(" "));
+</script>"""
+AFTER = """<script>
+const found = (() => { %s })();
+parent.postMessage(JSON.stringify({
+  found, wrong, requests: performance.getEntriesByType("resource").map((entry) => entry.name),
+  width: document.documentElement.scrollWidth, window: innerWidth, title: document.title,
+}), "*");
+</script>"""
+AROUND = """<!DOCTYPE html><iframe src="asked.html" width="%d" height="900" style="border:0">
+</iframe>
+<pre id="found"></pre>
+<script>onmessage = (event) => document.getElementById("found").textContent = event.data;</script>
+"""
+SHOWN = "const shown = (all) => [...all].filter((one) => one.offsetParent !== null);"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Path:
+    # 25 rows are shown at once: more tags than that make a table of several pages.
+    run = made_run(tmp_path_factory.mktemp("browser"), pretrains=("none", "sup", "unsup"))
+    add_costs(run)
+    return write_page(run)
+
+
+def ask(page: Path, program: str, width: int = 1280) -> dict:
+    """Return what a program that is run in the page returns, and what was noted meanwhile."""
+    source = page.read_text().replace("<head>", f"<head>{BEFORE}", 1)
+    assert source.count("</body>") == 1
+    asked = page.with_name("asked.html")
+    around = page.with_name("around.html")
+    around.write_text(AROUND % width)
+    asked.write_text(source.replace("</body>", f"{AFTER % (SHOWN + program)}</body>"))
+    printed = subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *("--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}"),
+            *("--disable-background-networking", "--no-first-run", around.as_uri()),
+        ],
+        capture_output=True, text=True, timeout=300, check=True,
+    ).stdout  # fmt: skip
+    answer = re.search(r'<pre id="found">(.+?)</pre>', printed, re.S)
+    assert answer, printed[-2000:]
+    told = json.loads(answer[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    assert told["wrong"] == [] and told["requests"] == []
+    assert told["title"].startswith("Bi- or cross-encoder"), "a text of the data was run"
+    return told
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens_without_errors_or_requests_and_fits_the_screen(page, width):
+    told = ask(page, "return document.body.innerText.length;", width)
+    assert told["found"] > 1000 and told["window"] == width
+    assert told["width"] <= told["window"], "the page scrolls sideways"
+
+
+def test_the_filter_shows_what_matches_and_says_how_many(page):
+    told = ask(
+        page,
+        f"""
+        const form = document.getElementById("filter"), list = document.getElementById("list");
+        const set = (name, value) => {{
+          form.elements[name].value = value;
+          form.dispatchEvent(new Event("input"));
+          return [document.getElementById("matches").textContent, shown(list.children).length,
+                  shown(list.children).map((item) => item.dataset[name] || item.textContent)];
+        }};
+        return {{
+          visible: !form.hidden, total: list.children.length,
+          all: set("task", ""), task: set("task", "sts"), both: set("ahead", "cross"),
+          tag: set("phenomenon", {json.dumps(TAGS[2])}), none: set("words", "no such words"),
+          evil: (["phenomenon", "ahead", "task"].map((name) => set(name, "")),
+                 set("words", "{EVIL[:7]}")),
+        }};""",
+    )
+    found, total = told["found"], told["found"]["total"]
+    assert found["visible"] and found["all"][:2] == [f"{total} of {total}", 10]
+    assert set(found["task"][2]) == {"sts"} and set(found["both"][2]) == {"cross"}
+    counts = [int(found[step][0].split()[0]) for step in ("all", "task", "both", "tag", "none")]
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[1] > counts[2] > counts[4]
+    assert set(found["tag"][2]) <= {TAGS[2]} and counts[4] == 0
+    assert found["evil"][1] > 0 and all("<script>" in text for text in found["evil"][2])
+
+
+def test_long_tables_are_paged_and_whole_in_print(page):
+    told = ask(
+        page,
+        """
+        const table = document.querySelector("#comparisons table"), rows = table.tBodies[0].rows;
+        const next = () => document.querySelector("#comparisons .pager [aria-label='Next rows']");
+        const before = shown(rows).length;
+        const first = rows[0].textContent;
+        next().click();
+        const rules = [...document.styleSheets[0].cssRules];
+        const style = rules.find((rule) => rule.media?.mediaText === "print");
+        return { rows: rows.length, before, after: shown(rows).length, gone: rows[0].hidden,
+                 last: next().disabled, print: style.cssText.includes("tr[hidden]") };""",
+    )["found"]
+    assert told["rows"] > 25 and told["before"] == 20 and told["gone"] and told["print"]
+    assert told["after"] == told["rows"] - 20 and told["last"]
+
+
+def test_tables_sort_by_number_and_back_by_keyboard(page):
+    told = ask(
+        page,
+        """
+        const table = document.querySelector("#comparisons table");
+        const heads = [...table.tHead.rows[0].cells];
+        const number = (row) => Number(row.cells[1].dataset.value);
+        const values = () => [...table.tBodies[0].rows].map(number);
+        const button = heads[1].querySelector("button");
+        button.focus();
+        const focused = document.activeElement === button;
+        button.click();
+        const down = values(), said = heads[1].getAttribute("aria-sort");
+        button.click();
+        return { focused, down, said, up: values(), now: heads[1].getAttribute("aria-sort") };""",
+    )["found"]
+    assert told["focused"] and (told["said"], told["now"]) == ("descending", "ascending")
+    assert told["down"] == sorted(told["down"], reverse=True) and told["up"] == told["down"][::-1]

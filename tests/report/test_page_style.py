@@ -1,0 +1,78 @@
+"""The page's colours: all text is readable in light and in dark (WCAG 2.2, AA)."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import report.page
+from report.page.figure import COLOURS
+
+STYLE = (Path(report.page.__file__).parent / "templates" / "style.css").read_text()
+TEXT, GRAPHICS = 4.5, 3.0  # success criteria 1.4.3 and 1.4.11
+SHADES = [f"{side}-{step}" for side in ("bi", "cross", "share") for step in range(1, 5)]
+
+
+def schemes() -> dict[str, dict[str, str]]:
+    """Return the colours by name, light and dark."""
+    found = re.findall(r":root \{(.*?)\}", STYLE, re.S)
+    light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in found)
+    return {"light": light, "dark": dark}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of #rrggbb as WCAG defines it."""
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_that_of_the_standard():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    # As the standard's own working group tells of the lightest grey that passes on white.
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+
+
+def test_both_schemes_name_the_same_colours():
+    light, dark = schemes().values()
+    assert light.keys() == dark.keys()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(scheme):
+    colours = schemes()[scheme]
+    pairs = [(name, "paper") for name in ("ink", "muted", "link")]
+    pairs += [("ink", name) for name in ("soft", *SHADES)]
+    low = {pair: contrast(*(colours[name] for name in pair)) for pair in pairs}
+    assert not {pair: ratio for pair, ratio in low.items() if ratio < TEXT}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_and_bars_can_be_seen(scheme):
+    colours = schemes()[scheme]
+    drawn = [name for name in COLOURS.values() if name not in ("line", "paper")]
+    assert drawn and set(COLOURS.values()) <= colours.keys()
+    ratios = {name: contrast(colours[name], colours["paper"]) for name in drawn}
+    assert not {name: ratio for name, ratio in ratios.items() if ratio < GRAPHICS}
+
+
+def test_no_other_colours_are_used():
+    rules = re.sub(r":root \{.*?\}", "", STYLE, flags=re.S)
+    assert not re.search(r"#[0-9a-f]{3,8}\b|rgb|hsl", rules)
+    text = set(re.findall(r"[^-]color: ([^;]+);", rules))
+    assert text <= {"var(--ink)", "var(--muted)", "var(--link)", "inherit"}
+    behind = set(re.findall(r"background: var\(--([\w-]+)\)", rules))
+    assert behind == {"paper", "soft", *SHADES}
+
+
+def test_muted_text_stands_on_paper_alone():
+    """What is muted has no background of its own, and shaded tables set their notes in ink."""
+    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", STYLE):
+        if "color: var(--muted)" in body:
+            assert "background: var(--paper)" in body or "background" not in body, selector
+    assert ".heat small { color: inherit; }" in STYLE
