@@ -17,8 +17,8 @@ from data.readers.triplets import iter_triplets
 from data.tasks import TASKS, read_task
 
 # Of names and contents: of the thirteen files, and of all. A change of any byte is a new VERSION.
-THIRTEEN = "91ef87dcc159ea7363108b4f12893b45adaa9c7cf4e48d27f2c2bf434b9b55ed"
-ALL = "c45d8176aaf0bf644160b54eab79aab0244c3a8c0c663715982c8901d80bb862"
+THIRTEEN = "563b415f00399b01011f795a9b202342be1aacdbf9a06f32f2cc28f8c574781a"
+ALL = "ce1d3aadc7f246ced0c72fcff309c5d9a501bdb45a76f71da58ad2bf230172c3"
 HARD = 0.85  # what no baseline without word order may reach
 
 
