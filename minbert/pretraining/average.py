@@ -83,7 +83,7 @@ def run(options: Options) -> dict[str, float]:
     """
     check_target(options.out)
     before, after = find_checkpoint(options.before), find_checkpoint(options.after)
-    first, second = (BertForMaskedLM.from_pretrained(f, **NO_DROPOUT) for f in (before, after))
+    first, second = (BertForMaskedLM.from_pretrained(str(f), **NO_DROPOUT) for f in (before, after))
     average(first, second)
     tokenizer = BertTokenizer.from_pretrained(after)
     notes: dict[str, Any] = json.loads((after / "training.json").read_text(encoding="utf-8"))

@@ -109,7 +109,7 @@ def test_the_model_card_shows_the_probes():
 
 def test_mini_beats_a_bag_of_words_on_new_questions_and_its_random_twin():
     bag, twin, mini, *_ = cells("probe")
-    assert all(float(mini[probe]) > float(twin[probe]) + 0.025 for probe in PROBES)
+    assert all(float(mini[probe]) > float(twin[probe]) + 0.02 for probe in PROBES)
     assert float(mini["para unseen"]) > float(bag["para unseen"]) + 0.01
     bag, _, mini = cells("probe-more")
     assert float(mini["para"]) > float(bag["para"]) + 0.03
