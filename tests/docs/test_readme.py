@@ -60,7 +60,7 @@ def test_every_run_command_parses(name):
 def test_every_pretraining_command_parses():
     lines = [line for page in PAGES.values() for line in commands(page)]
     lines += re.findall(r"`(python -m minbert\.pretrain [^`]+)`", README)
-    runs = [line for line in lines if "-m minbert.pretrain" in line and "$" not in line]
+    runs = [line for line in lines if "-m minbert.pretrain " in line and "$" not in line]
     assert runs
     for line in runs:
         assert pretrain.parse_options(shlex.split(line, comments=True)[3:])
