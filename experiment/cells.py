@@ -17,7 +17,7 @@ from experiment.inputs import Inputs
 from experiment.keys import cell_key
 from experiment.soft import Trained
 from heads.config import HeadConfig
-from heads.fitting import fit_head, head_soft, save_head
+from heads.fitting import fit_head, save_head
 from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
@@ -97,7 +97,7 @@ class Cells:
             if not is_labelled(examples):
                 continue
             scores = score_split(head.task, examples, predictions, seen)
-            record, soft = TASKS[head.task], {"soft": head_soft(fitted.head, fitted.inputs[split])}
+            record, soft = TASKS[head.task], {"soft": trained.soft(split)}
             if record.kind == "score" and record.is_pair and head.encoder == "bi":
                 # What the encoder knows without any head.
                 soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())
@@ -110,7 +110,7 @@ class Cells:
                 seconds=fitted.seconds,
                 sentences_per_second=fitted.sentences_per_second,
                 **scores,
-                **trained.blocks(split, examples),
+                **trained.blocks(soft["soft"], examples),
             )
             self.folder.write_soft(cell, [example.id for example in examples], **soft)
             cells.append(cell)

@@ -5,6 +5,7 @@ Reads: heads, evaluation.calibration. Feeds: cells.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +34,34 @@ class Trained:
     held_out: Sequence[Example]
     cache: Path
 
-    def blocks(self, split: str, examples: Sequence[Example]) -> dict[str, Any]:
-        """Return a labelled split's `threshold`, `calibration` and `both_orders`, if they apply."""
-        task, soft = TASKS[self.task], head_soft(self.fitted.head, self.fitted.inputs[split])
+    def soft(self, split: str) -> np.ndarray:
+        """Return the probabilities or scores of a split's examples, as `heads.fitting.head_soft`.
+
+        A tuned encoder reads the split for it.
+        """
+        return head_soft(self.fitted.head, self.fitted.inputs[split])
+
+    def blocks(self, soft: np.ndarray, examples: Sequence[Example]) -> dict[str, Any]:
+        """Return a labelled split's `threshold`, `calibration` and `both_orders`, if they apply.
+
+        Args:
+            soft: what `soft` returned of the split.
+            examples: the split's.
+        """
         labels, found = labels_of(examples), {}
-        if task.kind != "score":
+        if TASKS[self.task].kind != "score":
             found["calibration"] = calibration(soft, labels)
         if self.held_out:
-            held_out = self._soft(self.held_out), labels_of(self.held_out)
+            held_out = self._soft_of_held_out, labels_of(self.held_out)
             found["threshold"] = at_threshold(self.task, soft, labels, *held_out)
         if self.kind == "cross":
             swapped = self._soft([_swapped(pair) for pair in examples])
             found["both_orders"] = in_both_orders(self.task, soft, swapped, labels)
         return found
+
+    @cached_property
+    def _soft_of_held_out(self) -> np.ndarray:
+        return self._soft(self.held_out)
 
     def _soft(self, examples: Sequence[Example]) -> np.ndarray:
         """Return the probabilities or scores of examples that the head has not read yet."""

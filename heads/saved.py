@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
-from heads.fitting import HEADS, build_head, head_logits
+from heads.fitting import HEADS, build_head, head_logits, head_soft
 from heads.head import Head
 from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
@@ -55,22 +54,26 @@ class SavedHead:
         Args:
             columns: the embeddings of all first items, of all second ones: (N, *parts, H) each.
         """
-        embeddings = np.concatenate(columns)
-        index = np.arange(len(embeddings)).reshape(len(columns), -1).T  # (N, items per example)
-        inputs = FrozenInputs(embeddings, index, self.features, self.encoder.device)
-        return head_logits(self.head, inputs)
+        return head_logits(self.head, self._inputs(np.concatenate(columns), len(columns)))
 
     def logits(self, examples: Sequence[Item]) -> np.ndarray:
         """Return the logits, (N,) or (N, C) float32, of the texts of N examples."""
-        # One column per item of an example: all first texts, then all second ones.
-        columns = list(zip(*(self.features.items(texts) for texts in examples), strict=True))
-        embeddings = self.embed([item for column in columns for item in column])
-        return self.judge(np.split(embeddings, len(columns)))
+        return head_logits(self.head, self._read(examples))
 
     def soft(self, examples: Sequence[Item]) -> np.ndarray:
         """Return what predictions are decided by, float64; see heads.head.Head.soft."""
-        logits = torch.from_numpy(self.logits(examples)).double()
-        return np.asarray(self.head.soft(logits).numpy())
+        return head_soft(self.head, self._read(examples))
+
+    def _read(self, examples: Sequence[Item]) -> FrozenInputs:
+        # One column per item of an example: all first texts, then all second ones.
+        columns = list(zip(*(self.features.items(texts) for texts in examples), strict=True))
+        embeddings = self.embed([item for column in columns for item in column])
+        return self._inputs(embeddings, len(columns))
+
+    def _inputs(self, embeddings: np.ndarray, items: int) -> FrozenInputs:
+        """Return embeddings, one column after the other, as inputs of `items` per example."""
+        index = np.arange(len(embeddings)).reshape(items, -1).T  # (N, items)
+        return FrozenInputs(embeddings, index, self.features, self.encoder.device)
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
