@@ -160,7 +160,7 @@ FITS: dict[str, Callable[[Verb], bool]] = {
 
 
 def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame, Frame] | None:
-    role = kind.removeprefix("other ").removeprefix("far ")
+    role = kind.removeprefix("other ")
     if role in ("agent", "patient"):
         frame = with_synonyms(frame, role, random, split)
     elif kind == "place" and frame.mood != "where":
@@ -172,8 +172,13 @@ def _edited(random: Random, split: str, kind: str, frame: Frame) -> tuple[Frame,
     other = EDITS[kind](frame, random, split)
     if other is None or not shows(frame, other):
         return None
-    lone = kind not in UNWORDED and not told_by_synonyms(frame, other)
-    return None if lone and not chance(random, LONE) else (frame, other)
+    told = kind in UNWORDED or _kept(random, frame, other)
+    return (frame, other) if told else None
+
+
+def _kept(random: Random, frame: Frame, other: Frame) -> bool:
+    """Return whether to keep an edit: always, unless it brings in a word without a synonym."""
+    return told_by_synonyms(frame, other) or chance(random, LONE)
 
 
 def several(random: Random, split: str) -> Twins | None:
@@ -194,8 +199,7 @@ def several(random: Random, split: str) -> Twins | None:
     frame = _even(frame, other)
     if done < 2 or frame.receiver or not shows(frame, other):
         return None
-    lone = not told_by_synonyms(frame, other)
-    return None if lone and not chance(random, LONE) else _one(frame, other)
+    return _one(frame, other) if _kept(random, frame, other) else None
 
 
 def _even(frame: Frame, other: Frame) -> Frame:
