@@ -32,7 +32,7 @@ run mini-nli --data downloads/cs224n --pretrain none unsup sup --task sts --enco
     --simcse-epochs 3 --simcse-steps 480
 python -m benchmarks.probe mini "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" \
     "all-MiniLM-L6-v2=$minilm" --data downloads/cs224n --csv docs/results/probe.csv
-# SST-2, MRPC and STS-B, at any depth in downloads.
+# SST-2 and STS-B, at any depth in downloads.
 python -m benchmarks.yardstick mini --set SST-2 --lr 3e-4 5e-4 --csv docs/results/yardstick.csv
 python -m benchmarks.yardstick mini --set STS-B --lr 5e-4 --csv docs/results/yardstick-sts.csv
 if [ -d downloads/more ]; then # other Quora pairs; the model card says which, and how to lay them

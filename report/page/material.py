@@ -15,6 +15,7 @@ import numpy as np
 from data.examples import DataError, Example
 from data.fetch.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
+from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
 from report.past_run import PastRun
@@ -133,7 +134,7 @@ class Material:
 
     def labels(self, cell: Cell) -> np.ndarray:
         """Return their labels, (N,) float64."""
-        return np.array([example.label for example in self.examples(cell)], np.float64)
+        return labels_of(self.examples(cell))
 
     def predictions(self, cell: Cell) -> np.ndarray:
         """Return a cell's predictions, (N,) float64."""
