@@ -24,6 +24,7 @@ run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
 bundled=downloads/bundled-2.1
 python -m benchmarks.bundled $bundled > docs/results/bundled-baselines.txt
 python -m benchmarks.shortcuts $bundled > docs/results/bundled-shortcuts.txt
+python -m benchmarks.labels --pairs 1000000 > docs/results/bundled-labels.txt
 python -m benchmarks.random_twin mini --out "$random"
 run bundled-random --backbone "$random" --task all --encoder bi cross
 
@@ -32,9 +33,10 @@ run mini-nli --data downloads/cs224n --pretrain none unsup sup --task sts --enco
     --simcse-epochs 3 --simcse-steps 480
 python -m benchmarks.probe mini "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" \
     "all-MiniLM-L6-v2=$minilm" --data downloads/cs224n --csv docs/results/probe.csv
-# SST-2 and STS-B, at any depth in downloads.
+# SST-2, STS-B and MRPC, at any depth in downloads.
 python -m benchmarks.yardstick mini --set SST-2 --lr 3e-4 5e-4 --csv docs/results/yardstick.csv
 python -m benchmarks.yardstick mini --set STS-B --lr 5e-4 --csv docs/results/yardstick-sts.csv
+python -m benchmarks.yardstick mini --set MRPC --lr 3e-4 5e-4 --csv docs/results/yardstick-mrpc.csv
 if [ -d downloads/more ]; then # other Quora pairs; the model card says which, and how to lay them
     python -m benchmarks.probe mini --data downloads/more --task para \
         --csv docs/results/probe-more.csv

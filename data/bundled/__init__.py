@@ -16,15 +16,16 @@ VERSION = "2.1"
 __all__ = ["VERSION", "write"]
 
 
-def write(folder: Path, seed: int = 0, pairs: int | None = None) -> None:
+def write(folder: Path, seed: int = 0, pairs: int | None = None, order_pairs: int = 0) -> None:
     """Write the data set into `folder`; the same seed gives the same bytes everywhere.
 
     Args:
         pairs: how many to learn paraphrases from, where more are wanted than usual.
+        order_pairs: how many more that only order tells apart.
 
     Raises:
         OSError: the folder cannot be written.
     """
     from data.bundled.generate import SIZES, write_files  # the lexicon loads only where it is used
 
-    write_files(folder, seed, pairs or SIZES["para"][0])
+    write_files(folder, seed, pairs or SIZES["para"][0], order_pairs)

@@ -17,6 +17,8 @@ examples:
       other sentences of the same kind
   python -m data.bundled --out bundled --pairs 40000
       more pairs in quora-train.csv, as cross-encoders need; no other file changes
+  python -m data.bundled --out bundled --order-pairs 40000
+      so many more there of which only order tells who did what to whom
 
 The files have the names and formats of CS224N's default project (ids-sst-*.csv, quora-*.csv,
 sts-*.csv) and of SimCSE (wiki1m_for_simcse.txt, nli_for_simcse.csv), so DIR can stand wherever a
@@ -31,7 +33,8 @@ class Options:
 
     out: Path = option(help="where to write", required=True, metavar="DIR")
     seed: int = option(0, "of the grammar's draws")
-    pairs: int = option(6000, "rows of quora-train.csv", least=6000, most=1e7)
+    pairs: int = option(8000, "rows of quora-train.csv", least=8000, most=1e7)
+    order_pairs: int = option(0, "further rows, which only order tells apart", least=0, most=1e7)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=VERSION)
     options = Options(**vars(parser.parse_args(argv)))
     try:
-        write(options.out, options.seed, options.pairs)
+        write(options.out, options.seed, options.pairs, options.order_pairs)
     except OSError as error:
         reason = error.strerror or error
         print(f"{options.out}: cannot be written ({reason}); name another --out", file=sys.stderr)

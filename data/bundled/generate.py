@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from data.bundled.duplicates import duplicate_pair
+from data.bundled.duplicates import ORDER, duplicate_pair
 from data.bundled.pairs import Example
 from data.bundled.scored import BANDS, scored_pair
 from data.bundled.sentences import Scenes
@@ -57,13 +57,18 @@ def identifier(seed: int, name: str, number: int) -> str:
     return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
 
 
-def _draw(writer: Writer, task: str, title: str, split: str, size: int) -> list[Example]:
-    """Return examples of a task in their shares, shuffled; the title names the generator."""
+def _draw(
+    writer: Writer, task: str, title: str, split: str, size: int, **how: Any
+) -> list[Example]:
+    """Return examples of a task in their shares, shuffled; the title names the generator.
+
+    `how` goes to the task's maker.
+    """
     quotas = QUOTAS[task]
     examples: list[Example] = []
     for number, quota in enumerate(quotas):
         share = (size + len(quotas) - 1 - number) // len(quotas)
-        make = partial(MAKERS[task], **quota)
+        make = partial(MAKERS[task], **quota, **how)
         examples += writer.draw(f"{title} {number}", split, share, make)
     shuffle(examples, Random(f"{writer.seed} {title} {split}"))
     return examples
@@ -85,7 +90,7 @@ def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -
     writer.table(name, ("", "id", *record.texts, record.label, "phenomenon"), rows)
 
 
-def _write_all(folder: Path, seed: int, pairs: int) -> None:
+def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
     writer = Writer(folder, seed)
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
         written = {task: _write_task(writer, task, part) for task in SIZES}
@@ -99,18 +104,23 @@ def _write_all(folder: Path, seed: int, pairs: int) -> None:
         rows.writerows(e.texts for e in triplets)
     writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
     write_suites(writer)  # after the tasks, so that it changes no draw above
-    more = pairs - SIZES["para"][0]
-    if more > 0:  # last of all: no other file depends on how many pairs there are
-        examples = written["para"] + _draw(writer, "para", "more para", "train", more)
+    # Last of all: no other file depends on how many pairs there are.
+    more = max(0, pairs - SIZES["para"][0])
+    examples = written["para"] + _draw(writer, "para", "more para", "train", more)
+    examples += _draw(writer, "para", "order", "train", order_pairs, kinds=ORDER)
+    if len(examples) > SIZES["para"][0]:
         _write_rows(writer, "para", 0, examples)
 
 
-def write_files(folder: Path, seed: int = 0, pairs: int = SIZES["para"][0]) -> None:
+def write_files(
+    folder: Path, seed: int = 0, pairs: int = SIZES["para"][0], order_pairs: int = 0
+) -> None:
     """Write all files of the data set into `folder`, made if need be.
 
     The files grow in a temporary folder inside it and are moved when all are whole: an
     interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere. More
-    `pairs` to learn paraphrases from leave all other files, and the first pairs, as they are.
+    `pairs` to learn paraphrases from, and `order_pairs`, which only order tells apart, leave all
+    other files, and the first pairs, as they are.
 
     Raises:
         OSError: the folder cannot be written.
@@ -118,7 +128,7 @@ def write_files(folder: Path, seed: int = 0, pairs: int = SIZES["para"][0]) -> N
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundled-", dir=folder) as scratch:
-        _write_all(Path(scratch), seed, pairs)
+        _write_all(Path(scratch), seed, pairs, order_pairs)
         for path in sorted(Path(scratch).rglob("*")):
             if path.is_file():
                 target = folder / path.relative_to(scratch)

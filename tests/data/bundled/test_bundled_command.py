@@ -9,8 +9,8 @@ from data.bundled.__main__ import main
 def test_the_command_writes_and_says_where(monkeypatch, tmp_path, capsys):
     calls = []
     monkeypatch.setattr("data.bundled.__main__.write", lambda *said: calls.append(said))
-    assert main(["--out", str(tmp_path), "--seed", "3", "--pairs", "7000"]) == 0
-    assert calls == [(tmp_path, 3, 7000)]
+    assert main(["--out", str(tmp_path), "--seed", "3", "--pairs", "9000", "--order-pairs", "50"]) == 0
+    assert calls == [(tmp_path, 3, 9000, 50)]
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"files are in {tmp_path}")
 
 
@@ -24,7 +24,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path, capsys):
 
 
 def test_an_interrupted_run_leaves_nothing(monkeypatch, tmp_path):
-    def breaks(folder, seed, pairs):
+    def breaks(folder, seed, pairs, order_pairs):
         (folder / "half.txt").write_text("half")
         raise KeyboardInterrupt
 
@@ -35,7 +35,7 @@ def test_an_interrupted_run_leaves_nothing(monkeypatch, tmp_path):
 
 
 def test_ctrl_c_is_one_line(monkeypatch, tmp_path, capsys):
-    def breaks(folder, seed, pairs):
+    def breaks(folder, seed, pairs, order_pairs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("data.bundled.__main__.write", breaks)

@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import re
 from dataclasses import replace
 from random import Random
 
@@ -12,7 +13,7 @@ from benchmarks.bundled import read
 from benchmarks.shortcuts import edit_of, same_words, shortcuts
 from data.bundled import write
 from data.bundled.changes import EDITS, shows
-from data.bundled.duplicates import KINDS, MILD, labelled_pair
+from data.bundled.duplicates import KINDS, MILD, ORDER, labelled_pair
 from data.bundled.frames import Frame, Phrase
 from data.bundled.grammar import say
 from data.bundled.meaning import same_meaning
@@ -190,7 +191,7 @@ def test_more_pairs_change_no_other_file(tmp_path, monkeypatch):
     for name in ("SIMILARITIES", "OPINIONS", "OVERLAPPING", "INFERENCES"):
         monkeypatch.setattr(f"data.bundled.suites.{name}", 5)
     write(tmp_path / "usual")
-    write(tmp_path / "more", pairs=163)
+    write(tmp_path / "more", pairs=163, order_pairs=40)
     for path in (tmp_path / "usual").rglob("*"):
         if path.is_file() and path.name != "quora-train.csv":
             other = tmp_path / "more" / path.relative_to(tmp_path / "usual")
@@ -201,8 +202,19 @@ def test_more_pairs_change_no_other_file(tmp_path, monkeypatch):
     )
     assert more.startswith(usual)
     rows = list(csv.DictReader(more.splitlines(), delimiter="\t"))
-    assert len(rows) == 163 and len({row["id"] for row in rows}) == 163
-    assert sum(row["is_duplicate"] == "1.0" for row in rows) == pytest.approx(0.4 * 163, abs=1)
+    assert len(rows) == 203 and len({row["id"] for row in rows}) == 203
+    for part in (rows[:163], rows[163:]):
+        positive = sum(row["is_duplicate"] == "1.0" for row in part)
+        assert positive == pytest.approx(0.4 * len(part), abs=1)
+    assert {row["phenomenon"] for row in rows[163:]} <= {kind.name for kind in ORDER}
+
+
+def test_order_is_mostly_all_that_tells_order_pairs_apart():
+    random = Random(4)
+    pairs = [labelled_pair(random, "train", number % 2 == 0, ORDER) for number in range(400)]
+    bags = [[sorted(re.findall(r"[\w'-]+", text.lower())) for text in pair.texts] for pair in pairs]
+    # A passive adds "by" and forms of "to be": those pairs have other words.
+    assert 0.3 < sum(first == second for first, second in bags) / len(pairs) < 0.7
 
 
 def test_every_question_has_a_rendering():
