@@ -9,7 +9,8 @@ from data.bundled.__main__ import main
 def test_the_command_writes_and_says_where(monkeypatch, tmp_path, capsys):
     calls = []
     monkeypatch.setattr("data.bundled.__main__.write", lambda *said: calls.append(said))
-    assert main(["--out", str(tmp_path), "--seed", "3", "--pairs", "9000", "--order-pairs", "50"]) == 0
+    said = ["--out", str(tmp_path), "--seed", "3", "--pairs", "9000", "--order-pairs", "50"]
+    assert main(said) == 0
     assert calls == [(tmp_path, 3, 9000, 50)]
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"files are in {tmp_path}")
 
