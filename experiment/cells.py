@@ -81,7 +81,7 @@ class Cells:
             self.inputs.settings.resume,
             reader.fingerprint,
         )
-        if head.tune == "full" and is_main():
+        if head.tune != "frozen" and is_main():
             notes = {"head": head.name, "history": fitted.history}
             encoder.save(self.folder.path / "models" / head.name, notes)
         about = (encoder, reader.fingerprint, config, held_out, cache)

@@ -17,10 +17,12 @@ from data.selection import selection_pairs
 from data.tasks import read_task
 from experiment.grid import pairings, seeds
 from experiment.settings import Settings, file_setting
+from heads.config import TUNES
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, file_digest
+from runtime.errors import UserError
 from runtime.processes import main_first
 from simcse.stage import Backbone, TrainingTexts, read_texts
 
@@ -49,6 +51,7 @@ class Inputs:
 
         Raises:
             DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+            UserError: more layers are to be tuned than there are.
         """
         settings = self.settings
         if (self.backbone_folder / ISBERT).is_file():
@@ -66,6 +69,10 @@ class Inputs:
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
         if any(kind == "cross" for _, kind in pairings(settings)):
             encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+        layers = encoder.model.config.num_hidden_layers
+        for tune in settings.tune:
+            if (TUNES[tune] or 0) > layers:
+                raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
         for name in settings.objectives:
             self.texts[name] = self._read(name, encoder)
         return Backbone(self.backbone_folder, encoder)

@@ -9,7 +9,7 @@ from typing import Any
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
-from heads.config import HeadConfig, head_config
+from heads.config import TUNES, HeadConfig, head_config
 from minbert.config import POOLINGS
 from runtime.digests import digest
 from runtime.errors import UserError
@@ -69,7 +69,7 @@ def told_of_heads(name: str) -> str:
     frozen, full = told("frozen"), told("full")
     if name.startswith("backbone_"):
         return full
-    return frozen if frozen == full else f"{frozen}; with --tune full: {full}"
+    return frozen if frozen == full else f"{frozen}; not frozen: {full}"
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Settings:
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "train the head only, or head and encoder together",
-        choices=("frozen", "full"),
+        "train the head only (frozen), with it the last 1, 2 or 4 layers, or the whole encoder",
+        choices=tuple(TUNES),
     )
     features: str = option(
         "interaction",

@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from runtime.options import option
 
 MOST = 1e12
+# How many layers of the encoder are trained along, from the last one down; None for all of it,
+# embeddings too.
+TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None}
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """How one head (and, with `tune="full"`, its encoder) is trained."""
+    """How one head is trained, and with it what `tune` names of its encoder (see TUNES)."""
 
     tune: str = "frozen"
     features: str = "interaction"
@@ -22,12 +25,12 @@ class HeadConfig:
     )
     # 0 for a frozen encoder.
     backbone_learning_rate: float = option(
-        0.0, "encoder learning rate with --tune full", flag="--backbone-lr", least=0, most=MOST
+        0.0, "encoder learning rate, unless frozen", flag="--backbone-lr", least=0, most=MOST
     )
     # Of the encoder, hidden and attention; None is the checkpoint's own.
     backbone_dropout: float | None = option(
         None,
-        "dropout of the encoder with --tune full; without this flag, the backbone's own (0.1)",
+        "dropout of the encoder, unless frozen; without this flag, the backbone's own (0.1)",
         flag="--backbone-dropout",
         least=0,
         most=0.9,

@@ -15,7 +15,7 @@ import torch
 
 from data.examples import Example
 from data.tasks import TASKS, Splits, Task
-from heads.config import HeadConfig
+from heads.config import TUNES, HeadConfig
 from heads.cross_encoder import CrossParaphraseHead, CrossSTSHead
 from heads.features import FEATURES, Features
 from heads.head import Head
@@ -26,6 +26,7 @@ from heads.sts import STSHead
 from heads.training import HeadTrainer, Score
 from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
+from minbert.model import BertModel
 from runtime.files import whole_file
 from runtime.processes import is_main
 from runtime.seeds import set_seed
@@ -91,7 +92,8 @@ def fit_head(
     """Train one head and predict dev and test.
 
     With `config.tune == "frozen"` the encoder is frozen, read once per distinct text, and not
-    changed; with `"full"` it is trained along with the head, in place.
+    changed; with `"full"` it is trained along with the head, in place, with `"last2"` its last two
+    layers are.
 
     Args:
         encoder: frozen here, or trained in place.
@@ -112,6 +114,8 @@ def fit_head(
     if splits.test:
         named["test"] = splits.test
     inputs = inputs or inputs_of(encoder, named, features, config, cache, fingerprint)
+    if config.tune != "frozen":
+        unfreeze(encoder.model, TUNES[config.tune])
     set_seed(config.seed)  # the head's initial weights
     head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
     head = head.to(encoder.device)
@@ -124,6 +128,16 @@ def fit_head(
     seconds = time.perf_counter() - started
     speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], features)
     return FittedHead(head, predictions, inputs, history, seconds, speed)
+
+
+def unfreeze(model: BertModel, layers: int | None) -> None:
+    """Make the last `layers` of an encoder trainable and nothing else of it; None: everything.
+
+    Below them no gradient is computed, which saves time as well.
+    """
+    model.requires_grad_(layers is None)
+    for layer in model.encoder.layer[-layers:] if layers else ():
+        layer.requires_grad_(True)
 
 
 def reading_speed(

@@ -98,7 +98,7 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
     [
         ({"task": "mnli"}, "--task mnli: expected one of sst, para, sts"),
         ({"pretrain": ("none", "mlm")}, "--pretrain mlm: expected one of none, unsup, sup"),
-        ({"tune": "half"}, "--tune half: expected one of frozen, full"),
+        ({"tune": "half"}, "--tune half: expected one of frozen, last1, last2, last4, full"),
         ({"preset": "slow"}, "--preset slow"),
         ({"pooling": "max"}, "--pooling max"),
         ({"seeds": 0}, "--seeds 0: expected a whole number from 1 to 1000"),

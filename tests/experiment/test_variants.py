@@ -45,6 +45,13 @@ def test_full_tuning_saves_the_changed_encoder(tiny_checkpoint, toy_data, tmp_pa
     assert not list((tmp_path / "r").rglob("*.pt"))
 
 
+def test_more_layers_than_there_are_cannot_be_tuned(tiny_checkpoint, toy_data, tmp_path, capsys):
+    argv = ["--task", "sts", "--tune", "frozen", "last4"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 2
+    assert f"--tune last4: {tiny_checkpoint} has 3 layers" in capsys.readouterr().err
+    assert not (tmp_path / "r" / "results.json").exists()
+
+
 def test_seeds_give_cells_and_a_spread(tiny_checkpoint, toy_data, tmp_path, capsys):
     argv = ["--task", "sts", "--pretrain", "sup", "--seeds", "2", "--seed", "5"]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0

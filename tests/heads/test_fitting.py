@@ -58,6 +58,18 @@ def test_full_tuning_changes_every_layer_of_the_encoder(tiny_encoder, toy_data, 
         assert f"encoder.layer.{layer}.attention.self.query.weight" in changed
 
 
+@pytest.mark.parametrize("layers", [1, 2])
+def test_tuning_the_last_layers_changes_these_alone(layers, tiny_encoder, toy_data, tmp_path):
+    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
+    config = HeadConfig(tune=f"last{layers}", backbone_learning_rate=1e-3, num_epochs=1)
+    splits = read_task(toy_data, "sts")
+    fit_head(tiny_encoder, splits, "sts", "cross", config, lambda p: 0.0, tmp_path)
+    after = tiny_encoder.model.state_dict()
+    changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
+    last = tuple(f"encoder.layer.{2 - n}." for n in range(layers))
+    assert changed == {name for name in before if name.startswith(last)}
+
+
 @pytest.mark.parametrize(("rate", "drawn"), [(0.0, False), (0.5, True), (None, True)])
 def test_the_encoders_dropout_in_full_tuning(rate, drawn, tiny_encoder, toy_data, tmp_path):
     """The flag sets all rates in the encoder; the head has its own."""
