@@ -49,6 +49,8 @@ python -m data.bundled --out downloads/bundled-40000 --pairs 40000
 run bundled-cross --data downloads/bundled-40000 --task para --encoder bi cross --tune full \
     --backbone-lr 7e-4
 
+run minilm-sup --backbone "$minilm" --pretrain sup --task sts --simcse-lr 5e-5
+
 # What the stage teaches, on data that it was not tuned on; and whether the data set orders systems
 # as real data does.
 python -m benchmarks.carry_over $runs/bundled-seeds --synthetic $bundled --data downloads/cs224n \
@@ -57,4 +59,4 @@ python -m benchmarks.validity --synthetic $bundled --real downloads/cs224n mini 
     "mini + unsup=$runs/bundled-seeds/backbones/unsup-42" \
     "mini + sup=$runs/bundled-seeds/backbones/sup-42" \
     "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" "all-MiniLM-L6-v2=$minilm" \
-    --csv docs/results/validity.csv
+    "all-MiniLM-L6-v2 + sup=$runs/minilm-sup/backbones/sup-42" --csv docs/results/validity.csv
