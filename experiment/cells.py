@@ -89,8 +89,8 @@ class Cells:
     def _scored(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
         """Return a cell per labelled split."""
         splits, fitted = self.inputs.splits[head.task], trained.fitted
-        trained_on = [*splits.train, *self.distillation.pairs(head)]
-        seen = self.inputs.seen_by(head.pretrain, trained_on)
+        # Silver pairs add nothing that could be seen again here: they hold no text of dev or test.
+        seen = self.inputs.seen_by(head.pretrain, splits.train)
         cells = []
         for split, predictions in fitted.predictions.items():
             examples = getattr(splits, split)

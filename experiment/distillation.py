@@ -7,7 +7,7 @@ Reads: silver, inputs, heads.saved, the run folder. Feeds: cells.
 
 import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ class Distillation:
 
     def __init__(self, inputs: Inputs, untuned: Backbone, folder: RunFolder, say: Say):
         self.inputs, self.untuned, self.folder, self.say = inputs, untuned, folder, say
-        self._pairs: dict[tuple[str, int], list[SentencePair]] = {}
+        # The same for all contrastive stages and ways to tune.
+        self._pairs = cache(self._drawn)
 
     def made_of(self, head: Coordinates) -> list[Any]:
         """Return what decides the pairs of a head, apart from the task's own files and the seed."""
@@ -44,15 +45,6 @@ class Distillation:
             return [settings.distill_pairs, self.inputs.digests["distill"]]
         return [settings.distill_pairs, NEAREST, self._fingerprint]
 
-    def pairs(self, head: Coordinates) -> list[SentencePair]:
-        """Return the unlabelled pairs of a head: the same for all stages and ways to tune."""
-        if head.encoder != "distilled":
-            return []
-        place = head.task, head.seed
-        if place not in self._pairs:
-            self._pairs[place] = self._drawn(*place)
-        return self._pairs[place]
-
     def silver(self, head: Coordinates) -> list[SentencePair]:
         """Return the pairs with the labels of the cross-encoder of the same setting and seed.
 
@@ -62,9 +54,9 @@ class Distillation:
         Raises:
             CheckpointError: the teacher's head or encoder is damaged or gone.
         """
-        pairs = self.pairs(head)
-        if not pairs:
+        if head.encoder != "distilled" or not self.inputs.settings.distill_pairs:
             return []
+        pairs = self._pairs(head.task, head.seed)
         teacher = replace(head, encoder="cross").name
         self.say(f"          {len(pairs):,} unlabelled pairs, labelled by {teacher}")
         # One process reads them for all.
@@ -87,10 +79,10 @@ class Distillation:
         if source.pairs:
             return drawn(source.pairs, count, seed)
         items: list[Item] = [(text,) for text in source.texts]
-        cache = self.folder.path.parent / "cache"
+        kept = self.folder.path.parent / "cache"
         features = BiFeatures("concat")
         embeddings = frozen_embeddings(
-            self._searcher.freeze(), self._fingerprint, features, items, cache
+            self._searcher.freeze(), self._fingerprint, features, items, kept
         )
         directions = unit(embeddings).astype(np.float32)
         train = self.inputs.splits[task].train
