@@ -79,11 +79,8 @@ class Distillation:
         if source.pairs:
             return drawn(source.pairs, count, seed)
         items: list[Item] = [(text,) for text in source.texts]
-        kept = self.folder.path.parent / "cache"
-        features = BiFeatures("concat")
-        embeddings = frozen_embeddings(
-            self._searcher.freeze(), self._fingerprint, features, items, kept
-        )
+        reader = self._searcher.freeze(), self._fingerprint, BiFeatures("concat")
+        embeddings = frozen_embeddings(*reader, items, self.folder.path.parent / "cache")
         directions = unit(embeddings).astype(np.float32)
         train = self.inputs.splits[task].train
         return paired_anew(source.texts, directions, train, count, seed)

@@ -100,8 +100,8 @@ class Settings:
     )
     distill: bool = option(
         False,
-        "with --encoder bi cross: one more bi-encoder, `distilled`, which also learns the "
-        "cross-encoder's probabilities or scores of unlabelled pairs",
+        "one more bi-encoder, `distilled`, that also learns what the cross-encoder says of "
+        "unlabelled pairs; needs --encoder bi cross",
     )
     distill_pairs: int = option(
         10_000, "unlabelled pairs per task with --distill", least=0, most=10**8
@@ -146,8 +146,9 @@ class Settings:
     )
     distill_data: str | None = option(
         None,
-        "unlabelled pairs for --distill: a file of the task's columns, or two tab-separated texts "
-        "per line (training texts, each paired with its nearest and with random others)",
+        "unlabelled pairs for --distill: two tab-separated texts per line, or a table with the "
+        "columns sentence1 and sentence2 (training texts paired anew: some with their nearest ones "
+        "and one at random)",
         metavar="FILE",
     )
 
@@ -210,7 +211,7 @@ class Settings:
             raise UserError("--distill: a bi-encoder learns from a cross; add --encoder bi cross")
         elif not self.distilled:
             told = " ".join(self.task)
-            raise UserError(f"--distill: no pairs with a score in --task {told}; add para or sts")
+            raise UserError(f"--distill: --task {told} has no pairs to distill; add para or sts")
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -219,7 +220,7 @@ class Settings:
 
     @property
     def distilled(self) -> tuple[str, ...]:
-        """Return the tasks to distill: of pairs, with a label that a number between can soften."""
+        """Return the tasks to distill: of pairs whose label is one number, which can be soft."""
         tasks = [TASKS[name] for name in self.tasks if self.distill]
         return tuple(task.name for task in tasks if task.is_pair and task.kind != "classes")
 

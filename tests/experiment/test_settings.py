@@ -116,7 +116,7 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
         ({"task": "sts", "distill": True}, "--distill: a bi-encoder learns from a cross"),
         ({"task": "sts", "encoder": "cross", "distill": True}, "add --encoder bi cross"),
-        ({"encoder": BOTH, "distill": True}, "--distill: no pairs with a score in --task sst"),
+        ({"encoder": BOTH, "distill": True}, "--distill: --task sst has no pairs to distill"),
         ({"task": "sts", "encoder": BOTH, "distill_data": "f"}, "f: nothing reads it; add --dis"),
         ({"distill_pairs": -1}, "--distill-pairs -1: expected a whole number"),
     ],

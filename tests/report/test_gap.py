@@ -10,6 +10,7 @@ from scipy import stats
 
 from data.examples import SentencePair
 from data.tasks import Splits
+from evaluation.intervals import over_seeds
 from evaluation.metrics import task_metrics
 from report.__main__ import main
 from report.gap import Gap, closed_interval, gap_line, gaps
@@ -90,10 +91,15 @@ def test_the_interval_over_seeds_is_that_of_the_linearised_ratio():
     gains, wide = values[2] - values[0], values[1] - values[0]
     share = gains.mean() / wide.mean()
     assert found.method == "t" and (found.low + found.high) / 2 == pytest.approx(share)
-    # The jackknife of the ratio of means over seeds, rows left as they are, is narrower.
-    without = [np.delete(gains, s).mean() / np.delete(wide, s).mean() for s in range(4)]
-    error = (3 / 4 * ((without - np.mean(without)) ** 2).sum()) ** 0.5
-    assert found.high - found.low > 2 * 1.96 * error
+    resampled = []
+    for rows in draw.integers(0, 200, (400, 200)):
+        bi, cross, distilled = np.mean([
+            [task_metrics("sts", one[rows], labels[rows])["pearson"] for one in of_kind]
+            for of_kind in predictions
+        ], axis=1)  # fmt: skip
+        resampled.append((distilled - bi) / (cross - bi))
+    expected, _ = over_seeds(share + (gains - share * wide) / wide.mean(), np.std(resampled), 200)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
 
 
 def test_seeds_are_averaged_before_they_are_divided(tmp_path):
