@@ -71,13 +71,13 @@ def gap_line(gap: Gap) -> str:
         size = f"{gap.share:.0%}".replace("%", " %")
         if gap.interval is not None:
             size += f" [{gap.interval.low:.0%}, {gap.interval.high:.0%}]".replace("%", " %")
-        own = f"({gap.distilled:.3f})"
-        return f"{place}distilled {own} closes {size} of the gap from {bi} to {cross}"
+        return (
+            f"{place}distilled ({gap.distilled:.3f}) closes {size} of the gap from {bi} to {cross}"
+        )
+    no_gap = f"the data tell of no gap from {bi} to {cross}"
     if gap.ahead == "bi":
-        why = f"{bi} is ahead of {cross}, so there is no gap to close"
-    else:
-        why = f"the data cannot tell {bi} and {cross} apart, so there is no share of a gap"
-    return f"{place}{why}; distilled has {gap.distilled:.3f}"
+        no_gap = f"{bi} is ahead of {cross}, so there is no gap to close"
+    return f"{place}{no_gap}; distilled has {gap.distilled:.3f}"
 
 
 def _gap(
