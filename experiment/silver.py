@@ -53,12 +53,14 @@ def unlabelled(
     if path is None:
         texts = _free_texts(kept, splits)
         if len(texts) < 2:
-            raise DataError(f"--distill: {task} has no two training texts that dev and test lack")
+            lacking = f"{task} has no two training texts that dev and test lack"
+            raise DataError(f"--distill: {lacking}; name a file of pairs with --distill-data")
         return Unlabelled([], texts, f"of {len(texts):,} training texts paired anew")
     found = read_unlabelled(path)
     pairs = _free_pairs(found, splits)
     if not pairs:
-        raise DataError(f"{path}: all {len(found):,} pairs are, or hold texts, of {task}'s files")
+        known = f"all {len(found):,} pairs are in {task}'s files, or a text is in its dev or test"
+        raise DataError(f"{path}: {known}; give other pairs")
     return Unlabelled(pairs, [], f"of {len(pairs):,} new among {len(found):,} in {path}")
 
 

@@ -84,7 +84,7 @@ def test_a_files_pairs_are_new_and_distinct(tmp_path):
     ]  # fmt: skip
     assert found.told == f"of 3 new among 8 in {path}"
     path.write_text("a lamp\ta boat\n")
-    with pytest.raises(DataError, match="all 1 pairs are, or hold texts, of sts's files"):
+    with pytest.raises(DataError, match="all 1 pairs are in sts's files"):
         unlabelled("sts", splits, train, path)
 
 
