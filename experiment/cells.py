@@ -5,13 +5,12 @@ Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 
 from dataclasses import asdict, dataclass, replace
 
-from data.examples import Example
-from data.selection import hold_out
 from data.tasks import TASKS
 from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
 from experiment.backbones import Reader, Say
+from experiment.distillation import Distillation
 from experiment.grid import Training
 from experiment.inputs import Inputs
 from experiment.keys import cell_key
@@ -30,6 +29,7 @@ class Cells:
 
     inputs: Inputs
     folder: RunFolder
+    distillation: Distillation
     earlier: dict[str, list[Cell]]  # of an earlier run of the folder, by key
     say: Say
 
@@ -39,7 +39,8 @@ class Cells:
 
     def _of_head(self, head: Coordinates, reader: Reader) -> list[Cell]:
         config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
-        key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs)
+        silver = self.distillation.made_of(head)
+        key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs, silver)
         path = self.folder.head_path(head.name)
         if key in self.earlier and read_about(path).get("key") == key and self._predicted(key):
             self.say(f"cell      {head.name}: done earlier")
@@ -64,10 +65,8 @@ class Cells:
         """Train the head, and with it a copy of the encoder if that is to be tuned."""
         encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
         task, splits = TASKS[head.task], self.inputs.splits[head.task]
-        held_out: list[Example] = []
-        if task.kind == "binary":  # its threshold is chosen on pairs that it was not trained on
-            kept, held_out = hold_out(splits.train)
-            splits = replace(splits, train=kept)
+        kept, held_out = self.inputs.kept_and_held_out(head.task)
+        splits = replace(splits, train=[*kept, *self.distillation.silver(head)])
         labels, cache = labels_of(splits.dev), self.folder.path.parent / "cache"
         fitted = fit_head(
             encoder,
@@ -90,6 +89,7 @@ class Cells:
     def _scored(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
         """Return a cell per labelled split."""
         splits, fitted = self.inputs.splits[head.task], trained.fitted
+        # Silver pairs add nothing that could be seen again here: they hold no text of dev or test.
         seen = self.inputs.seen_by(head.pretrain, splits.train)
         cells = []
         for split, predictions in fitted.predictions.items():
@@ -98,7 +98,7 @@ class Cells:
                 continue
             scores = score_split(head.task, examples, predictions, seen)
             record, soft = TASKS[head.task], {"soft": trained.soft(split)}
-            if record.kind == "score" and record.is_pair and head.encoder == "bi":
+            if record.kind == "score" and record.is_pair and head.encoder != "cross":
                 # What the encoder knows without any head.
                 soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())
                 labels = labels_of(examples)

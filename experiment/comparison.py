@@ -6,17 +6,20 @@
 Reads: everything here. Feeds: run_multitask.py and your own scripts.
 """
 
+from dataclasses import asdict
 from textwrap import fill
 
 import torch
 
 from experiment.backbones import Say, reader_of
 from experiment.cells import Cells
+from experiment.distillation import Distillation
 from experiment.grid import seeds, trainings
 from experiment.inputs import Inputs
 from experiment.plan import describe, notes_on_defaults, run_config
 from experiment.settings import Settings
 from report.cell import Cell
+from report.gap import Gap, gap_line, gaps
 from report.paragraph import paragraph
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
@@ -60,7 +63,8 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     earlier = folder.finished_cells(settings.backbone, settings.data)
     untuned = inputs.load()
     folder.write_json("config.json", run_config(inputs))
-    grid = Cells(inputs, folder, earlier, say)
+    distillation = Distillation(inputs, untuned, folder, say)
+    grid = Cells(inputs, folder, distillation, earlier, say)
     cells: list[Cell] = []
     for seed in seeds(settings):
         for pretrain in settings.pretrain:
@@ -70,16 +74,21 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 folder.write_results(cells, earlier)
             del reader  # its weights, before the next stage needs the memory
     judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
-    folder.write_json("comparisons.json", to_json(judged))
-    _tell(cells, judged, folder, say)
+    closed = [] if folder.read_only else gaps(cells, judged, inputs.splits, folder)
+    folder.write_json("comparisons.json", to_json(judged) | {"gaps": [asdict(g) for g in closed]})
+    _tell(cells, judged, closed, folder, say)
     return cells
 
 
-def _tell(cells: list[Cell], judged: list[Judged], folder: RunFolder, say: Say) -> None:
+def _tell(
+    cells: list[Cell], judged: list[Judged], closed: list[Gap], folder: RunFolder, say: Say
+) -> None:
     """Say how a run ended: the table, what differs where, and the verdict as the last."""
     say(results_table(cells, judged))
     if found := verdicts(cells, judged):
         say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
+    if closed:
+        say("\n  ".join(["how much of the gap distilling closes:", *map(gap_line, closed)]))
     if found := threshold_lines(cells):
         say("\n  ".join(["thresholds chosen on held-out training pairs:", *found]))
     if found := contrasts(cells):

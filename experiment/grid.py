@@ -25,11 +25,13 @@ def seeds(settings: Settings) -> range:
 
 def pairings(settings: Settings) -> list[tuple[str, str]]:
     """Return every task with each encoder that can read it; a single text is read by bi only."""
-    return [
-        (task, encoder)
-        for task in settings.tasks
-        for encoder in (settings.encoder if TASKS[task].is_pair else ("bi",))
-    ]
+    found = []
+    for task in settings.tasks:
+        encoders = settings.encoder if TASKS[task].is_pair else ("bi",)
+        # Last, as it learns from the trained cross-encoder.
+        more = ("distilled",) if task in settings.distilled else ()
+        found += [(task, encoder) for encoder in (*encoders, *more)]
+    return found
 
 
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:

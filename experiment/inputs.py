@@ -7,16 +7,18 @@ import copy
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import Example
 from data.fetch.locate import data_folder, training_file
 from data.overlap import Seen
-from data.selection import selection_pairs
-from data.tasks import read_task
+from data.selection import hold_out, selection_pairs
+from data.tasks import TASKS, read_task
 from experiment.grid import pairings, seeds
 from experiment.settings import Settings, file_setting
+from experiment.silver import unlabelled
 from heads.config import TUNES
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -43,6 +45,12 @@ class Inputs:
         self.splits = {task: read_task(self.data_folder, task) for task in settings.tasks}
         self.files = {name: self._training_file(name) for name in settings.objectives}
         self.selection = selection_pairs(self.data_folder) if self.files else []
+        self.unlabelled = {
+            task: unlabelled(
+                *(task, self.splits[task], self.kept_and_held_out(task)[0]), settings.distill_data
+            )
+            for task in settings.distilled
+        }
         self.seen: dict[str, Seen] = {name: Seen() for name in settings.pretrain}
         self.texts: dict[str, TrainingTexts] = {}
 
@@ -81,11 +89,18 @@ class Inputs:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
         digests = {name: file_digest(path) for name, path in self.files.items()}
+        if self.settings.distill_data is not None:
+            digests["distill"] = file_digest(Path(self.settings.distill_data))
         digests["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)
             digests[task] = digest([asdict(example) for example in rows])
         return digests
+
+    def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
+        """Return the examples to train heads on, and those that only thresholds are chosen by."""
+        train = self.splits[task].train
+        return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
         """Return every text and pair read in training a head and its backbone."""

@@ -50,6 +50,9 @@ def describe(inputs: Inputs, folder: Path) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tune)}, {settings.features} features, preset {settings.preset}"
     )
+    for task, source in inputs.unlabelled.items():
+        pairs = f"{settings.distill_pairs:,} unlabelled pairs at most, {source.told}"
+        lines.append(f"distill   {task}: {pairs}")
     return "\n".join([*lines, f"folder    {folder}"])
 
 

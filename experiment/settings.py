@@ -98,6 +98,14 @@ class Settings:
         "train the head only (frozen), with it the last 1, 2 or 4 layers, or the whole encoder",
         choices=tuple(TUNES),
     )
+    distill: bool = option(
+        False,
+        "one more bi-encoder, `distilled`, that also learns what the cross-encoder says of "
+        "unlabelled pairs; needs --encoder bi cross",
+    )
+    distill_pairs: int = option(
+        10_000, "unlabelled pairs per task with --distill", least=0, most=10**8
+    )
     features: str = option(
         "interaction",
         "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), "
@@ -134,6 +142,13 @@ class Settings:
     sbert_data: str | None = option(
         None,
         "premise, hypothesis, label TSV (nli_pairs.tsv in the data folder)",
+        metavar="FILE",
+    )
+    distill_data: str | None = option(
+        None,
+        "unlabelled pairs for --distill: two tab-separated texts per line, or a table with the "
+        "columns sentence1 and sentence2 (training texts paired anew: some with their nearest ones "
+        "and one at random)",
         metavar="FILE",
     )
 
@@ -184,11 +199,30 @@ class Settings:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
+        self._check_distill()
+
+    def _check_distill(self) -> None:
+        if not self.distill:
+            if self.distill_data is not None:
+                raise UserError(
+                    f"--distill-data {self.distill_data}: nothing reads it; add --distill"
+                )
+        elif not {"bi", "cross"} <= set(self.encoder):
+            raise UserError("--distill: a bi-encoder learns from a cross; add --encoder bi cross")
+        elif not self.distilled:
+            told = " ".join(self.task)
+            raise UserError(f"--distill: --task {told} has no pairs to distill; add para or sts")
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return the names of the tasks, `all` spelled out."""
         return tuple(TASKS) if "all" in self.task else self.task
+
+    @property
+    def distilled(self) -> tuple[str, ...]:
+        """Return the tasks to distill: of pairs whose label is one number, which can be soft."""
+        tasks = [TASKS[name] for name in self.tasks if self.distill]
+        return tuple(task.name for task in tasks if task.is_pair and task.kind != "classes")
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -217,7 +251,9 @@ class Settings:
         """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
             return Path(self.run_dir)
-        values = {name: value for name, value in asdict(self).items() if name not in NOT_IN_NAME}
+        unused = () if self.distill else ("distill", "distill_pairs", "distill_data")
+        left_out = (*NOT_IN_NAME, *unused)
+        values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
         return Path("runs") / "_".join((*words, digest(values)[:8]))
 

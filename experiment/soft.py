@@ -26,7 +26,7 @@ class Trained:
     """A head, and what is needed to read more pairs with it."""
 
     task: str
-    kind: str  # `bi` or `cross`
+    kind: str  # `bi`, `cross` or `distilled`
     fitted: FittedHead
     encoder: SentenceEncoder  # as it is under the trained head
     fingerprint: str

@@ -144,6 +144,7 @@ class CrossFeatures:
 FEATURES: dict[str, type[BiFeatures] | type[CrossFeatures]] = {
     "bi": BiFeatures,
     "cross": CrossFeatures,
+    "distilled": BiFeatures,
 }
 
 

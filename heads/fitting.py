@@ -39,6 +39,9 @@ HEADS: dict[tuple[str, str], type[Any]] = {
     ("binary", "cross"): CrossParaphraseHead,
     ("score", "bi"): STSHead,
     ("score", "cross"): CrossSTSHead,
+    # A bi-encoder that also learns from a cross-encoder; classes have no soft labels.
+    ("binary", "distilled"): ParaphraseHead,
+    ("score", "distilled"): STSHead,
 }
 
 SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
@@ -70,7 +73,7 @@ def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
-    """Return the untrained head of a task on the features of `bi` or `cross`."""
+    """Return the untrained head of a task on the features of `bi`, `cross` or `distilled`."""
     width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
     head: Head = HEADS[task.kind, encoder](width, hidden_size, config.dropout, task.largest)
     return head
@@ -99,7 +102,7 @@ def fit_head(
         encoder: frozen here, or trained in place.
         splits: the task's.
         task: its name.
-        kind: `bi` or `cross`.
+        kind: `bi`, `cross` or `distilled`.
         config: the settings.
         dev_score: dev predictions -> what to maximise.
         cache: the folder of frozen embeddings.

@@ -35,7 +35,7 @@ class SavedHead:
     head: Head
     features: Features
     task: Task
-    kind: str  # `bi` or `cross`
+    kind: str  # `bi`, `cross` or `distilled`
 
     def embed(self, items: Sequence[Item]) -> np.ndarray:
         """Return the embeddings of items, (n, *parts, H) float32; equal ones are read again."""
@@ -77,7 +77,7 @@ class SavedHead:
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
-    """Return a saved head's task, its kind (`bi` or `cross`) and how it was trained.
+    """Return a saved head's task, its kind (`bi`, `cross` or `distilled`) and how it was trained.
 
     Raises:
         CheckpointError: no file that `heads.fitting.save_head` wrote, or of an unknown task.

@@ -28,7 +28,7 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
     Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
     split, in the main metric on the test split if that has labels; then both under each setting.
     """
-    known = best_known(cells)
+    known = [cell for cell in best_known(cells) if cell.encoder in NAMES]
     several = len({cell.tune for cell in known}) > 1
     told = []
     for name in dict.fromkeys(cell.task for cell in known):

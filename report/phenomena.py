@@ -17,16 +17,17 @@ ENCODERS = ("bi", "cross")
 
 
 def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Return one row per phenomenon and setting, with the mean error of `bi` and of `cross`.
+    """Return one row per phenomenon and setting, with the mean error of each encoder.
 
     An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
-    over seeds. An encoder that was not run is None.
+    over seeds. `bi` and `cross` are always there; an encoder that was not run is None.
     """
+    encoders = list(dict.fromkeys([*ENCODERS, *(cell.encoder for cell in cells)]))
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for cell in cells:
         for tag, found in cell.phenomena.items():
             setting = (*(getattr(cell, name) for name in SETTING), tag, found["n"])
-            by_encoder = errors.setdefault(setting, {name: [] for name in ENCODERS})
+            by_encoder = errors.setdefault(setting, {name: [] for name in encoders})
             by_encoder[cell.encoder].append(found["error"])
     return [
         dict(zip(HEADER, setting, strict=True))

@@ -161,7 +161,7 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
     lengths = head.features.tokenize(head.encoder, items).lengths
     model = head.encoder.model
     flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
-    is_bi = head.kind == "bi"
+    is_bi = head.kind != "cross"
     return Reader(
         head.kind,
         len(items) // len(examples),

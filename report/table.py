@@ -54,7 +54,7 @@ def _numbers(cells: list[Cell], interval: str) -> list[str]:
         for name in METRICS
     ]
     bare = [cell.metrics.get("cosine_spearman") for cell in cells]
-    has_cosine = task.kind == "score" and task.is_pair and first.encoder == "bi"
+    has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
     seen = statistics.mean(cell.overlap["sentences"] for cell in cells)
     rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in cells]
     return [

@@ -82,7 +82,7 @@ def judge_cells(
 
 
 def verdicts(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
-    """Return a sentence per setting in which both encoders ran, in the task's main metric.
+    """Return a sentence per two encoders of one setting, in the task's main metric.
 
     The rows are those of the test split if it has labels, else those of the dev split.
     """

@@ -1,4 +1,4 @@
-"""Each task's main metric by setting, bi- and cross-encoder side by side. Feeds: making."""
+"""Each task's main metric by setting, the encoders side by side. Feeds: making."""
 
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from report.page.figure import ENCODERS, INK, Figure, draw, legend
 from report.page.material import Material
 from report.page.tables import Table, interval, number, word
 
-WIDTH = 0.36
+WIDTH = 0.36  # of a bar, at most
 Scores = dict[str, dict[str, Estimate]]  # setting -> encoder -> score
 
 
@@ -48,13 +48,14 @@ def _bars(task: Task, scores: Scores, material: Material) -> Figure:
 
 def _paint(axes: Any, scores: Scores, metric: str) -> None:
     kinds = [kind for kind in ENCODERS if any(kind in found for found in scores.values())]
+    width = min(WIDTH, 0.8 / max(1, len(kinds)) - 0.02)
     for k, kind in enumerate(kinds):
         colour, label, hatch = ENCODERS[kind]
-        offset = (k - (len(kinds) - 1) / 2) * (WIDTH + 0.02)
+        offset = (k - (len(kinds) - 1) / 2) * (width + 0.02)
         own = [(place + offset, found[kind]) for place, found in enumerate(scores.values())
                if kind in found]  # fmt: skip
         places, heights = [place for place, _ in own], [one.mean for _, one in own]
-        axes.bar(places, heights, WIDTH, color=colour, label=label, hatch=hatch, linewidth=0)
+        axes.bar(places, heights, width, color=colour, label=label, hatch=hatch, linewidth=0)
         for place, one in own:
             if one.interval:
                 axes.plot([place] * 2, [one.interval.low, one.interval.high], color=INK, lw=1.2)

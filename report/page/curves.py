@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from report.page.figure import PAPER, SERIES, STYLES, Figure, draw, legend
+from report.page.figure import ENCODERS, PAPER, SERIES, STYLES, Figure, draw, legend
 from report.page.material import Material
 from report.page.tables import Table, number, word
 
@@ -50,13 +50,13 @@ def _stages(material: Material) -> list[_Line]:
 
 
 def _heads(material: Material, task: str) -> list[_Line]:
-    """Return the lines of a task's heads: colours are settings, a cross-encoder's are dashed."""
+    """Return the lines of a task's heads: colours are settings, line styles encoders."""
     lines = []
     for k, (setting, kinds) in enumerate(material.settings(task).items()):
         for kind, cells in kinds.items():
             curves = [material.curves[c.name] for c in cells if c.name in material.curves]
             if curves:
-                style = "-" if kind == "bi" else STYLES[1]
+                style = STYLES[list(ENCODERS).index(kind)]
                 lines.append(_Line(f"{setting} {kind}", curves, SERIES[k % len(SERIES)], style))
     return lines
 

@@ -26,7 +26,11 @@ COLOURS = {
     **{colour: f"band-{n}" for n, colour in enumerate(BANDS, 1)},
 }
 # Encoder -> colour, name, hatch: no difference by colour alone.
-ENCODERS = {"bi": (SERIES[0], "bi-encoder", ""), "cross": (SERIES[1], "cross-encoder", "//")}
+ENCODERS = {
+    "bi": (SERIES[0], "bi-encoder", ""),
+    "cross": (SERIES[1], "cross-encoder", "//"),
+    "distilled": (SERIES[2], "distilled", ".."),
+}
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {

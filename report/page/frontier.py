@@ -13,6 +13,7 @@ from report.page.material import COSTS, Material
 from report.page.tables import Entry, Table, number, word
 
 AMONG = 10_000  # texts of the search that is drawn
+MARKERS = {"bi": "o", "cross": "s", "distilled": "D"}
 
 
 def frontier(material: Material) -> tuple[list[Figure], str]:
@@ -71,7 +72,7 @@ def _is_shown(search: dict[str, Any]) -> bool:
 def _paint_points(axes: Any, points: list[tuple[str, float, float]], metric: str) -> None:
     for kind, seconds, score in points:
         colour, label, _ = ENCODERS[kind]
-        axes.plot(seconds, score, "o" if kind == "bi" else "s", color=colour, label=label, ms=9)
+        axes.plot(seconds, score, MARKERS[kind], color=colour, label=label, ms=9)
     axes.margins(y=0.4)
     _time_axis(axes, [seconds for _, seconds, _ in points])
     axes.set_xlabel(f"time for one text among {AMONG:,}")

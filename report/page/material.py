@@ -18,6 +18,7 @@ from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
+from report.gap import Gap, gaps
 from report.past_run import PastRun
 from report.run_folder import RunFolder
 from report.verdict import Judged, judge_cells
@@ -116,7 +117,7 @@ class Material:
         return found
 
     def settings(self, task: str) -> dict[str, dict[str, list[Cell]]]:
-        """Return, by setting, the cells of `bi` and of `cross`."""
+        """Return, by setting, the cells of each encoder."""
         found: dict[str, dict[str, list[Cell]]] = {}
         for cell in self.cells_of(task):
             found.setdefault(self.setting(cell), {}).setdefault(cell.encoder, []).append(cell)
@@ -125,7 +126,7 @@ class Material:
     def duels(self, task: str) -> dict[str, dict[str, list[Cell]]]:
         """Return the settings in which both encoders ran."""
         settings = self.settings(task)
-        return {name: kinds for name, kinds in settings.items() if set(kinds) == set(KINDS)}
+        return {name: kinds for name, kinds in settings.items() if set(KINDS) <= set(kinds)}
 
     def examples(self, cell: Cell) -> list[Example]:
         """Return the N examples that a cell predicted."""
@@ -157,6 +158,11 @@ class Material:
     def comparisons(self) -> list[tuple[Judged, Comparison]]:
         """Return all paired comparisons."""
         return [(one, found) for one in self.judged for found in one.comparisons]
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Return how much of each gap distilling closed."""
+        return gaps(self.cells, self.judged, self.splits, self.folder)
 
     @cached_property
     def curves(self) -> dict[str, list[dict[str, Any]]]:

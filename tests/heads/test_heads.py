@@ -45,7 +45,8 @@ def test_heads_have_the_reports_number_of_hidden_layers(task, kind, hidden_layer
 def test_there_is_a_head_for_every_kind_of_label_and_encoder():
     kinds = {"classes", "binary", "score"}
     assert {task.kind for task in TASKS.values()} == kinds
-    assert HEADS.keys() == {(kind, encoder) for kind in kinds for encoder in ("bi", "cross")}
+    every = {(kind, encoder) for kind in kinds for encoder in ("bi", "cross")}
+    assert HEADS.keys() == every | {(kind, "distilled") for kind in ("binary", "score")}
     assert {(TASKS[task].kind, kind) for task, kind in KINDS} <= HEADS.keys()
 
 

@@ -101,6 +101,12 @@ def test_tasks_are_told_apart():
     assert details.index("Similarity") < details.index("Paraphrase yes/no (para): ")
 
 
+def test_a_distilled_encoder_is_no_side_of_the_verdict():
+    noises = {("none", "bi"): GOOD, ("none", "cross"): BAD, ("none", "distilled"): (0.1, 0.1)}
+    headline, details = verdict_of(*judged_cells(noises))
+    assert headline == "The bi-encoder on sts." and "distilled" not in details
+
+
 def test_nothing_judged_is_nothing_told():
     assert paragraph([cell()], []) == "" and paragraph([], []) == ""
 

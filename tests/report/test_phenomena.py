@@ -22,6 +22,15 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
         assert [row["bi"] for row in csv.DictReader(file)] == ["0.8", ""]
 
 
+def test_a_distilled_encoder_has_a_column_where_it_ran(tmp_path):
+    cells = [tagged("bi", passive=0.5), tagged("distilled", passive=0.3)]
+    (row,) = phenomena_rows(cells)
+    assert (row["bi"], row["cross"], row["distilled"]) == (0.5, None, 0.3)
+    assert contrasts(cells) == []
+    RunFolder(tmp_path).write_results(cells, {})
+    assert (tmp_path / "phenomena.csv").read_text().splitlines()[0].endswith("bi,cross,distilled")
+
+
 def test_contrasts_name_where_each_encoder_is_ahead():
     cells = [
         tagged("bi", role_swap=0.9, passive=0.2, number=0.5),
