@@ -1,6 +1,7 @@
 """The examples that all stages exchange, and the error for faults in a user's file."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from runtime.errors import UserError
 
@@ -52,8 +53,17 @@ class SentencePair:
         """Return both sentences in order."""
         return (self.text_a, self.text_b)
 
+    def swapped(self) -> "SentencePair":
+        """Return the pair with its texts in the other order."""
+        return replace(self, text_a=self.text_b, text_b=self.text_a)
+
 
 Example = Sentence | SentencePair
+
+
+def in_the_other_order(examples: Iterable[Example]) -> list[SentencePair]:
+    """Return the pairs among examples, each with its texts swapped."""
+    return [example.swapped() for example in examples if isinstance(example, SentencePair)]
 
 
 @dataclass(frozen=True, slots=True)

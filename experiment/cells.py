@@ -5,6 +5,7 @@ Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 
 from dataclasses import asdict, dataclass, replace
 
+from data.examples import in_the_other_order
 from data.tasks import TASKS
 from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, labels_of, score_split
@@ -66,7 +67,10 @@ class Cells:
         encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
         task, splits = TASKS[head.task], self.inputs.splits[head.task]
         kept, held_out = self.inputs.kept_and_held_out(head.task)
-        splits = replace(splits, train=[*kept, *self.distillation.silver(head)])
+        train = [*kept, *self.distillation.silver(head)]
+        if config.both_orders:
+            train += in_the_other_order(train)
+        splits = replace(splits, train=train)
         labels, cache = labels_of(splits.dev), self.folder.path.parent / "cache"
         fitted = fit_head(
             encoder,

@@ -66,6 +66,8 @@ def told_of_heads(name: str) -> str:
         }
         return told_by_presets(values)
 
+    if isinstance(getattr(HeadConfig(), name), bool):
+        return ""
     frozen, full = told("frozen"), told("full")
     if name.startswith("backbone_"):
         return full

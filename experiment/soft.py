@@ -4,14 +4,14 @@ Reads: heads, evaluation.calibration. Feeds: cells.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from data.examples import Example, SentencePair
+from data.examples import Example, in_the_other_order
 from data.tasks import TASKS
 from evaluation.calibration import at_threshold, calibration, in_both_orders
 from evaluation.scoring import labels_of
@@ -55,7 +55,7 @@ class Trained:
             held_out = self._soft_of_held_out, labels_of(self.held_out)
             found["threshold"] = at_threshold(self.task, soft, labels, *held_out)
         if self.kind == "cross":
-            swapped = self._soft([_swapped(pair) for pair in examples])
+            swapped = self._soft(in_the_other_order(examples))
             found["both_orders"] = in_both_orders(self.task, soft, swapped, labels)
         return found
 
@@ -69,9 +69,3 @@ class Trained:
         more = (features, self.config, self.cache, self.fingerprint)
         inputs = inputs_of(self.encoder, {"more": examples}, *more)["more"]
         return head_soft(self.fitted.head, inputs)
-
-
-def _swapped(pair: Example) -> SentencePair:
-    """Return a pair with its texts exchanged."""
-    assert isinstance(pair, SentencePair)
-    return replace(pair, text_a=pair.text_b, text_b=pair.text_a)

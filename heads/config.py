@@ -35,9 +35,14 @@ class HeadConfig:
         least=0,
         most=0.9,
     )
+    both_orders: bool = option(
+        False, "train on every pair in both orders, twice as many", flag="--both-orders"
+    )
     dropout: float = 0.1
     weight_decay: float = 0.0
-    warmup_ratio: float = 0.0
+    warmup_ratio: float = option(
+        0.0, "share of the steps in which rates rise", flag="--head-warmup", least=0, most=1
+    )
     max_grad_norm: float = 1.0
     seed: int = 42
 

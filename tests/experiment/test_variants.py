@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 from toy_runs import cells_of, hashes_of, run
 
+from heads.fitting import fit_head
 from minbert.encoder import SentenceEncoder
 from runtime.digests import file_digest
 
@@ -50,6 +51,22 @@ def test_more_layers_than_there_are_cannot_be_tuned(tiny_checkpoint, toy_data, t
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 2
     assert f"--tune last4: {tiny_checkpoint} has 3 layers" in capsys.readouterr().err
     assert not (tmp_path / "r" / "results.json").exists()
+
+
+def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
+    read = []
+
+    def fitted(encoder, splits, *rest):
+        read.append([example.texts for example in splits.train])
+        return fit_head(encoder, splits, *rest)
+
+    monkeypatch.setattr("experiment.cells.fit_head", fitted)
+    for name, more in (("one", ()), ("both", ("--both-orders",))):
+        argv = ["--task", "sts", "sst", "--encoder", "cross", *more]
+        assert run(tiny_checkpoint, toy_data, tmp_path / name, *argv) == 0
+    sst, pairs = sorted(read[:2], key=lambda texts: len(texts[0]))
+    both = sorted(read[2:], key=lambda texts: len(texts[0]))
+    assert both == [sst, [*pairs, *((b, a) for a, b in pairs)]]
 
 
 def test_seeds_give_cells_and_a_spread(tiny_checkpoint, toy_data, tmp_path, capsys):
