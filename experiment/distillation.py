@@ -25,7 +25,10 @@ from minbert.encoder import SentenceEncoder
 from report.cell import Coordinates
 from report.run_folder import RunFolder
 from runtime.processes import is_main, main_decides
+from runtime.progress import progress
 from simcse.stage import Backbone
+
+AT_ONCE = 2048  # pairs that are labelled between two steps of the progress bar
 
 
 class Distillation:
@@ -72,7 +75,13 @@ class Distillation:
         settings = self.inputs.settings
         path = self.folder.head_path(teacher)
         head = load_head(path, load_tuned, settings.device, settings.precision)
-        return head.soft([pair.texts for pair in pairs])
+        labels = []
+        with progress("label", len(pairs), "pair") as bar:
+            for start in range(0, len(pairs), AT_ONCE):
+                part = [pair.texts for pair in pairs[start : start + AT_ONCE]]
+                labels.append(head.soft(part))
+                bar.update(len(part))
+        return np.concatenate(labels)
 
     def _drawn(self, task: str, seed: int) -> list[SentencePair]:
         source, count = self.inputs.unlabelled[task], self.inputs.settings.distill_pairs
