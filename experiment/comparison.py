@@ -22,7 +22,7 @@ from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
 from report.thresholds import threshold_lines
-from report.verdict import Judged, judge_cells, to_json, verdicts
+from report.verdict import COMPARISONS, Judged, judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes
 
@@ -70,7 +70,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 folder.write_results(cells, earlier)
             del reader  # its weights, before the next stage needs the memory
     judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
-    folder.write_json("comparisons.json", to_json(judged))
+    folder.write_json(COMPARISONS, to_json(judged))
     _tell(cells, judged, folder, say)
     return cells
 

@@ -20,7 +20,7 @@ from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
 from report.past_run import PastRun
 from report.run_folder import RunFolder
-from report.verdict import Judged, judge_cells
+from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
 
 COSTS = "costs.json"  # where `python -m report cost --json` is asked to write
 KINDS = ("bi", "cross")
@@ -34,7 +34,7 @@ class Material:
         run: its settings.
         cells: all of results.json.
         splits: the labelled dev and test examples of each task.
-        judged: what the data can tell of the cells.
+        judged: what the data can tell of the cells, as comparisons.json has it.
     """
 
     run: PastRun
@@ -57,7 +57,7 @@ class Material:
         run = PastRun.read(path)
         if run is None:
             raise DataError(f"{path}: not a run folder; it has no results.json")
-        if not run.cells or not (path / "comparisons.json").is_file():
+        if not run.cells or not (path / COMPARISONS).is_file():
             raise DataError(
                 f"{path}: an unfinished run has no page; its command with --resume goes on"
             )
@@ -65,7 +65,8 @@ class Material:
         cells = folder.cells()
         home = data_folder(data or cells[0].data)
         splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
-        return cls(run, cells, splits, judge_cells(cells, splits, folder))
+        judged = read_judged(folder, cells) or judge_cells(cells, splits, folder)
+        return cls(run, cells, splits, judged)
 
     @cached_property
     def folder(self) -> RunFolder:
