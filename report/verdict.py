@@ -146,17 +146,17 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
     """
     if content["level"] != LEVEL:
         raise ValueError(f"intervals of {content['level']}")
-    found: dict[Place, tuple[list[Estimate], list[Comparison]]] = {}
-    for kind, name in enumerate(("estimates", "comparisons")):
+    found: dict[Place, tuple[list[Any], list[Any]]] = {}  # estimates, comparisons
+    for kind, (name, made) in enumerate((("estimates", Estimate), ("comparisons", Comparison))):
         for entry in content[name]:
             own = dict(entry)
             place = own.pop("task"), own.pop("split")
             # JSON has neither tuples nor classes.
             own["seeds"] = tuple(own["seeds"])
-            for inner, made in (("interval", Interval), ("williams", Williams)):
+            for inner, of_inner in (("interval", Interval), ("williams", Williams)):
                 if own.get(inner) is not None:
-                    own[inner] = made(**own[inner])
-            found.setdefault(place, ([], []))[kind].append((Estimate, Comparison)[kind](**own))
+                    own[inner] = of_inner(**own[inner])
+            found.setdefault(place, ([], []))[kind].append(made(**own))
     return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in found.items()]
 
 

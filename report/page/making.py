@@ -11,7 +11,7 @@ from report.page.certainty import certainty_tables, reliability_figures
 from report.page.curves import TRAJECTORY, curve_figures
 from report.page.examples import shown_examples
 from report.page.frontier import frontier
-from report.page.material import COSTS, Material
+from report.page.material import Material
 from report.page.scores import comparison_tables, leak_table, score_tables
 from report.page.similarity import density_figures, residual_tables
 from report.page.where import confusions, heat_maps
@@ -40,7 +40,7 @@ def render(material: Material) -> str:
 
 def _content(material: Material) -> dict[str, Any]:
     """Return what the templates name."""
-    figures, story = frontier(material)
+    figures, costs = frontier(material)
     scores, other_scores = score_tables(material)
     curves = curve_figures(material)
     main, others = comparison_tables(material)
@@ -65,9 +65,8 @@ def _content(material: Material) -> dict[str, Any]:
         "curves": curves,
         "measured_geometry": any(one.name == TRAJECTORY for one in curves),
         "frontier": figures,
-        "story": story,
-        "cost_command": f"python -m report cost {material.run.path} "
-        f"--json {material.run.path / COSTS}",
+        "costs": costs,
+        "run": material.run.path,
         "leaks": leak_table(material),
         "command": command(material),
         "about": about_tables(material),

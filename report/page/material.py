@@ -18,11 +18,11 @@ from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
+from report.cost import COSTS
 from report.past_run import PastRun
 from report.run_folder import RunFolder
 from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
 
-COSTS = "costs.json"  # where `python -m report cost --json` is asked to write
 KINDS = ("bi", "cross")
 
 
@@ -174,7 +174,7 @@ class Material:
 
     @cached_property
     def costs(self) -> dict[str, Any] | None:
-        """Return what `python -m report cost` left in the folder, None if nothing."""
+        """Return the content of costs.json, None if nothing was measured."""
         path = self.run.path / COSTS
         try:
             return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
