@@ -86,4 +86,4 @@ def _tell(cells: list[Cell], judged: list[Judged], folder: RunFolder, say: Say) 
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")
     if verdict := paragraph(cells, judged):
-        say(f"\n{fill(verdict, 100)}")
+        say(f"\n{fill(verdict, 100, break_on_hyphens=False)}")

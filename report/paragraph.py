@@ -87,25 +87,28 @@ class _Verdict:
         about = f"{self.task.about[0].upper()}{self.task.about[1:]} ({self.task.name}): "
         if len(best) == 1:
             return about + self._leader(next(iter(best.values())))
-        bi, cross = (f"the best {NAMES[k]} ({self._named(best[k])})" for k in ("bi", "cross"))
-        found = self.between(best["bi"], best["cross"])
-        return f"{about}{_told(found, bi, cross, self.task.main_metric)}{self._others(best)}."
+        named = {kind: self._named([best[kind]]) for kind in ("bi", "cross")}
+        same = named["bi"] == named["cross"]
+        bi, cross = (f"the best {NAMES[k]}{'' if same else f' ({named[k]})'}" for k in named)
+        found = _told(self.between(best["bi"], best["cross"]), bi, cross, self.task.main_metric)
+        both = f", both {named['bi']}" if same else ""
+        return f"{about}{found}{both}{self._others(best)}."
 
     def _others(self, best: dict[str, Cell]) -> str:
         """Return who is ahead where both encoders have the same setting."""
         settings: dict[str, dict[str, Cell]] = {}
         for cell in self.cells:
             settings.setdefault(cell.setting, {})[cell.encoder] = cell
-        outcomes: dict[str, list[str]] = {}
+        outcomes: dict[str, list[Cell]] = {}
         for kinds in settings.values():
             if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
                 ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
-                outcomes.setdefault(ahead, []).append(self._named(kinds["bi"]))
+                outcomes.setdefault(ahead, []).append(kinds["bi"])
         words = [
-            f"{f'the {NAMES[ahead]} ahead' if ahead else 'undecided'} {' and '.join(names)}"
-            for ahead, names in outcomes.items()
+            f"{f'the {NAMES[ahead]} is ahead' if ahead else 'it is undecided'} {self._named(own)}"
+            for ahead, own in outcomes.items()
         ]
-        return f"; like with like, {', '.join(words)}" if words else ""
+        return f"; like with like, {' and '.join(words)}" if words else ""
 
     def _leader(self, best: Cell) -> str:
         """Return the best of one encoder's systems, beside its rivals."""
@@ -113,24 +116,41 @@ class _Verdict:
         if own is None or own.mean is None:
             return "no score is defined."
         score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
-        words = f"the {NAMES[best.encoder]} alone, best {self._named(best)}: {score}"
-        named = {cell.system: self._named(cell) for cell in self.cells}
+        words = f"the {NAMES[best.encoder]} alone, best {self._named([best])}: {score}"
+        cells = {cell.system: cell for cell in self.cells}
         rivals = [one for one in self.final.comparisons if best.system in (one.a, one.b)]
         undecided = [
-            named[one.b if one.a == best.system else one.a]
+            cells[one.b if one.a == best.system else one.a]
             for one in rivals
             if one.metric == self.task.main_metric and not one.decided
         ]
         if undecided:
-            words += f"; the data cannot tell it from the one {' and '.join(undecided)}"
+            ones = "one" if len(undecided) == 1 else "ones"
+            words += f"; the data cannot tell it from the {ones} {self._named(undecided)}"
         return f"{words}."
 
     def _main(self, judged: Judged) -> list[Estimate]:
         return [one for one in judged.estimates if one.metric == self.task.main_metric]
 
-    def _named(self, cell: Cell) -> str:
-        stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
-        return f"{stage}, {TUNING[cell.tune]}" if self.several else stage
+    def _named(self, cells: Sequence[Cell]) -> str:
+        """Return settings in a few words: `frozen without and with sup SimCSE`."""
+        stages: dict[str, list[str]] = {}
+        for cell in cells:
+            stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
+            stages.setdefault(TUNING[cell.tune], []).append(stage)
+        words = [
+            f"{tune} {_together(own)}" if self.several else _together(own)
+            for tune, own in stages.items()
+        ]
+        return " and ".join(words)
+
+
+def _together(stages: Sequence[str]) -> str:
+    """Return `without, with unsup and with sup SimCSE`: the last word once."""
+    words = [stage.removesuffix(" SimCSE") for stage in stages]
+    if not all(stage.endswith(" SimCSE") for stage in stages):
+        return " and ".join(stages)
+    return f"{', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} SimCSE"
 
 
 def _headline(told: Sequence[_Verdict]) -> str:
