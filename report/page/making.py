@@ -9,7 +9,7 @@ from report.page.about import about_tables, command
 from report.page.bars import bar_figures
 from report.page.certainty import certainty_tables, reliability_figures
 from report.page.curves import TRAJECTORY, curve_figures
-from report.page.examples import shown_examples
+from report.page.examples import MOST, shown_examples
 from report.page.frontier import frontier
 from report.page.material import Material
 from report.page.scores import comparison_tables, leak_table, score_tables
@@ -57,6 +57,7 @@ def _content(material: Material) -> dict[str, Any]:
         "other_comparisons": others,
         "heat_maps": heat_maps(material),
         "examples": shown_examples(material),
+        "most_examples": MOST,
         "confusions": confusions(material),
         "residuals": residual_tables(material),
         "reliability": reliability_figures(material),

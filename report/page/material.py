@@ -139,7 +139,14 @@ class Material:
 
     def predictions(self, cell: Cell) -> np.ndarray:
         """Return a cell's predictions, (N,) float64."""
-        return self.folder.predictions(cell, self.examples(cell))
+        # Several sections ask for the same file, of many rows in a large run.
+        if cell.place() not in self._predicted:
+            self._predicted[cell.place()] = self.folder.predictions(cell, self.examples(cell))
+        return self._predicted[cell.place()]
+
+    @cached_property
+    def _predicted(self) -> dict[tuple[str, str], np.ndarray]:
+        return {}
 
     def soft(self, cell: Cell, name: str = "soft") -> np.ndarray | None:
         """Return what lies behind them (see RunFolder.write_soft), None if it was not kept."""

@@ -111,6 +111,14 @@ def test_it_is_small(source):
     assert len(source.encode()) < MOST_BYTES
 
 
+def test_its_size_does_not_grow_with_the_rows(tmp_path):
+    shape = {"tasks": ("para", "sts"), "pretrains": ("none",), "seeds": (1,), "splits": ("test",)}
+    few, many = (
+        write_page(made_run(tmp_path / str(n), n=n, **shape)).stat().st_size for n in (200, 2000)
+    )
+    assert many < 1.1 * few
+
+
 def test_texts_of_others_stay_texts(source, document):
     assert EVIL not in source and "<b>role" not in source
     assert EVIL in document.text and TAGS[2] in document.text
