@@ -19,12 +19,13 @@ TUNING = {"frozen": "frozen", "full": "fully tuned"}
 
 def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
     """Return the verdict in plain words, hedged by the tests; "" where nothing was judged."""
-    return " ".join(filter(None, verdict_of(cells, judged)))
+    return " ".join(filter(None, verdict_of(cells, judged))).replace("\n", " ")
 
 
 def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
-    """Return the answer in a few words, "" where no task has both encoders; and all it rests on.
+    """Return the answer in a few words, "" where no task has both encoders; and what it rests on.
 
+    The latter is a line for each task, and one on how far they carry.
     Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
     split, in the main metric on the test split if that has labels; then both under each setting.
     """
@@ -39,7 +40,7 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
     if not told:
         return "", ""
     sentences = [*(verdict.sentence() for verdict in told), _hedge(told, known)]
-    return _headline(told), " ".join(sentences)
+    return _headline(told), "\n".join(sentences)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from report.page.material import Material
 from report.page.scores import comparison_tables, leak_table, score_tables
 from report.page.similarity import density_figures, residual_tables
 from report.page.where import confusions, heat_maps
-from report.paragraph import verdict_of
+from report.paragraph import paragraph, verdict_of
 from report.verdict import to_json
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -72,7 +72,7 @@ def _content(material: Material) -> dict[str, Any]:
         "command": command(material),
         "about": about_tables(material),
         "data": {
-            "verdict": f"{headline} {details}".strip(),
+            "verdict": paragraph(material.cells, material.judged),
             "config": material.run.config,
             "cells": [cell.to_json() for cell in material.cells],
             "curves": material.curves,
