@@ -18,11 +18,13 @@ if SETTINGS:
     leave_on_interrupt()
 
 import logging
+from collections.abc import Callable
 from functools import partial
 
 from experiment.backbones import Say
 from experiment.comparison import run
 from experiment.settings import Settings
+from report.cost import add_costs
 from report.page.command import write_page
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank
@@ -34,7 +36,8 @@ def main(settings: Settings) -> int:
     try:
         say = partial(print, flush=True)
         if run(settings, say) and is_main():
-            _add_page(settings, say)
+            _add(_costs, "cost", settings, say)
+            _add(_page, "html", settings, say)
         return 0
     except (UserError, OSError) as error:
         who = "error" if is_main() else f"process {rank()} stopped"
@@ -48,13 +51,22 @@ def main(settings: Settings) -> int:
         leave_processes()
 
 
-def _add_page(settings: Settings, say: Say) -> None:
-    """Write the run's page; whatever is wrong with it, the results stand and are complete."""
+def _add(part: Callable[[Settings, Say], None], command: str, settings: Settings, say: Say) -> None:
+    """Add to the run's folder; whatever is wrong with that, the results stand and are complete."""
     try:
-        say(f"page: {write_page(settings.folder())}")
+        part(settings, say)
     except Exception as error:
-        again = f"python -m report html {settings.folder()}"
-        logging.warning("no page (%s: %s); try again: %s", type(error).__name__, error, again)
+        again = f"python -m report {command} {settings.folder()}"
+        what = part.__name__.lstrip("_")
+        logging.warning("no %s (%s: %s); try again: %s", what, type(error).__name__, error, again)
+
+
+def _costs(settings: Settings, say: Say) -> None:
+    add_costs(settings.folder(), settings.cost_seconds, settings.device, say)
+
+
+def _page(settings: Settings, say: Say) -> None:
+    say(f"page: {write_page(settings.folder())}")
 
 
 if __name__ == "__main__":

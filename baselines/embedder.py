@@ -3,16 +3,20 @@
 Legend: N texts or pairs, D numbers per vector. Reads: minbert's encoders. Feeds: evaluation.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
-from minbert.encoder import SentenceEncoder
+# What compares words alone, such as the slices of a page, needs no torch.
+if TYPE_CHECKING:
+    from minbert.encoder import SentenceEncoder
 
 # Dense, or sparse: words that a text lacks are not stored.
 Vectors: TypeAlias = np.ndarray | csr_matrix
@@ -31,7 +35,7 @@ class Embedder:
     # N pairs -> (N,) similarities; None: the cosine of the vectors.
     compare: Compare | None = None
     # Fitted on the unlabelled sentences of the set that is scored: whitening, flow, TF-IDF's idf.
-    adapt: Callable[[Sequence[str]], "Embedder"] | None = None
+    adapt: Callable[[Sequence[str]], Embedder] | None = None
 
 
 def encoding(encoder: SentenceEncoder) -> Embed:

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.stats import gaussian_kde
 
 POINTS = 201  # of a density
+MOST_EXACT = 10_000  # cosines of a band; more are counted in bins first
+BINS = 1000
 MARGIN = 0.05  # of the cosines' range, drawn on both sides of it
 
 
@@ -87,14 +89,22 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
     for band, rows in _bands(labels, largest):
         own = cosines[rows]
         varied = len(own) > 1 and np.ptp(own) > 1e-9
-        density = gaussian_kde(own)(grid).tolist() if varied else None
+        density = _kernels(own)(grid).tolist() if varied else None
         found.append(Density(band, len(own), grid.tolist(), density))
     return found
 
 
+def _kernels(values: np.ndarray) -> gaussian_kde:
+    """Return the kernels of n values, or of n in bins, whose number does not grow with n."""
+    if len(values) <= MOST_EXACT:
+        return gaussian_kde(values)
+    counts, edges = np.histogram(values, BINS)
+    centres = (edges[1:] + edges[:-1]) / 2
+    return gaussian_kde(centres, bw_method=len(values) ** -0.2, weights=counts)  # Scott's rule
+
+
 def _bands(labels: np.ndarray, largest: int) -> Iterator[tuple[str, np.ndarray]]:
     """Yield each band's name and its rows, (N,) bool."""
-    names = np.array([band_of(label, largest) for label in labels])
+    lows = np.clip(np.ceil(labels) - 1, 0, largest - 1)
     for low in range(largest):
-        band = f"{low} to {low + 1}"
-        yield band, names == band
+        yield f"{low} to {low + 1}", lows == low

@@ -19,6 +19,8 @@ FEWEST = 20  # rows; the mean of fewer says little, and an interval would promis
 # the mean is as good as normal.
 MOST_RESAMPLED = 2000
 
+Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -45,28 +47,30 @@ class Slice:
     high: float | None
 
 
-def slices(
-    examples: Sequence[Example], bi: np.ndarray, cross: np.ndarray, task: Task
-) -> list[Slice]:
-    """Return the slices of a split: all rows, then by each property in the order of its values.
+def groups(examples: Sequence[Example], task: Task) -> list[Group]:
+    """Return what rows are grouped by: all rows, then each property in the order of its values."""
+    found: list[Group] = [("all", "all rows", np.ones(len(examples), bool))]
+    for by, value_of in PROPERTIES.items():
+        values = np.array([value_of(example, task) or "" for example in examples])
+        names = sorted(set(values.tolist()) - {""}, key=_by_number)
+        found += [(by, name, values == name) for name in names]
+    return found
+
+
+def slices(rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray) -> list[Slice]:
+    """Return the slices of a split.
 
     Args:
-        examples: N labelled rows, N at least 1.
+        rows: its groups; N is at least 1.
         bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
-        task: whose rows they are.
 
     Raises:
         ValueError: arrays of unequal length, or none.
     """
-    if not len(examples) == len(bi) == len(cross) > 0:
-        raise ValueError(f"{len(bi)} and {len(cross)} errors for {len(examples)} examples")
-    found = [_slice("all", "all rows", bi, cross)]
-    for by, value_of in PROPERTIES.items():
-        values = np.array([value_of(example, task) or "" for example in examples])
-        for name in sorted(set(values.tolist()) - {""}, key=_by_number):
-            rows = values == name
-            found.append(_slice(by, name, bi[rows], cross[rows]))
-    return found
+    n = len(rows[0][2])
+    if not n == len(bi) == len(cross) > 0:
+        raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
+    return [_slice(by, name, bi[own], cross[own]) for by, name, own in rows]
 
 
 def paired_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:

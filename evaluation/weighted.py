@@ -80,7 +80,9 @@ class TiedOrder:
 
     def ranks(self, weights: np.ndarray) -> np.ndarray:
         """Return the ranks (B, N) among weighted rows; equal values share the mean of theirs."""
-        same = np.add.reduceat(weights[:, self.order], self.starts, axis=1)  # (B, distinct)
+        same = weights[:, self.order]
+        if len(self.starts) < len(self.order):
+            same = np.add.reduceat(same, self.starts, axis=1)  # (B, distinct)
         # Of m equal values, with c up to and with them, the mean rank is c - (m - 1) / 2.
         return (np.cumsum(same, axis=1) - (same - 1) / 2)[:, self.place]
 

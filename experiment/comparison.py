@@ -25,7 +25,7 @@ from report.phenomena import contrasts
 from report.run_folder import RunFolder
 from report.table import results_table
 from report.thresholds import threshold_lines
-from report.verdict import Judged, judge_cells, to_json, verdicts
+from report.verdict import COMPARISONS, Judged, judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes
 
@@ -75,7 +75,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
             del reader  # its weights, before the next stage needs the memory
     judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
     closed = [] if folder.read_only else gaps(cells, judged, inputs.splits, folder)
-    folder.write_json("comparisons.json", to_json(judged) | {"gaps": [asdict(g) for g in closed]})
+    folder.write_json(COMPARISONS, to_json(judged) | {"gaps": [asdict(g) for g in closed]})
     _tell(cells, judged, closed, folder, say)
     return cells
 
@@ -95,4 +95,4 @@ def _tell(
         say("\n  ".join(["where the encoders differ (all of it in phenomena.csv):", *found]))
     say(f"results, predictions, heads and curves: {folder.path}")
     if verdict := paragraph(cells, judged):
-        say(f"\n{fill(verdict, 100)}")
+        say(f"\n{fill(verdict, 100, break_on_hyphens=False)}")

@@ -19,7 +19,7 @@ from simcse.config import PRESETS, SimCSEConfig
 OBJECTIVES = tuple(ALL_PRESETS["quick"])
 
 # Settings that change where or how a run is done, but not its numbers.
-NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads")
+NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
 
 def file_setting(objective: str) -> str:
@@ -186,6 +186,9 @@ class Settings:
         None, "where results go (runs/<name made from the settings>)", metavar="DIR"
     )
     resume: bool = option(False, "continue an interrupted run of this command")
+    cost_seconds: float = option(
+        10.0, "seconds to measure costs in after the run, for its page", least=0, most=86_400
+    )
     dry_run: bool = option(False, "print the plan and stop")
 
     def __post_init__(self) -> None:

@@ -94,9 +94,8 @@ def fit_head(
 ) -> FittedHead:
     """Train one head and predict dev and test.
 
-    With `config.tune == "frozen"` the encoder is frozen, read once per distinct text, and not
-    changed; with `"full"` it is trained along with the head, in place, with `"last2"` its last two
-    layers are.
+    With `config.tune == "frozen"` the encoder is frozen and read once per distinct text; with
+    `"full"` or `"last2"`, it or its last two layers are trained along with the head, in place.
 
     Args:
         encoder: frozen here, or trained in place.
@@ -114,14 +113,13 @@ def fit_head(
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
     named: dict[str, Sequence[Example]] = {"train": splits.train, "dev": splits.dev}
-    if splits.test:
-        named["test"] = splits.test
+    named |= {"test": splits.test} if splits.test else {}
     inputs = inputs or inputs_of(encoder, named, features, config, cache, fingerprint)
     if config.tune != "frozen":
         unfreeze(encoder.model, TUNES[config.tune])
     set_seed(config.seed)  # the head's initial weights
-    head = build_head(TASKS[task], kind, encoder.model.config.hidden_size, config)
-    head = head.to(encoder.device)
+    hidden_size = encoder.model.config.hidden_size
+    head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
     labels = np.array([example.label for example in splits.train], np.float64)
     trainer = HeadTrainer(
         head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path

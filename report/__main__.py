@@ -13,7 +13,7 @@ say = partial(print, flush=True)
 
 # Flags are read before the modules that do the work: --help answers at once.
 def _list(words: Sequence[str]) -> None:
-    from report.ledger_options import parse_list
+    from report.options import parse_list
 
     options = parse_list(words)
     from report.ledger import list_runs
@@ -22,7 +22,7 @@ def _list(words: Sequence[str]) -> None:
 
 
 def _show(words: Sequence[str]) -> None:
-    from report.ledger_options import parse_show
+    from report.options import parse_show
 
     options = parse_show(words)
     from report.ledger import show_run

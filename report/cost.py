@@ -4,11 +4,10 @@ Reads: run_costs, which loads torch, after the command line is read. Feeds: the 
 """
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaluation.table import markdown
 from runtime.files import write_text
@@ -21,9 +20,11 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Measure what bi- and cross-encoder of a finished run cost on this machine: a pair, a search, the
 most similar two of many; and how well retrieving with one and re-ranking with the other does.
-What would take longer than the budget is projected from measured rates, and marked with ~."""
+What would take longer than the budget is projected from measured rates, and marked with ~.
+RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page."""
 
-COSTS = ("cell", "passes", "tokens", "MFLOP", "ms for one", "per second", "texts/s", "compared/s")
+COSTS = "costs.json"  # of a run folder
+COLUMNS = ("cell", "passes", "tokens", "MFLOP", "ms for one", "per second", "texts/s", "compared/s")
 SEARCHES = ("search", "N", "encoding N", "by cosine", "by the head", "MiB", "cross", "passes")
 RANKINGS = ("ranked by", "k", "MRR", "first is right", "per query")
 WORK = {"query": "one text against N", "pair": "most similar two of N"}
@@ -39,7 +40,7 @@ class Options:
         help="the folder of a finished run", flag="run", metavar="RUN", required=True
     )
     budget: float = option(5.0, "seconds per cell", least=0.01, most=86_400)
-    json: Path | None = option(None, "write all numbers there", metavar="FILE")
+    json: Path | None = option(None, "where to write all numbers (RUN/costs.json)", metavar="FILE")
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
     threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
 
@@ -62,19 +63,56 @@ def main(argv: Sequence[str] | None = None, say: Say = print) -> int:
     costs = measure_run(options.run, options.budget, options.device, say)
     for line in lines_of(costs):
         say(line)
-    if options.json:
-        write_text(options.json, json.dumps(costs.to_json(), indent=2, allow_nan=False) + "\n")
+    _write(options.json or options.run / COSTS, costs, say)
     return 0
+
+
+def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
+    """Measure a run that has just ended, in about `seconds` in all, and write its costs.json.
+
+    Nothing is done where costs of all its encoders are there, perhaps of a longer measurement.
+    Rankings are left out: they say little of the few queries that so short a time allows.
+
+    Args:
+        run: the folder.
+        seconds: shared by the cells that are measured; 0 measures nothing.
+        device: `auto`, `cpu` or `cuda`.
+        say: called with what was written.
+
+    Raises:
+        UserError, OSError: as `main`.
+    """
+    if not seconds:
+        return
+    from report.run_costs import best_cells, measure_run
+    from report.run_folder import RunFolder
+
+    best = best_cells(RunFolder(run, read_only=True))
+    if {(cell.task, cell.encoder) for cell in best} <= _measured(run / COSTS):
+        return
+    costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
+    _write(run / COSTS, costs, say)
+
+
+def _measured(path: Path) -> set[tuple[str, str]]:
+    """Return the tasks and encoders that a file has the costs of."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        return {(cell["task"], cell["cost"]["encoder"]) for cell in cells}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()  # none, or nothing that a page could show
+
+
+def _write(path: Path, costs: "RunCosts", say: Say) -> None:
+    write_text(path, json.dumps(costs.to_json(), indent=2, allow_nan=False) + "\n")
+    say(f"costs     {path}")
 
 
 def lines_of(costs: "RunCosts") -> list[str]:
     """Return the tables and sentences that tell the costs of a run."""
-    about = "machine   {device}, {precision} products, {threads} threads".format(**costs.machine)
-    if costs.machine["load"] is not None:
-        about += f"; load before: {costs.machine['load']:.1f} of {os.cpu_count()} cores"
     found = [
-        f"{about}\n",
-        markdown(COSTS, [_cost_row(cell) for cell in costs.cells]),
+        f"machine   {measured_on(costs.to_json())}\n",
+        markdown(COLUMNS, [_cost_row(cell) for cell in costs.cells]),
     ]
     for task, pairs in costs.break_even.items():
         found += ["", f"{task}: the bi-encoder {_cheaper(pairs)}", "", _search_table(costs, task)]
@@ -83,6 +121,19 @@ def lines_of(costs: "RunCosts") -> list[str]:
     if costs.retrieval:
         found += ["", *_ranking_lines(costs.retrieval)]
     return found
+
+
+def measured_on(costs: dict[str, Any]) -> str:
+    """Return on what machine, beside what load, and for how long costs.json was measured.
+
+    Raises:
+        KeyError: it does not say so.
+    """
+    machine = costs["machine"]
+    about = "{name}: {device}, {precision} products, {threads} thread(s)".format(**machine)
+    if machine["load"] is not None:
+        about += f", load of the minute before {machine['load']:.1f} on {machine['cores']} cores"
+    return f"{about}; about {costs['budget']:.3g} s per head"
 
 
 def _cheaper(pairs: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from data.examples import DataError
 from data.tasks import TASKS
 from evaluation.table import markdown
-from report.ledger_options import ListOptions, ShowOptions
+from report.options import ListOptions, ShowOptions
 from report.past_run import SETTING, PastRun, inner
 from runtime.terminal import printable
 

@@ -14,17 +14,24 @@ from report.verdict import Judged, shown
 
 NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
 STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
-TUNING = {"frozen": "frozen", "full": "fully tuned"}
+TUNING = {
+    "frozen": "frozen",
+    "last1": "its last layer tuned",
+    "last2": "its last 2 layers tuned",
+    "last4": "its last 4 layers tuned",
+    "full": "fully tuned",
+}
 
 
 def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
     """Return the verdict in plain words, hedged by the tests; "" where nothing was judged."""
-    return " ".join(filter(None, verdict_of(cells, judged)))
+    return " ".join(filter(None, verdict_of(cells, judged))).replace("\n", " ")
 
 
 def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
-    """Return the answer in a few words, "" where no task has both encoders; and all it rests on.
+    """Return the answer in a few words, "" where no task has both encoders; and what it rests on.
 
+    The latter is a line for each task, and one on how far they carry.
     Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
     split, in the main metric on the test split if that has labels; then both under each setting.
     """
@@ -39,7 +46,7 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
     if not told:
         return "", ""
     sentences = [*(verdict.sentence() for verdict in told), _hedge(told, known)]
-    return _headline(told), " ".join(sentences)
+    return _headline(told), "\n".join(sentences)
 
 
 @dataclass(frozen=True)
@@ -87,25 +94,28 @@ class _Verdict:
         about = f"{self.task.about[0].upper()}{self.task.about[1:]} ({self.task.name}): "
         if len(best) == 1:
             return about + self._leader(next(iter(best.values())))
-        bi, cross = (f"the best {NAMES[k]} ({self._named(best[k])})" for k in ("bi", "cross"))
-        found = self.between(best["bi"], best["cross"])
-        return f"{about}{_told(found, bi, cross, self.task.main_metric)}{self._others(best)}."
+        named = {kind: self._named([best[kind]]) for kind in ("bi", "cross")}
+        same = named["bi"] == named["cross"]
+        bi, cross = (f"the best {NAMES[k]}{'' if same else f' ({named[k]})'}" for k in named)
+        found = _told(self.between(best["bi"], best["cross"]), bi, cross, self.task.main_metric)
+        both = f", both {named['bi']}" if same else ""
+        return f"{about}{found}{both}{self._others(best)}."
 
     def _others(self, best: dict[str, Cell]) -> str:
         """Return who is ahead where both encoders have the same setting."""
         settings: dict[str, dict[str, Cell]] = {}
         for cell in self.cells:
             settings.setdefault(cell.setting, {})[cell.encoder] = cell
-        outcomes: dict[str, list[str]] = {}
+        outcomes: dict[str, list[Cell]] = {}
         for kinds in settings.values():
             if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
                 ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
-                outcomes.setdefault(ahead, []).append(self._named(kinds["bi"]))
+                outcomes.setdefault(ahead, []).append(kinds["bi"])
         words = [
-            f"{f'the {NAMES[ahead]} ahead' if ahead else 'undecided'} {' and '.join(names)}"
-            for ahead, names in outcomes.items()
+            f"{f'the {NAMES[ahead]} is ahead' if ahead else 'it is undecided'} {self._named(own)}"
+            for ahead, own in outcomes.items()
         ]
-        return f"; like with like, {', '.join(words)}" if words else ""
+        return f"; like with like, {' and '.join(words)}" if words else ""
 
     def _leader(self, best: Cell) -> str:
         """Return the best of one encoder's systems, beside its rivals."""
@@ -113,24 +123,41 @@ class _Verdict:
         if own is None or own.mean is None:
             return "no score is defined."
         score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
-        words = f"the {NAMES[best.encoder]} alone, best {self._named(best)}: {score}"
-        named = {cell.system: self._named(cell) for cell in self.cells}
+        words = f"the {NAMES[best.encoder]} alone, best {self._named([best])}: {score}"
+        cells = {cell.system: cell for cell in self.cells}
         rivals = [one for one in self.final.comparisons if best.system in (one.a, one.b)]
         undecided = [
-            named[one.b if one.a == best.system else one.a]
+            cells[one.b if one.a == best.system else one.a]
             for one in rivals
             if one.metric == self.task.main_metric and not one.decided
         ]
         if undecided:
-            words += f"; the data cannot tell it from the one {' and '.join(undecided)}"
+            ones = "one" if len(undecided) == 1 else "ones"
+            words += f"; the data cannot tell it from the {ones} {self._named(undecided)}"
         return f"{words}."
 
     def _main(self, judged: Judged) -> list[Estimate]:
         return [one for one in judged.estimates if one.metric == self.task.main_metric]
 
-    def _named(self, cell: Cell) -> str:
-        stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
-        return f"{stage}, {TUNING[cell.tune]}" if self.several else stage
+    def _named(self, cells: Sequence[Cell]) -> str:
+        """Return settings in a few words: `frozen without and with sup SimCSE`."""
+        stages: dict[str, list[str]] = {}
+        for cell in cells:
+            stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
+            stages.setdefault(TUNING[cell.tune], []).append(stage)
+        words = [
+            f"{tune} {_together(own)}" if self.several else _together(own)
+            for tune, own in stages.items()
+        ]
+        return " and ".join(words)
+
+
+def _together(stages: Sequence[str]) -> str:
+    """Return `without, with unsup and with sup SimCSE`: the last word once."""
+    words = [stage.removesuffix(" SimCSE") for stage in stages]
+    if not all(stage.endswith(" SimCSE") for stage in stages):
+        return " and ".join(stages)
+    return f"{', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} SimCSE"
 
 
 def _headline(told: Sequence[_Verdict]) -> str:

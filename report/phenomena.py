@@ -51,11 +51,11 @@ def contrasts(cells: Sequence[Cell], most: int = 3) -> list[str]:
 
 
 def _contrast(setting: tuple[Any, ...], gains: list[tuple[float, str]], most: int) -> str:
-    """Return one line, for example `para dev, sup: cross ahead on role swap +0.31; bi on ...`."""
-    task, split, pretrain, *_ = setting
+    """Return one line, for example `para dev, sup, frozen: cross ahead on role swap +0.31`."""
+    task, split, pretrain, tune, _ = setting
     cross = [f"{tag} {gain:+.2f}" for gain, tag in reversed(gains) if gain > 0][:most]
     bi = [f"{tag} {-gain:+.2f}" for gain, tag in gains if gain < 0][:most]
     ahead = [f"{name} ahead on {', '.join(tags)}" for name, tags in (("cross", cross), ("bi", bi))]
     unit = "distance" if TASKS[task].kind == "score" else "share of rows"
     found = [text for text, tags in zip(ahead, (cross, bi), strict=True) if tags]
-    return f"{task} {split}, {pretrain}: {'; '.join(found) or 'no difference'} ({unit})"
+    return f"{task} {split}, {pretrain}, {tune}: {'; '.join(found) or 'no difference'} ({unit})"

@@ -5,6 +5,7 @@ cell with the best dev score. Reads: a run folder, its data, heads. Feeds: `pyth
 """
 
 import os
+import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +18,7 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError, Example
 from data.fetch.locate import data_folder
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import TASKS, Splits, read_task, split_file
 from evaluation.cost import Cost, Reader, break_even, measure_cost, story
 from evaluation.geometry import unit
 from evaluation.reranking import (
@@ -68,15 +69,18 @@ class RunCosts:
 
     Attributes:
         run: the folder.
-        machine: device, precision of the products, threads, the load average before (or None).
+        machine: its name, cores, device, precision of the products, threads, and the load average
+            of the minute before (or None).
+        budget: seconds that each cell was measured for, about.
         cells: one per task and encoder.
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
         story: the most similar two of 10,000 sentences in one sentence; "" without both encoders.
-        retrieval: None without both encoders on a task of labelled paraphrases.
+        retrieval: None without both encoders on a task of labelled paraphrases, or not measured.
     """
 
     run: str
     machine: dict[str, Any]
+    budget: float
     cells: list[CellCost]
     break_even: dict[str, float | None]
     story: str
@@ -87,7 +91,9 @@ class RunCosts:
         return asdict(self)
 
 
-def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCosts:
+def measure_run(
+    run_folder: Path, budget: float, device: str, say: Say, ranking: bool = True
+) -> RunCosts:
     """Measure the heads of a run, each for about `budget` seconds.
 
     Args:
@@ -95,40 +101,44 @@ def measure_run(run_folder: Path, budget: float, device: str, say: Say) -> RunCo
         budget: seconds per cell, and for the rankings.
         device: `auto`, `cpu` or `cuda`.
         say: called with what is being done.
+        ranking: whether to rank, too. All candidates are encoded, whatever the budget.
 
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
     run = RunFolder(run_folder, read_only=True)
-    best = _best_cells(run)
+    best = best_cells(run)
     folder = data_folder(best[0].data)
-    splits = {task: read_task(folder, task) for task in dict.fromkeys(c.task for c in best)}
 
     def opened(name: str) -> SavedHead:
         return load_head(run.head_path(name), load_tuned, device)
 
-    machine = _machine(opened(best[0].name).encoder)
+    machine: dict[str, Any] = {}
     cells = []
     for cell in best:
         say(f"measuring {cell.name}")
         head = opened(cell.name)
-        texts = [example.texts for example in _typical(splits[cell.task].dev)]
+        machine = machine or _machine(head.encoder)
+        dev = TASKS[cell.task].read(split_file(folder, TASKS[cell.task], "dev"))
+        texts = [example.texts for example in _typical(dev)]
         cells.append(
             CellCost(cell.name, cell.task, measure_cost(reader_of(head, texts), texts, budget))
         )
     both = _of_both(cells)
     even = {task: break_even(bi.cost, cross.cost) for task, (bi, cross) in both.items()}
     retrieval = None
-    for task in (task for task in both if TASKS[task].kind == "binary"):
+    for task in (task for task in both if ranking and TASKS[task].kind == "binary"):
         say(f"ranking   {task}")
         bi, cross = (opened(found.cell) for found in both[task])
-        if ranked := _ranked(splits[task], bi, cross, budget):
+        if ranked := _ranked(read_task(folder, task), bi, cross, budget):
             retrieval = RankingCost(task, both[task][0].cell, both[task][1].cell, *ranked)
-    return RunCosts(str(run_folder), machine, cells, even, _story(both), retrieval)
+    return RunCosts(str(run_folder), machine, budget, cells, even, _story(both), retrieval)
 
 
 def _machine(encoder: SentenceEncoder) -> dict[str, Any]:
     return {
+        "name": f"{platform.machine()}, {platform.system()}",
+        "cores": os.cpu_count(),
         "device": str(encoder.device),
         "precision": str(encoder.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),
@@ -204,7 +214,7 @@ def _affordable(retrieval: Retrieval, cross: SavedHead, budget: float) -> Retrie
     return retrieval.first(min(MOST_QUERIES, max(FEWEST, int(budget / each))))
 
 
-def _best_cells(run: RunFolder) -> list[Cell]:
+def best_cells(run: RunFolder) -> list[Cell]:
     """Return, for each task and encoder, the cell with the best dev score."""
     best: dict[tuple[str, str], Cell] = {}
     for cell in run.cells():

@@ -1,22 +1,29 @@
 """What the data can tell: every metric with its interval, every two systems with their test.
 
-A run writes it as comparisons.json. Reads: predictions, labels. Feeds: experiment, compare.
+A run writes it as comparisons.json, and its page reads that. Reads: predictions, labels. Feeds:
+experiment, compare, the page.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import mean
 from typing import Any
 
 import numpy as np
 
 from data.tasks import TASKS, Splits
 from evaluation.intervals import LEVEL, Interval
+from evaluation.paired_tests import Williams
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate, Pair, Systems, adjusted, compare
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
 
+COMPARISONS = "comparisons.json"  # of a run folder
+
 Place = tuple[str, str]  # task and split
+Score = tuple[tuple[int, ...], float | None]  # seeds, and the mean over them
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,27 @@ def judge_cells(
     return judge(systems, labels)
 
 
+def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None:
+    """Return what a run wrote of its cells, from comparisons.json.
+
+    Returns:
+        None where the file is missing, damaged, of another version, or not of exactly these cells
+        and their scores, as where a later command added cells to the folder: `judge_cells` tells
+        the same from the predictions, in its own time.
+    """
+    try:
+        text = (folder.path / COMPARISONS).read_text(encoding="utf-8")
+        judged = from_json(json.loads(text))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    stated = {
+        (one.task, one.split, found.system, found.metric): _score(found.seeds, [found.mean])
+        for one in judged
+        for found in one.estimates
+    }
+    return judged if stated == _scores(cells) else None
+
+
 def verdicts(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
     """Return a sentence per two encoders of one setting, in the task's main metric.
 
@@ -110,6 +138,28 @@ def to_json(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
+def from_json(content: dict[str, Any]) -> list[Judged]:
+    """Return what `to_json` was given, from the content of comparisons.json.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not such a content.
+    """
+    if content["level"] != LEVEL:
+        raise ValueError(f"intervals of {content['level']}")
+    found: dict[Place, tuple[list[Any], list[Any]]] = {}  # estimates, comparisons
+    for kind, (name, made) in enumerate((("estimates", Estimate), ("comparisons", Comparison))):
+        for entry in content[name]:
+            own = dict(entry)
+            place = own.pop("task"), own.pop("split")
+            # JSON has neither tuples nor classes.
+            own["seeds"] = tuple(own["seeds"])
+            for inner, of_inner in (("interval", Interval), ("williams", Williams)):
+                if own.get(inner) is not None:
+                    own[inner] = of_inner(**own[inner])
+            found.setdefault(place, ([], []))[kind].append(made(**own))
+    return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in found.items()]
+
+
 def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """Return the comparisons as rows of one table, without objects inside."""
     rows = []
@@ -119,6 +169,24 @@ def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
         bounds = {"low": interval.get("low"), "high": interval.get("high")}
         rows.append(entry | bounds | {"williams_p": williams.get("p")})
     return rows
+
+
+def _scores(cells: Sequence[Cell]) -> dict[tuple[str, ...], Score]:
+    """Return the seeds of every system, and its mean over them in every metric."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.task, cell.split, cell.system), []).append(cell)
+    return {
+        (*place, metric): _score([cell.seed for cell in own], [c.metrics[metric] for c in own])
+        for place, own in groups.items()
+        for metric in TASKS[place[0]].metrics
+    }
+
+
+def _score(seeds: Sequence[int], values: Sequence[float | None]) -> Score:
+    known = [value for value in values if value is not None]
+    # Means of floats may differ in their last digits.
+    return tuple(seeds), round(mean(known), 9) if len(known) == len(values) else None
 
 
 def _flat(judged: Judged, found: Estimate | Comparison) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Cost beside quality, from what `python -m report cost` measured. Feeds: making."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -8,49 +9,63 @@ import numpy as np
 from data.examples import DataError
 from data.tasks import TASKS, Task
 from evaluation.cost import told
-from report.page.figure import ENCODERS, INK, SERIES, Figure, draw, legend
-from report.page.material import COSTS, Material
-from report.page.tables import Entry, Table, number, word
+from report.cost import COSTS, measured_on
+from report.page.figure import ENCODERS, INK, PAPER, SERIES, Figure, draw, legend
+from report.page.material import Material
+from report.page.tables import Entry, Table, interval, number, word
 
 AMONG = 10_000  # texts of the search that is drawn
 MARKERS = {"bi": "o", "cross": "s", "distilled": "D"}
 
 
-def frontier(material: Material) -> tuple[list[Figure], str]:
-    """Return the figures of cost and quality, and what they come to in a sentence.
+def frontier(material: Material) -> tuple[list[Figure], list[str]]:
+    """Return the figures of cost and quality, and sentences: what they come to, and rest on.
 
     Raises:
         DataError: the costs in the run folder are not what the command writes.
     """
     costs = material.costs
     if costs is None:
-        return [], ""
+        return [], []
     try:
         found = [_of_task(task, costs["cells"], material) for task in material.tasks]
         ranking = [_of_retrieval(costs["retrieval"])] if costs["retrieval"] else []
-        return [*filter(None, found), *ranking], str(costs["story"])
-    except (KeyError, TypeError, ValueError) as error:
+        told_of = [str(costs["story"]), f"Measured on {measured_on(costs)}."]
+        return [*filter(None, found), *ranking], [*filter(None, told_of)]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         where = material.run.path / COSTS
         raise DataError(f"{where}: not a run's costs ({error!r}); delete it") from None
 
 
+@dataclass(frozen=True)
+class _Point:
+    """A system: its encoder, the seconds of a search, its score, its tuning."""
+
+    kind: str
+    seconds: float
+    score: float
+    tune: str
+
+
 def _of_task(task: Task, costs: list[dict[str, Any]], material: Material) -> Figure | None:
-    """Return quality against the time of a search, a point per encoder; None for single texts."""
-    by_name = {cell.name: cell for cell in material.cells_of(task.name)}
+    """Return quality against the time of a search, a point per system; None for single texts.
+
+    Systems of one encoder differ in weights alone, and cost the same: one of them was measured.
+    """
+    of_kinds = {one["cost"]["encoder"]: one["cost"] for one in costs if one["task"] == task.name}
     points, rows = [], []
-    for one in costs:
-        cell, cost = by_name.get(one["cell"]), one["cost"]
-        if one["task"] != task.name or cell is None:
+    for label, cells in material.systems(task.name).items():
+        cost = of_kinds.get(cells[0].encoder)
+        found = material.estimate(cells[0], task.main_metric)
+        search = next(filter(_is_shown, cost["searches"] if cost else ()), None)
+        if cost is None or search is None or found is None or found.mean is None:
             continue
-        found = material.estimate(cell, task.main_metric)
-        search = next(filter(_is_shown, cost["searches"]), None)
-        if found is None or found.mean is None or search is None:
-            continue
-        points.append((cell.encoder, float(search["then"]["seconds"]), found.mean))
+        time = _time(search["then"])
+        points.append(_Point(cells[0].encoder, time.value or 0.0, found.mean, cells[0].tune))
         speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
         work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
-        times = [_time(search["then"]), *speeds, *work]
-        rows.append([word(material.label(cell)), number(found.mean), *times])
+        score = number(found.mean, 3, interval(found.interval))
+        rows.append([word(label), score, time, *speeds, *work])
     if not points:
         return None
     header = ("system", task.main_metric, f"among {AMONG:,}", "pairs per second", "ms for one")
@@ -58,7 +73,8 @@ def _of_task(task: Task, costs: list[dict[str, Any]], material: Material) -> Fig
         f"frontier-{task.name}",
         f"{task.name}: quality against the time of a search",
         f"Points of {task.main_metric} against the time to compare one text with {AMONG:,}, whose "
-        "embeddings the bi-encoder has; up and to the left is better.",
+        "embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
+        "differ in weights alone and take the same time.",
         Table(f"{task.name}: cost (~ projected)", (*header, "passes", "MFLOP"), rows),
         partial(_paint_points, points=points, metric=task.main_metric),
     )
@@ -69,15 +85,22 @@ def _is_shown(search: dict[str, Any]) -> bool:
     return (search["work"], search["n"]) == ("query", AMONG) and search["by"] in ("head", "cross")
 
 
-def _paint_points(axes: Any, points: list[tuple[str, float, float]], metric: str) -> None:
-    for kind, seconds, score in points:
-        colour, label, _ = ENCODERS[kind]
-        axes.plot(seconds, score, MARKERS[kind], color=colour, label=label, ms=9)
-    axes.margins(y=0.4)
-    _time_axis(axes, [seconds for _, seconds, _ in points])
+def _paint_points(axes: Any, points: list[_Point], metric: str) -> None:
+    tunes = {point.tune for point in points}
+    for kind, tune in dict.fromkeys((point.kind, point.tune) for point in points):
+        own = [(one.seconds, one.score) for one in points if (one.kind, one.tune) == (kind, tune)]
+        colour, name, _ = ENCODERS[kind]
+        # Where both are there, what is frozen is hollow.
+        inside = PAPER if tune == "frozen" and len(tunes) > 1 else colour
+        axes.plot(
+            *zip(*own, strict=True), MARKERS[kind], ms=8, color=colour, mfc=inside,
+            label=f"{name}, {tune}" if len(tunes) > 1 else name,
+        )  # fmt: skip
+    axes.margins(y=0.2)
+    _time_axis(axes, [one.seconds for one in points])
     axes.set_xlabel(f"time for one text among {AMONG:,}")
     axes.set_ylabel(metric)
-    legend(axes)
+    legend(axes, 2)
 
 
 def _time_axis(axes: Any, seconds: list[float]) -> None:

@@ -11,13 +11,13 @@ from report.page.about import about_tables, command
 from report.page.bars import bar_figures
 from report.page.certainty import certainty_tables, reliability_figures
 from report.page.curves import TRAJECTORY, curve_figures
-from report.page.examples import shown_examples
+from report.page.examples import MOST, shown_examples
 from report.page.frontier import frontier
-from report.page.material import COSTS, Material
+from report.page.material import Material
 from report.page.scores import comparison_tables, leak_table, score_tables
 from report.page.similarity import density_figures, residual_tables
 from report.page.where import confusions, heat_maps
-from report.paragraph import verdict_of
+from report.paragraph import paragraph, verdict_of
 from report.verdict import to_json
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -42,7 +42,7 @@ def render(material: Material) -> str:
 
 def _content(material: Material) -> dict[str, Any]:
     """Return what the templates name."""
-    figures, story = frontier(material)
+    figures, costs = frontier(material)
     scores, other_scores = score_tables(material)
     curves = curve_figures(material)
     main, others = comparison_tables(material)
@@ -60,6 +60,7 @@ def _content(material: Material) -> dict[str, Any]:
         "other_comparisons": others,
         "heat_maps": heat_maps(material),
         "examples": shown_examples(material),
+        "most_examples": MOST,
         "confusions": confusions(material),
         "residuals": residual_tables(material),
         "reliability": reliability_figures(material),
@@ -68,14 +69,13 @@ def _content(material: Material) -> dict[str, Any]:
         "curves": curves,
         "measured_geometry": any(one.name == TRAJECTORY for one in curves),
         "frontier": figures,
-        "story": story,
-        "cost_command": f"python -m report cost {material.run.path} "
-        f"--json {material.run.path / COSTS}",
+        "costs": costs,
+        "run": material.run.path,
         "leaks": leak_table(material),
         "command": command(material),
         "about": about_tables(material),
         "data": {
-            "verdict": f"{headline} {details}".strip(),
+            "verdict": paragraph(material.cells, material.judged),
             "config": material.run.config,
             "cells": [cell.to_json() for cell in material.cells],
             "curves": material.curves,

@@ -18,12 +18,12 @@ from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
+from report.cost import COSTS
 from report.gap import Gap, gaps
 from report.past_run import PastRun
 from report.run_folder import RunFolder
-from report.verdict import Judged, judge_cells
+from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
 
-COSTS = "costs.json"  # where `python -m report cost --json` is asked to write
 KINDS = ("bi", "cross")
 
 
@@ -35,7 +35,7 @@ class Material:
         run: its settings.
         cells: all of results.json.
         splits: the labelled dev and test examples of each task.
-        judged: what the data can tell of the cells.
+        judged: what the data can tell of the cells, as comparisons.json has it.
     """
 
     run: PastRun
@@ -58,7 +58,7 @@ class Material:
         run = PastRun.read(path)
         if run is None:
             raise DataError(f"{path}: not a run folder; it has no results.json")
-        if not run.cells or not (path / "comparisons.json").is_file():
+        if not run.cells or not (path / COMPARISONS).is_file():
             raise DataError(
                 f"{path}: an unfinished run has no page; its command with --resume goes on"
             )
@@ -66,7 +66,8 @@ class Material:
         cells = folder.cells()
         home = data_folder(data or cells[0].data)
         splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
-        return cls(run, cells, splits, judge_cells(cells, splits, folder))
+        judged = read_judged(folder, cells) or judge_cells(cells, splits, folder)
+        return cls(run, cells, splits, judged)
 
     @cached_property
     def folder(self) -> RunFolder:
@@ -139,7 +140,14 @@ class Material:
 
     def predictions(self, cell: Cell) -> np.ndarray:
         """Return a cell's predictions, (N,) float64."""
-        return self.folder.predictions(cell, self.examples(cell))
+        # Several sections ask for the same file, of many rows in a large run.
+        if cell.place() not in self._predicted:
+            self._predicted[cell.place()] = self.folder.predictions(cell, self.examples(cell))
+        return self._predicted[cell.place()]
+
+    @cached_property
+    def _predicted(self) -> dict[tuple[str, str], np.ndarray]:
+        return {}
 
     def soft(self, cell: Cell, name: str = "soft") -> np.ndarray | None:
         """Return what lies behind them (see RunFolder.write_soft), None if it was not kept."""
@@ -179,7 +187,7 @@ class Material:
 
     @cached_property
     def costs(self) -> dict[str, Any] | None:
-        """Return what `python -m report cost` left in the folder, None if nothing."""
+        """Return the content of costs.json, None if nothing was measured."""
         path = self.run.path / COSTS
         try:
             return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None

@@ -8,8 +8,8 @@ from runtime.options import option, parse
 
 DESCRIPTION = """\
 Write a finished run's page, RUN/report.html: the verdict, scores with intervals, where the
-encoders differ, examples, curves, settings. One file, which opens without a network. Costs
-are shown if they were measured: python -m report cost RUN --json RUN/costs.json"""
+encoders differ, examples, costs, curves, settings. One file, which opens without a network.
+Costs are those of RUN/costs.json; python -m report cost RUN measures them for longer."""
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,14 @@ def _comparison(material: Material, place: Judged, found: Comparison) -> list[En
         ahead = a if found.difference > 0 else b
     compared = Entry(f"{place.task}: {a} − {b}", note=f"{found.metric}, {place.split}")
     difference = number(found.difference, 3, interval(found.interval), sign=True)
-    p = [number(found.p_holm, 4), number(found.p, 4)]
+    p = [_p(found.p_holm), _p(found.p)]
     return [compared, difference, word(ahead), *p, word(found.test)]
+
+
+def _p(value: float | None) -> Entry:
+    """Return an entry of a p value: none of them is nought."""
+    small = value is not None and value < 0.0001
+    return Entry("< 0.0001", value) if small else number(value, 4)
 
 
 def leak_table(material: Material) -> Table:

@@ -37,6 +37,13 @@ class Table:
     rows: Sequence[Sequence[Entry]]
     kind: str = ""  # a CSS class of its own
 
+    @property
+    def numbers(self) -> list[bool]:
+        """Return of each column whether it holds numbers, and perhaps dashes; headings do not."""
+        columns = zip(*self.rows, strict=True)
+        found = [any(one.value is not None for one in column) for column in columns]
+        return [False, *found[1:]] if found else [False] * len(self.header)
+
 
 def filled(table: Table) -> Table:
     """Return a table without its columns of dashes only."""

@@ -11,7 +11,7 @@ from data.tasks import Task
 from evaluation.intervals import Interval
 from evaluation.metrics import row_errors
 from evaluation.ordinal import confusion
-from evaluation.slices import Slice, slices
+from evaluation.slices import Slice, groups, slices
 from report.cell import Cell
 from report.page.material import Material
 from report.page.tables import Entry, Table, interval, number, shade, share, word
@@ -39,12 +39,12 @@ def mean_errors(cells: Sequence[Cell], material: Material) -> np.ndarray:
 
 def _heat_map(task: Task, duels: dict[str, dict[str, list[Cell]]], material: Material) -> Table:
     columns: dict[str, list[Slice]] = {}
+    same_rows = groups(material.examples(material.cells_of(task.name)[0]), task)
     for setting, kinds in duels.items():
         bi, cross = (mean_errors(kinds[kind], material) for kind in SIDES)
-        columns[setting] = slices(material.examples(kinds["bi"][0]), bi, cross, task)
+        columns[setting] = slices(same_rows, bi, cross)
     most = FULL.get(task.kind, FULL_SHARE)
     rows = []
-    # Every setting has the same slices, as they depend on the examples alone.
     for same in zip(*columns.values(), strict=True):
         first = same[0]
         entries = [_difference(found, most) for found in same]

@@ -6,9 +6,9 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
-from scipy.stats import norm
+from scipy.stats import gaussian_kde, norm
 
-from evaluation.ratings import POINTS, band_of, cosine_densities, residuals
+from evaluation.ratings import MOST_EXACT, POINTS, band_of, cosine_densities, residuals
 
 DRAW = np.random.default_rng(0)
 LABELS = DRAW.uniform(0, 5, 300)
@@ -51,6 +51,13 @@ def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
     width = own.std(ddof=1) * len(own) ** -0.2
     expected = norm.pdf(np.array(band.cosines)[:, None], own, width).mean(axis=1)
     np.testing.assert_allclose(band.density, expected, rtol=1e-9)
+
+
+def test_a_density_of_many_cosines_is_that_of_all_but_for_their_bins():
+    many = np.random.default_rng(0).beta(5, 2, MOST_EXACT + 1)
+    band = cosine_densities(many, np.full(len(many), 0.5), 5)[0]
+    exact = gaussian_kde(many)(band.cosines)
+    np.testing.assert_allclose(band.density, exact, atol=0.01 * exact.max())
 
 
 def test_densities_share_their_points_and_integrate_to_one():

@@ -10,7 +10,7 @@ from scipy.stats import bootstrap, norm
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
 from evaluation.properties import length, negation, word_overlap
-from evaluation.slices import FEWEST, MOST_RESAMPLED, paired_interval, slices
+from evaluation.slices import FEWEST, MOST_RESAMPLED, groups, paired_interval, slices
 
 STS, PARA, SST = TASKS["sts"], TASKS["para"], TASKS["sst"]
 DRAW = np.random.default_rng(0)
@@ -63,7 +63,7 @@ def test_every_slice_has_the_means_of_its_rows():
         replace(PAIR, label=label, phenomenon=tag) for label, tag in zip(labels, tags, strict=True)
     ]
     bi, cross = DRAW.uniform(size=200), DRAW.uniform(size=200)
-    found = slices(rows, bi, cross, STS)
+    found = slices(groups(rows, STS), bi, cross)
     assert [s.by for s in found[:4]] == ["all", "phenomenon", "phenomenon", "word overlap"]
     assert [s.name for s in found if s.by == "label"] == [f"{n} to {n + 1}" for n in range(5)]
     for by in ("phenomenon", "word overlap", "length", "negation", "label"):
@@ -78,19 +78,18 @@ def test_every_slice_has_the_means_of_its_rows():
 
 def test_numbers_in_names_are_ordered_as_numbers():
     rows = [pair(" ".join(["w"] * count), "w") for count in (30, 7, 15, 2)]
-    names = [s.name for s in slices(rows, np.ones(4), np.zeros(4), STS) if s.by == "length"]
+    names = [s.name for s in slices(groups(rows, STS), np.ones(4), np.zeros(4)) if s.by == "length"]
     assert names == ["0 to 5 words", "6 to 10 words", "11 to 20 words", "21 words or more"]
 
 
 def test_rows_without_tags_and_single_texts_have_fewer_properties():
     rows = [Sentence(str(n), "a text", n % 5) for n in range(10)]
-    found = slices(rows, np.ones(10), np.zeros(10), SST)
+    found = slices(groups(rows, SST), np.ones(10), np.zeros(10))
     assert {s.by for s in found} == {"all", "length", "negation", "label"}
     assert [s.name for s in found if s.by == "label"] == ["0", "1", "2", "3", "4"]
     binary = [replace(PAIR, label=1.0)]
-    assert [s.name for s in slices(binary, np.ones(1), np.ones(1), PARA) if s.by == "label"] == [
-        "1"
-    ]
+    found = slices(groups(binary, PARA), np.ones(1), np.ones(1))
+    assert [s.name for s in found if s.by == "label"] == ["1"]
 
 
 def test_an_interval_is_scipys_paired_one():
@@ -139,4 +138,4 @@ def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
 @pytest.mark.parametrize(("bi", "cross"), [([1.0], [1.0, 2.0]), ([], [])])
 def test_unequal_lengths_are_refused(bi, cross):
     with pytest.raises(ValueError, match="errors for"):
-        slices([PAIR], np.array(bi), np.array(cross), STS)
+        slices(groups([PAIR], STS), np.array(bi), np.array(cross))

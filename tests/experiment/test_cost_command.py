@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from html import escape
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from data.examples import DataError
 from data.tasks import read_task
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
-from report.cost import main
+from report import run_costs
+from report.cost import COSTS, main, measured_on
+from report.page.command import write_page
 from report.run_costs import measure_run, reader_of
 
 
@@ -46,7 +49,9 @@ def test_each_task_and_encoder_is_measured_once_in_its_best_cell(finished):
     assert found.retrieval.task == "para" and found.retrieval.queries > 0
     threads = torch.get_num_threads()
     known = {"device": "cpu", "precision": "float32", "threads": threads}
-    assert found.machine == known | {"load": found.machine["load"]}
+    assert known.items() <= found.machine.items() and found.budget == 0.05
+    about = measured_on(found.to_json())
+    assert f"cpu, float32 products, {threads} thread(s)" in about and "0.05 s per head" in about
 
 
 @pytest.mark.parametrize("kind", ["bi", "cross"])
@@ -83,11 +88,53 @@ def test_the_command_prints_tables_and_writes_numbers(finished, tmp_path):
     assert numbers["retrieval"]["rankings"][0]["by"] == "bi"
 
 
+def test_the_runs_folder_keeps_the_numbers_and_its_page_shows_them(finished):
+    assert main([str(finished), "--budget", "0.05", "--device", "cpu"], lambda line: None) == 0
+    numbers = json.loads((finished / COSTS).read_text())
+    page = write_page(finished).read_text()
+    for words in (numbers["story"], measured_on(numbers)):
+        assert escape(words, quote=False) in page
+    for figure in ("frontier-para", "frontier-sts", "frontier-retrieval"):
+        assert f'<figure id="{figure}">' in page
+    (finished / COSTS).unlink()
+
+
+def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path):
+    folder = tmp_path / "r"
+    short = ["--task", "sts", "--encoder", "bi", "cross", "--cost-seconds", "0.1"]
+    assert run(tiny_checkpoint, toy_data, folder, *short, "--tune", "frozen", "full") == 0
+    costs = json.loads((folder / COSTS).read_text())
+    # Tuned or frozen, an encoder costs the same.
+    assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "cross"]
+    assert costs["budget"] == 0.05 and costs["retrieval"] is None
+    page = (folder / "report.html").read_text()
+    table = page[page.index("sts: cost (~ projected)") :]
+    for system in ("none bi frozen", "none cross frozen", "none bi full", "none cross full"):
+        assert f">{system}<" in table.replace("\n", "")
+    # What was measured longer stays; with another encoder, all are measured again.
+    (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
+    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert json.loads((folder / COSTS).read_text())["budget"] == 60.0
+    (folder / COSTS).write_text(json.dumps(costs | {"cells": costs["cells"][:1]}))
+    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert len(json.loads((folder / COSTS).read_text())["cells"]) == 2
+
+
+def test_costs_that_fail_leave_results_and_page(
+    tiny_checkpoint, toy_data, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(run_costs, "load_head", None)
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--cost-seconds", "0.1") == 0
+    assert "no costs (TypeError" in caplog.text and "python -m report cost" in caplog.text
+    assert (tmp_path / "r" / "results.json").is_file()
+    assert "Not measured for this run" in (tmp_path / "r" / "report.html").read_text()
+
+
 def test_a_run_of_one_encoder_has_no_comparison(tiny_checkpoint, toy_data, tmp_path):
     assert run(tiny_checkpoint, toy_data, tmp_path / "runs" / "one", "--task", "sst") == 0
     lines = []
     assert main([str(tmp_path / "runs" / "one"), "--budget", "0.05"], lines.append) == 0
-    assert "none-sst-bi" in lines[-1] and not any("65 hours" in line for line in lines)
+    assert "none-sst-bi" in lines[-2] and not any("65 hours" in line for line in lines)
 
 
 def test_the_encoder_of_is_bert_is_opened_with_its_convolutions(

@@ -14,6 +14,19 @@ from runtime.digests import file_digest
 __all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "results", "run", "small"]
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
+SMALL += ["--cost-seconds", "0"]
+ALL = [
+    "--simcse-steps",
+    "4",
+    "--eval-steps",
+    "2",
+    "--head-epochs",
+    "2",
+    "--device",
+    "cpu",
+    "--cost-seconds",
+    "0",
+]
 ALL = ["--pretrain", "none", "unsup", "sup", "--task", "all", "--encoder", "bi", "cross"]
 
 

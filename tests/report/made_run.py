@@ -118,7 +118,8 @@ def add_costs(run: Path) -> None:
         then = {"seconds": 0.01 if kind == "bi" else 20.0, "measured": kind == "bi"}
         search = {"work": "query", "by": by, "n": 10_000, "then": then}
         cost = {"examples_per_second": 10.0, "milliseconds": 3.0, "passes": 1, "flops": 1e9}
-        cells.append({"cell": name, "task": "para", "cost": {**cost, "searches": [search]}})
+        cost |= {"encoder": kind, "searches": [search]}
+        cells.append({"cell": name, "task": "para", "cost": cost})
     rankings = [
         {"by": by, "k": k, "mrr": mrr, "recall_at_1": mrr,
          "duration": {"seconds": seconds, "measured": True}}
@@ -126,5 +127,7 @@ def add_costs(run: Path) -> None:
                                     ("cross", 90, None, 9.0))
     ]  # fmt: skip
     retrieval = {"task": "para", "queries": 9, "candidates": 90, "rankings": rankings}
+    machine = {"name": "m", "cores": 4, "device": "cpu", "precision": "p", "threads": 1, "load": 1}
     costs = {"cells": cells, "story": "Sixty-five hours & five seconds.", "retrieval": retrieval}
+    costs |= {"machine": machine, "budget": 2.0}
     (run / "costs.json").write_text(json.dumps(costs))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,12 +12,15 @@ from made_run import EVIL, TAGS, add_costs, made_run
 
 from data.examples import DataError
 from report.__main__ import main
+from report.page import material
 from report.page.command import PAGE, write_page
 from report.page.material import Material
 from report.paragraph import paragraph
+from report.verdict import COMPARISONS, to_json
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 MOST_BYTES = 3_000_000
+ROOT = Path(__file__).parents[2]
 
 
 class Document(HTMLParser):
@@ -107,6 +111,14 @@ def test_it_is_small(source):
     assert len(source.encode()) < MOST_BYTES
 
 
+def test_its_size_does_not_grow_with_the_rows(tmp_path):
+    shape = {"tasks": ("para", "sts"), "pretrains": ("none",), "seeds": (1,), "splits": ("test",)}
+    few, many = (
+        write_page(made_run(tmp_path / str(n), n=n, **shape)).stat().st_size for n in (200, 2000)
+    )
+    assert many < 1.1 * few
+
+
 def test_texts_of_others_stay_texts(source, document):
     assert EVIL not in source and "<b>role" not in source
     assert EVIL in document.text and TAGS[2] in document.text
@@ -137,8 +149,8 @@ def test_tables_have_captions_and_headings(document):
 
 
 def test_the_verdict_comes_first_and_is_that_of_the_terminal(full, document):
-    material = Material.read(full)
-    told = paragraph(material.cells, material.judged)
+    found = Material.read(full)
+    told = paragraph(found.cells, found.judged)
     assert told in document.text
     assert document.text.index(told) < document.text.index("Scores")
     assert "the best bi-encoder" in told and "2 seeds" in told
@@ -177,6 +189,22 @@ def test_every_kind_of_run_has_a_page(shape, tmp_path):
     filtered = "filter" in {attributes.get("id") for attributes in document.all("form")}
     assert filtered == ("encoders" not in shape)
     assert "nan" not in document.text.lower().split()
+
+
+def test_a_page_computes_no_statistics_that_the_run_has_written(tmp_path, monkeypatch):
+    run = made_run(tmp_path, tasks=("sts",))
+    computed = Material.read(run)
+    (run / COMPARISONS).write_text(json.dumps(to_json(computed.judged)))
+    page = write_page(run).read_bytes()
+    monkeypatch.setattr(material, "judge_cells", None)
+    assert Material.read(run).judged == computed.judged
+    assert write_page(run).read_bytes() == page
+
+
+def test_a_page_needs_no_torch(full):
+    code = "import sys; from report.__main__ import main\n"
+    code += f"assert main(['html', {str(full)!r}]) == 0 and 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)
 
 
 def test_an_unfinished_run_has_no_page(tmp_path, capsys):

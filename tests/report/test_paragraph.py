@@ -14,7 +14,8 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
     """Return cells and what the data can tell of them; scores are labels and noise.
 
     Args:
-        noises: (pretrain, encoder) -> the noise's standard deviation, on dev and on test.
+        noises: (pretrain, encoder), or with the tuning, too -> the noise's standard deviation, on
+            dev and on test.
     """
     draw = np.random.default_rng(5)
     make = cell if task == "sts" else para_cell
@@ -22,11 +23,12 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
     for k, split in enumerate(splits):
         gold = draw.integers(0, 6 if task == "sts" else 2, N).astype(float)
         labels[task, split] = gold
-        for (pretrain, encoder), noise in noises.items():
+        for (pretrain, encoder, *tune), noise in noises.items():
             for seed in seeds:
                 one = make(
-                    task=task, pretrain=pretrain, encoder=encoder, split=split, seed=seed, n=N
-                )
+                    task=task, pretrain=pretrain, encoder=encoder, split=split, seed=seed, n=N,
+                    tune=tune[0] if tune else "frozen",
+                )  # fmt: skip
                 cells.append(one)
                 found = gold + draw.normal(0, noise[k], N)
                 if task == "para":
@@ -44,13 +46,16 @@ def test_who_is_ahead_is_named_with_a_difference_above_nought(bi, cross, ahead):
     headline, details = verdict_of(cells, judged)
     behind = {"bi": "cross", "cross": "bi"}[ahead]
     assert headline == f"The {ahead}-encoder on sts."
-    assert f"the best {ahead}-encoder (without SimCSE) is ahead of the best {behind}" in details
+    assert f"the best {ahead}-encoder is ahead of the best {behind}-encoder by" in details
     (versus,) = [
         one for found in judged if found.split == "test" for one in found.comparisons
         if one.metric == "pearson"
     ]  # fmt: skip
     low, high = sorted(abs(bound) for bound in (versus.interval.low, versus.interval.high))
-    assert f"by {abs(versus.difference):.3f} [{low:.3f}, {high:.3f}] in pearson" in details
+    assert (
+        f"by {abs(versus.difference):.3f} [{low:.3f}, {high:.3f}] in pearson, both without SimCSE."
+        in details
+    )
 
 
 def test_what_the_data_cannot_tell_is_said_so():
@@ -70,8 +75,19 @@ def test_the_best_are_chosen_on_dev_and_compared_on_test():
         "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in told
     )
     # Setting by setting it may be otherwise.
-    assert "; like with like, the bi-encoder ahead without SimCSE and with sup SimCSE." in told
+    assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in told
     assert "best is by the dev split" in told
+
+
+def test_a_grid_of_stages_and_tunings_is_told_in_few_words():
+    noises = {}
+    for stage in ("none", "unsup", "sup"):
+        noises |= {(stage, "bi", "frozen"): GOOD, (stage, "cross", "frozen"): BAD}
+        noises |= {(stage, kind, "full"): (0.3, 0.3) for kind in ("bi", "cross")}
+    told = paragraph(*judged_cells(noises))
+    assert ", both fully tuned with" in told
+    assert "the bi-encoder is ahead frozen without, with unsup and with sup SimCSE and" in told
+    assert "it is undecided fully tuned" in told and len(told) < 650
 
 
 def test_without_test_labels_dev_is_told_of():

@@ -38,13 +38,13 @@ def test_contrasts_name_where_each_encoder_is_ahead():
     ]
     (line,) = contrasts(cells)
     assert line == (
-        "sts dev, sup: cross ahead on role swap +0.50; bi ahead on passive +0.10 (distance)"
+        "sts dev, sup, frozen: cross ahead on role swap +0.50; bi ahead on passive +0.10 (distance)"
     )
     assert contrasts(cells[:1]) == []  # nothing to compare
     rare = {"place": {"n": 19, "error": 1}}
     assert contrasts([cell(encoder=kind, phenomena=rare) for kind in ("bi", "cross")]) == []
     tested = [replace(tagged(kind, place=0.1), split="test") for kind in ("bi", "cross")]
-    assert contrasts([*cells, *tested]) == ["sts test, sup: no difference (distance)"]
+    assert contrasts([*cells, *tested]) == ["sts test, sup, frozen: no difference (distance)"]
 
 
 def test_a_run_on_data_without_tags_writes_no_phenomena(tmp_path):

@@ -10,11 +10,22 @@ from made_cells import cell, para_cell
 from data.examples import SentencePair
 from data.tasks import TASKS, Splits
 from evaluation.intervals import Interval
+from evaluation.metrics import task_metrics
 from evaluation.paired_tests import Williams, holm
 from evaluation.significance import Comparison
 from report.run_folder import RunFolder
 from report.table import results_table
-from report.verdict import csv_rows, judge, judge_cells, sentence, to_json, verdicts
+from report.verdict import (
+    COMPARISONS,
+    csv_rows,
+    from_json,
+    judge,
+    judge_cells,
+    read_judged,
+    sentence,
+    to_json,
+    verdicts,
+)
 
 DRAW = np.random.default_rng(0)
 FOUND = Comparison(
@@ -89,6 +100,20 @@ def test_results_are_plain_json_and_flat_csv():
     assert row["seeds"] == "1"
 
 
+def test_what_is_read_equals_what_was_computed():
+    gold, scores = system()
+    scores["constant"] = {1: np.zeros(40)}
+    scores["d"] = {1: scores["a"][1], 2: scores["b"][1]}
+    calls = {name: {1: (found[1] > 2).astype(float)} for name, found in scores.items()}
+    judged = judge(
+        {("sts", "dev"): scores, ("para", "test"): calls, ("sts", "test"): {"a": scores["a"]}},
+        {("sts", "dev"): gold, ("para", "test"): (gold > 2).astype(float), ("sts", "test"): gold},
+    )
+    found = {type(one.williams) for each in judged for one in each.comparisons}
+    assert found == {Williams, type(None)}  # all kinds of entries are there
+    assert from_json(json.loads(json.dumps(to_json(judged)))) == judged
+
+
 @pytest.fixture
 def run(tmp_path):
     """Two seeds of both encoders on six pairs, in a run folder."""
@@ -120,6 +145,45 @@ def test_a_runs_cells_are_judged_by_their_files(run):
         replace(pearson[0], a="bi", b="cross")
     )
     assert verdicts(cells[:2], judge_cells(cells[:2], splits, folder)) == []
+
+
+def scored(run):
+    """Return the cells with the scores of their predictions, and what is written of them."""
+    cells, splits, folder = run
+    labels = np.array([pair.label for pair in splits["sts"].test])
+    metrics = [
+        task_metrics("sts", folder.predictions(one, splits["sts"].test), labels) for one in cells
+    ]
+    cells = [replace(one, metrics=found) for one, found in zip(cells, metrics, strict=True)]
+    judged = judge_cells(cells, splits, folder)
+    folder.write_json(COMPARISONS, to_json(judged))
+    return cells, judged
+
+
+def test_a_run_reads_what_it_wrote(run):
+    cells, judged = scored(run)
+    assert read_judged(run[2], cells) == judged
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, "", "[]", "{}", '{"level": 0.9, "estimates": [], "comparisons": []}',
+     '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}'],
+)  # fmt: skip
+def test_what_cannot_be_read_is_left_to_be_computed(content, run):
+    cells, _ = scored(run)
+    path = run[2].path / COMPARISONS
+    path.unlink() if content is None else path.write_text(content)
+    assert read_judged(run[2], cells) is None
+
+
+def test_what_is_of_other_cells_is_left_to_be_computed(run):
+    cells, _ = scored(run)
+    assert read_judged(run[2], cells[:3]) is None
+    moved = replace(cells[0], metrics=cells[0].metrics | {"pearson": 0.5})
+    assert read_judged(run[2], [moved, *cells[1:]]) is None
+    added = [*cells, *(replace(one, pretrain="none") for one in cells)]
+    assert read_judged(run[2], added) is None
 
 
 def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
