@@ -14,7 +14,7 @@ variant() { # NAME OPTIONS...
     local run="runs/cards/cross-${1// /-}" name=$1
     shift
     python run_multitask.py --task para sts --encoder cross --tune full --run-dir "$run" "$@"
-    sed -n 1p "$run/results.csv" | sed 's/^/variant,/' > "$table"
+    [ -s "$lines" ] || sed -n 1p "$run/results.csv" | sed 's/^/variant,/' > "$lines"
     sed 1d "$run/results.csv" | sed "s/^/$name,/" >> "$lines"
 }
 variant "quick preset"
@@ -27,5 +27,4 @@ variant "dropout 0.1" --backbone-dropout 0.1
 variant "last 2 layers" --tune last2
 variant "after sup SimCSE" --pretrain sup
 variant "after an NLI pass" --pretrain sbert
-cat "$lines" >> "$table"
-rm "$lines"
+mv "$lines" "$table"

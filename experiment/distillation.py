@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+import torch
 
 from baselines.isbert import load_tuned
 from data.examples import SentencePair
@@ -24,7 +25,7 @@ from heads.saved import load_head
 from minbert.encoder import SentenceEncoder
 from report.cell import Coordinates
 from report.run_folder import RunFolder
-from runtime.processes import is_main, main_decides
+from runtime.processes import barrier, share, sum_over_ranks, world_size
 from runtime.progress import progress
 from simcse.stage import Backbone
 
@@ -57,13 +58,12 @@ class Distillation:
         Raises:
             CheckpointError: the teacher's head or encoder is damaged or gone.
         """
-        if head.encoder != "distilled" or not self.inputs.settings.distill_pairs:
+        if head.encoder != "distilled":
             return []
         pairs = self._pairs(head.task, head.seed)
         teacher = replace(head, encoder="cross").name
         self.say(f"          {len(pairs):,} unlabelled pairs, labelled by {teacher}")
-        # One process reads them for all.
-        labels = main_decides(self._labels(teacher, pairs) if is_main() else None)
+        labels = self._labels(teacher, pairs) if pairs else np.zeros(0)
         silver = [
             replace(pair, label=label) for pair, label in zip(pairs, labels.tolist(), strict=True)
         ]
@@ -71,17 +71,22 @@ class Distillation:
         return silver
 
     def _labels(self, teacher: str, pairs: list[SentencePair]) -> np.ndarray:
-        """Return the cross-encoder's probabilities or scores, (N,) float64."""
+        """Return the cross-encoder's probabilities or scores, (N,) float64.
+
+        Every process reads its share.
+        """
         settings = self.inputs.settings
+        barrier()  # the teacher is written by one of them
         path = self.folder.head_path(teacher)
         head = load_head(path, load_tuned, settings.device, settings.precision)
-        labels = []
+        labels = np.zeros(len(pairs))
         with progress("label", len(pairs), "pair") as bar:
-            for start in range(0, len(pairs), AT_ONCE):
+            for start in share(list(range(0, len(pairs), AT_ONCE))):
                 part = [pair.texts for pair in pairs[start : start + AT_ONCE]]
-                labels.append(head.soft(part))
-                bar.update(len(part))
-        return np.concatenate(labels)
+                labels[start : start + AT_ONCE] = head.soft(part)
+                bar.update(len(part) * world_size())
+        sum_over_ranks(torch.from_numpy(labels))  # rows of other ranks are zeros so far
+        return labels
 
     def _drawn(self, task: str, seed: int) -> list[SentencePair]:
         source, count = self.inputs.unlabelled[task], self.inputs.settings.distill_pairs

@@ -31,7 +31,7 @@ def cell_key(
         inputs: the data; what was seen in tuning decides the scores on unseen rows.
         silver: what decides the unlabelled pairs; only of a distilled head.
     """
-    model = asdict(encoder.model.config)  # dropout too, for --tune full
+    model = asdict(encoder.model.config)  # dropout too, unless frozen
     made_of: list[Any] = [fingerprint, model, asdict(config), head.task, head.encoder]
     made_of.append(inputs.digests[head.task])
     if head.pretrain != "none":

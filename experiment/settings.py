@@ -149,8 +149,8 @@ class Settings:
     distill_data: str | None = option(
         None,
         "unlabelled pairs for --distill: two tab-separated texts per line, or a table with the "
-        "columns sentence1 and sentence2 (training texts paired anew: some with their nearest ones "
-        "and one at random)",
+        "columns sentence1 and sentence2 (training texts paired anew: each with its 4 nearest "
+        "ones and a random one)",
         metavar="FILE",
     )
 
@@ -213,7 +213,7 @@ class Settings:
                     f"--distill-data {self.distill_data}: nothing reads it; add --distill"
                 )
         elif not {"bi", "cross"} <= set(self.encoder):
-            raise UserError("--distill: a bi-encoder learns from a cross; add --encoder bi cross")
+            raise UserError("--distill: one encoder learns from the other; add --encoder bi cross")
         elif not self.distilled:
             told = " ".join(self.task)
             raise UserError(f"--distill: --task {told} has no pairs to distill; add para or sts")

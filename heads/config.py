@@ -36,7 +36,7 @@ class HeadConfig:
         most=0.9,
     )
     both_orders: bool = option(
-        False, "train on every pair in both orders, twice as many", flag="--both-orders"
+        False, "train on every pair in both orders (twice the rows)", flag="--both-orders"
     )
     dropout: float = 0.1
     weight_decay: float = 0.0
@@ -50,8 +50,8 @@ class HeadConfig:
 def head_config(preset: str, tune: str, task: str) -> HeadConfig:
     """Return the recipe of a preset.
 
-    With a frozen encoder all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Full
-    tuning follows it too (rate 1e-5 for encoder and head), except in `quick`: three epochs, at
+    With a frozen encoder all presets follow the report: batch 64, rate 1e-3, 10/5/20 epochs. Tuning
+    the encoder follows it too (rate 1e-5 for encoder and head), except in `quick`: three epochs, at
     rates for a small encoder (ten times bert-base's) and a fresh head, and without dropout in the
     encoder, which learns too little in that time rather than too much.
     """

@@ -114,7 +114,7 @@ def load_head(
     folder, pooling = _encoder_of(run, path.stem, config.tune)
     if not folder.is_dir():
         raise CheckpointError(
-            f"{folder}: gone, the encoder under {path.name}; run its command again"
+            f"{folder}: gone, the encoder under a head; delete {path} and run its command again"
         )
     precision = precision or _options(run).get("precision", "auto")
     encoder = open_encoder(folder, device, precision, pooling).freeze()

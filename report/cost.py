@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None, say: Say = print) -> int:
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     """Measure a run that has just ended, in about `seconds` in all, and write its costs.json.
 
-    Nothing is done where costs of all its encoders are there, perhaps of a longer measurement.
+    Nothing is done where costs of its best cells are there, perhaps of a longer measurement.
     Rankings are left out: they say little of the few queries that so short a time allows.
 
     Args:
@@ -88,17 +88,18 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     from report.run_folder import RunFolder
 
     best = best_cells(RunFolder(run, read_only=True))
-    if {(cell.task, cell.encoder) for cell in best} <= _measured(run / COSTS):
+    if {cell.name for cell in best} <= _measured(run / COSTS):
         return
     costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
     _write(run / COSTS, costs, say)
 
 
-def _measured(path: Path) -> set[tuple[str, str]]:
-    """Return the tasks and encoders that a file has the costs of."""
+def _measured(path: Path) -> set[str]:
+    """Return the names of the cells that a file has the costs of."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        return {(cell["task"], cell["cost"]["encoder"]) for cell in cells}
+        costs = json.loads(path.read_text(encoding="utf-8"))
+        measured_on(costs)
+        return {cell["cell"] for cell in costs["cells"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()  # none, or nothing that a page could show
 

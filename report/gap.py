@@ -74,7 +74,7 @@ def gap_line(gap: Gap) -> str:
         return (
             f"{place}distilled ({gap.distilled:.3f}) closes {size} of the gap from {bi} to {cross}"
         )
-    no_gap = f"the data tell of no gap from {bi} to {cross}"
+    no_gap = f"the data do not show a gap from {bi} to {cross}"
     if gap.ahead == "bi":
         no_gap = f"{bi} is ahead of {cross}, so there is no gap to close"
     return f"{place}{no_gap}; distilled has {gap.distilled:.3f}"
@@ -103,7 +103,7 @@ def _gap(
     if any(value is None for row in found for value in row):
         return None
     values = np.array(found, np.float64)
-    ahead = _ahead(first, kinds["cross"][seeds[0]], metric, judged)
+    ahead = _ahead(first, kinds["cross"][seeds[0]], metric, seeds, judged)
     bi, cross, distilled = values.mean(axis=1).tolist()
     told = (task, first.split, first.setting, metric, bi, cross, distilled, ahead)
     if ahead != "cross":
@@ -158,13 +158,15 @@ def closed_interval(
     return over_seeds(around, float(error), n)[0]
 
 
-def _ahead(bi: Cell, cross: Cell, metric: str, judged: Sequence[Judged]) -> str:
-    """Return which encoder the data tell to be ahead, "" for none."""
+def _ahead(
+    bi: Cell, cross: Cell, metric: str, seeds: Sequence[int], judged: Sequence[Judged]
+) -> str:
+    """Return which encoder the data tell to be ahead over these seeds, "" for none."""
     for one in judged:
         if (one.task, one.split) == (bi.task, bi.split):
             for found in one.comparisons:
                 if found.metric == metric and {found.a, found.b} == {bi.system, cross.system}:
-                    if found.decided and found.difference:
+                    if found.decided and found.difference and list(found.seeds) == list(seeds):
                         ahead = found.a if found.difference > 0 else found.b
                         return "bi" if ahead == bi.system else "cross"
     return ""

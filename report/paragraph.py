@@ -16,9 +16,9 @@ NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
 STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
 TUNING = {
     "frozen": "frozen",
-    "last1": "its last layer tuned",
-    "last2": "its last 2 layers tuned",
-    "last4": "its last 4 layers tuned",
+    "last1": "tuned in the last layer",
+    "last2": "tuned in the last 2 layers",
+    "last4": "tuned in the last 4 layers",
     "full": "fully tuned",
 }
 
@@ -111,10 +111,11 @@ class _Verdict:
             if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
                 ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
                 outcomes.setdefault(ahead, []).append(kinds["bi"])
-        words = [
-            f"{f'the {NAMES[ahead]} is ahead' if ahead else 'it is undecided'} {self._named(own)}"
-            for ahead, own in outcomes.items()
-        ]
+        words = []
+        for ahead, own in outcomes.items():
+            where = f"({self._named(own)})" if self.several else self._named(own)
+            answer = f"the {NAMES[ahead]} is ahead" if ahead else "it is undecided"
+            words.append(f"{answer} {where}")
         return f"; like with like, {' and '.join(words)}" if words else ""
 
     def _leader(self, best: Cell) -> str:

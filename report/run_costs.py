@@ -215,11 +215,15 @@ def _affordable(retrieval: Retrieval, cross: SavedHead, budget: float) -> Retrie
 
 
 def best_cells(run: RunFolder) -> list[Cell]:
-    """Return, for each task and encoder, the cell with the best dev score."""
+    """Return, for each task and encoder, the cell with the best dev score.
+
+    A distilled bi-encoder differs from a bi-encoder in its weights alone, and costs the same.
+    """
     best: dict[tuple[str, str], Cell] = {}
     for cell in run.cells():
         place = cell.task, cell.encoder
-        if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
+        known = cell.split == "dev" and cell.encoder != "distilled"
+        if known and (place not in best or _score(cell) > _score(best[place])):
             best[place] = cell
     if not best:
         raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")

@@ -52,15 +52,19 @@ def judge(
         pairs: (task, split) -> what to compare; every two systems if None.
     """
     estimates: dict[Place, list[Estimate]] = {place: [] for place in systems}
-    families: dict[tuple[str, bool], list[tuple[Place, Comparison]]] = {}
+    families: dict[tuple[str, bool, bool], list[tuple[Place, Comparison]]] = {}
     for (task, split), found in systems.items():
         place = task, split
         for metric in TASKS[task].metrics:
             wanted = None if pairs is None else pairs[place]
             own, versus = compare(task, metric, found, labels[place], wanted)
             estimates[place] += own
-            family = families.setdefault((split, metric == TASKS[task].main_metric), [])
-            family += [(place, one) for one in versus]
+            for one in versus:
+                # Whether distilling helps is a question of its own: it must not change the answer
+                # to the main one.
+                distilled = "-distilled-" in f"{one.a}{one.b}"
+                key = split, metric == TASKS[task].main_metric, distilled
+                families.setdefault(key, []).append((place, one))
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
     for family in families.values():
         corrected = adjusted([one for _, one in family])

@@ -18,7 +18,7 @@ examples:
   python -m data.bundled --out bundled --pairs 40000
       more pairs in quora-train.csv, as cross-encoders need; no other file changes
   python -m data.bundled --out bundled --order-pairs 40000
-      so many more there of which only order tells who did what to whom
+      40,000 more pairs there, which only word order tells apart
 
 The files have the names and formats of CS224N's default project (ids-sst-*.csv, quora-*.csv,
 sts-*.csv) and of SimCSE (wiki1m_for_simcse.txt, nli_for_simcse.csv), so DIR can stand wherever a

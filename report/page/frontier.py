@@ -15,6 +15,7 @@ from report.page.material import Material
 from report.page.tables import Entry, Table, interval, number, word
 
 AMONG = 10_000  # texts of the search that is drawn
+FILLS = {"frozen": "none", "full": "full"}
 MARKERS = {"bi": "o", "cross": "s", "distilled": "D"}
 
 
@@ -53,9 +54,11 @@ def _of_task(task: Task, costs: list[dict[str, Any]], material: Material) -> Fig
     Systems of one encoder differ in weights alone, and cost the same: one of them was measured.
     """
     of_kinds = {one["cost"]["encoder"]: one["cost"] for one in costs if one["task"] == task.name}
+    of_kinds["distilled"] = of_kinds.get("bi")  # with other weights
     points, rows = [], []
     for label, cells in material.systems(task.name).items():
-        cost = of_kinds.get(cells[0].encoder)
+        # IS-BERT's convolutions take time of their own.
+        cost = None if cells[0].pretrain == "isbert" else of_kinds.get(cells[0].encoder)
         found = material.estimate(cells[0], task.main_metric)
         search = next(filter(_is_shown, cost["searches"] if cost else ()), None)
         if cost is None or search is None or found is None or found.mean is None:
@@ -90,11 +93,11 @@ def _paint_points(axes: Any, points: list[_Point], metric: str) -> None:
     for kind, tune in dict.fromkeys((point.kind, point.tune) for point in points):
         own = [(one.seconds, one.score) for one in points if (one.kind, one.tune) == (kind, tune)]
         colour, name, _ = ENCODERS[kind]
-        # Where both are there, what is frozen is hollow.
-        inside = PAPER if tune == "frozen" and len(tunes) > 1 else colour
+        # Where several are there, what is frozen is hollow, and what is tuned in part is half full.
+        fill = FILLS.get(tune, "left") if len(tunes) > 1 else "full"
         axes.plot(
-            *zip(*own, strict=True), MARKERS[kind], ms=8, color=colour, mfc=inside,
-            label=f"{name}, {tune}" if len(tunes) > 1 else name,
+            *zip(*own, strict=True), MARKERS[kind], ms=8, color=colour, mfcalt=PAPER,
+            fillstyle=fill, label=f"{name}, {tune}" if len(tunes) > 1 else name,
         )  # fmt: skip
     axes.margins(y=0.2)
     _time_axis(axes, [one.seconds for one in points])

@@ -81,7 +81,8 @@ def test_a_distilled_head_opens_as_a_bi_encoder(finished):
         assert head.kind == "distilled" and head.embed([("the cat",)]).shape == (1, 32)
     costs = measure_run(finished, 0.05, "cpu", lambda line: None)
     kinds = {(cell.task, cell.cost.encoder) for cell in costs.cells}
-    assert kinds >= {(t, k) for t in ("para", "sts") for k in ("bi", "cross", "distilled")}
+    # Of a bi-encoder and a distilled one, which cost the same, one is measured.
+    assert kinds == {("sst", "bi")} | {(t, k) for t in ("para", "sts") for k in ("bi", "cross")}
     assert costs.break_even.keys() == {"para", "sts"} and costs.story
 
 

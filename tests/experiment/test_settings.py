@@ -114,7 +114,7 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"simcse": {"max_length": 2}}, "--simcse-max-length 2: expected a whole number"),
         ({"head": {"num_epochs": 0}}, "--head-epochs 0: expected a whole number"),
         ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
-        ({"task": "sts", "distill": True}, "--distill: a bi-encoder learns from a cross"),
+        ({"task": "sts", "distill": True}, "--distill: one encoder learns from the other"),
         ({"task": "sts", "encoder": "cross", "distill": True}, "add --encoder bi cross"),
         ({"encoder": BOTH, "distill": True}, "--distill: --task sst has no pairs to distill"),
         ({"task": "sts", "encoder": BOTH, "distill_data": "f"}, "f: nothing reads it; add --dis"),

@@ -15,18 +15,6 @@ __all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "resul
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
 SMALL += ["--cost-seconds", "0"]
-ALL = [
-    "--simcse-steps",
-    "4",
-    "--eval-steps",
-    "2",
-    "--head-epochs",
-    "2",
-    "--device",
-    "cpu",
-    "--cost-seconds",
-    "0",
-]
 ALL = ["--pretrain", "none", "unsup", "sup", "--task", "all", "--encoder", "bi", "cross"]
 
 

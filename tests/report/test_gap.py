@@ -113,7 +113,7 @@ def test_where_the_data_tell_no_gap_there_is_no_share(tmp_path):
     (gap,) = found_gaps(tmp_path / "a", {"bi": (200,), "cross": (202,), "distilled": (300,)})
     assert gap.ahead == "" and gap.share is None and gap.interval is None
     assert gap_line(gap).endswith(
-        ": the data tell of no gap from bi (0.500) to cross (0.505); distilled has 0.750"
+        ": the data do not show a gap from bi (0.500) to cross (0.505); distilled has 0.750"
     )
     (gap,) = found_gaps(tmp_path / "b", {"bi": (300,), "cross": (200,), "distilled": (301,)})
     assert gap.ahead == "bi" and gap.share is None

@@ -86,7 +86,7 @@ def test_a_grid_of_stages_and_tunings_is_told_in_few_words():
         noises |= {(stage, kind, "full"): (0.3, 0.3) for kind in ("bi", "cross")}
     told = paragraph(*judged_cells(noises))
     assert ", both fully tuned with" in told
-    assert "the bi-encoder is ahead frozen without, with unsup and with sup SimCSE and" in told
+    assert "the bi-encoder is ahead (frozen without, with unsup and with sup SimCSE) and" in told
     assert "it is undecided fully tuned" in told and len(told) < 650
 
 

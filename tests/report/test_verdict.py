@@ -199,3 +199,21 @@ def test_the_table_shows_the_interval_of_a_single_cell():
     interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "BCa"}, "f1": None}
     assert "[0.250, 0.750]" in results_table([para_cell(interval=interval)])
     assert "[" not in results_table([para_cell(interval={"accuracy": None})])
+
+
+def test_distilling_does_not_change_the_answer_to_the_main_question():
+    """Its comparisons are corrected among themselves: a copy of bi costs the others nothing."""
+    draw = np.random.default_rng(3)
+    labels = draw.uniform(0, 5, 60)
+    bi, cross = (labels + draw.normal(0, noise, 60) for noise in (1.0, 1.6))
+    two = {"none-bi-full-interaction": {42: bi}, "none-cross-full-interaction": {42: cross}}
+    three = two | {"none-distilled-full-interaction": {42: bi}}
+    place = ("sts", "test")
+    alone, beside = (judge({place: systems}, {place: labels}) for systems in (two, three))
+    (told,) = [one for one in alone[0].comparisons if one.metric == "pearson"]
+    (same,) = [
+        one
+        for one in beside[0].comparisons
+        if one.metric == "pearson" and {one.a, one.b} == {told.a, told.b}
+    ]
+    assert same.p_holm == told.p_holm
