@@ -117,6 +117,18 @@ def test_full_tables_are_the_recorded_results(name):
                 assert shown[column] == (f"{float(value):.3f}" if value else "-"), row
 
 
+def test_the_table_of_cross_encoders_is_the_recorded_results():
+    cells = recorded("cross-recipe")
+    _, body = table(RESULTS, "table: cross-recipe")
+    assert [row[0] for row in body] == list(dict.fromkeys(cell["variant"] for cell in cells))
+    for variant, *shown, seconds in body:
+        own = {(c["task"], c["split"]): c for c in cells if c["variant"] == variant}
+        places = [(task, split) for task in ("para", "sts") for split in ("dev", "test")]
+        assert shown == [f"{float(own[place][MAIN[place[0]]]):.3f}" for place in places]
+        taken = sum(float(own[task, "test"]["seconds"]) for task in ("para", "sts"))
+        assert seconds == f"{taken:.0f}"
+
+
 METRICS = ("accuracy", "f1", "pearson", "spearman")
 
 
