@@ -3,6 +3,7 @@
 Reads: dialects, gold. Feeds: validate, package, score, leaderboard.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +23,7 @@ TOLD = 300  # characters of a fault
 
 @dataclass(frozen=True)
 class Answer:
-    """The value of one row, None where it gives no answer."""
+    """The value of one row: None where it gives no answer, NaN where it is none."""
 
     line: int
     value: float | None
@@ -64,48 +65,36 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     """
     faults: list[str] = []
     notes: list[str] = []
-    place = named(document.name)
-    if place is None and not any_name:
-        faults.append(f"{document.shown}: not a name that the course knows; expected {EXAMPLE}")
+    answers: dict[Key, Answer] = {}
+    shown, place = document.shown, named(document.name)
     rows = read_rows(document, faults)
     record = ASKED[place.task] if place else rows.task
     if record is None:
-        return Checked(document, None, None, {}, rows.by_sentence, _told(faults), notes)
-    if rows.task and rows.task.prediction_header != record.prediction_header:
-        faults.append(
-            f"{document.shown}:1: the header is that of {rows.task.name}, the name that of "
-            f"{record.name}; correct one of them"
-        )
-        return _checked(document, place, {}, rows, faults, notes)
-    answers = _answers(document, record, rows, faults)
-    place = place or _place(document, record, rows, gold)
-    if place is None:
-        faults.append(f"{document.shown}: its first id is in no file of {gold.folder}")
-        return Checked(document, record.name, None, answers, rows.by_sentence, _told(faults), notes)
-    expected = gold.expected(record.name, place.split)
-    if expected is None:
-        notes.append(f"{document.shown}: ids not checked, {gold.folder} lacks its data")
+        faults.append(f"{shown}: neither name nor header tells its task; rename it {EXAMPLE}")
+    elif rows.task and rows.task.prediction_header != record.prediction_header:
+        header = rows.task.prediction_header
+        faults.append(f"{shown}:1: {header} is not of {record.name}; rename it, or the column")
     else:
-        _compare(document, expected, answers, rows, faults)
-    notes += _notes(document, record, answers)
-    return _checked(document, place, answers, rows, faults, notes)
-
-
-def _checked(
-    document: Document,
-    place: Named | None,
-    answers: dict[Key, Answer],
-    rows: Rows,
-    faults: list[str],
-    notes: list[str],
-) -> Checked:
+        answers = _answers(document, record, rows, faults)
+        notes += _notes(document, record, answers)
+        found = place or _place(record, rows, gold)
+        if found is None:
+            faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
+        elif place is None and not any_name:
+            right = f"{found.task}-{found.split}-output.csv"
+            faults.append(f"{shown}: not a name that the course knows; rename it {right}")
+        if place := found:
+            notes += _compare(document, gold, place, answers, rows, faults)
     task, split = (place.task, place.split) if place else (None, None)
-    return Checked(document, task, split, answers, rows.by_sentence, _told(faults), notes)
+    faults.sort(key=lambda fault: _line(shown, fault))
+    told = [printable(fault, TOLD) for fault in faults]  # they quote what a stranger wrote
+    return Checked(document, task, split, answers, rows.by_sentence, told, notes)
 
 
-def _told(faults: Iterable[str]) -> list[str]:
-    """Return the faults as lines that a terminal can show: they quote what a stranger wrote."""
-    return [printable(fault, TOLD) for fault in faults]
+def _line(shown: str, fault: str) -> float:
+    """Return the line that a fault names; faults of the whole file come last."""
+    line = fault.removeprefix(f"{shown}:").partition(":")[0]
+    return int(line) if line.isdecimal() else math.inf
 
 
 def _answers(document: Document, record: Task, rows: Rows, faults: list[str]) -> dict[Key, Answer]:
@@ -113,6 +102,7 @@ def _answers(document: Document, record: Task, rows: Rows, faults: list[str]) ->
     for key, row in zip(numbered(row.key for row in rows.rows), rows.rows, strict=True):
         value = None
         if row.answer:  # the hand-out allows an empty one
+            value = math.nan
             try:
                 value = predicted_value(f"{document.shown}:{row.line}", row.answer, record)
             except DataError as error:
@@ -121,7 +111,7 @@ def _answers(document: Document, record: Task, rows: Rows, faults: list[str]) ->
     return answers
 
 
-def _place(document: Document, record: Task, rows: Rows, gold: Gold) -> Named | None:
+def _place(record: Task, rows: Rows, gold: Gold) -> Named | None:
     """Return the task and split of whose rows the first one is."""
     first = rows.rows[0].key if rows.rows else ""
     for split in gold.splits(record.name):
@@ -134,14 +124,23 @@ def _place(document: Document, record: Task, rows: Rows, gold: Gold) -> Named | 
 
 def _compare(
     document: Document,
-    expected: Expected,
+    gold: Gold,
+    place: Named,
     answers: dict[Key, Answer],
     rows: Rows,
     faults: list[str],
-) -> None:
-    """Add what is unknown, double or missing."""
+) -> list[str]:
+    """Add what is unknown, double or missing to the faults; return a note where none can tell."""
+    expected = gold.expected(place.task, place.split)
+    if expected is None:
+        return [f"{document.shown}: ids not checked, {gold.folder} lacks its data"]
     keys = expected.by_sentence if rows.by_sentence else expected.by_id
     wanted, what = set(keys), "sentence" if rows.by_sentence else "id"
+    if answers and not wanted & answers.keys():
+        found = _place(ASKED[place.task], rows, gold)
+        those = f", they are of {found.task} {found.split}" if found else ""
+        faults.append(f"{document.shown}: no row is of {expected.path.name}{those}; mixed up?")
+        return []
     for (key, occurrence), answer in answers.items():
         where = f"{document.shown}:{answer.line}: {what} {key[:60]!r}"
         if (key, occurrence) in wanted:
@@ -158,13 +157,14 @@ def _compare(
             f"{document.shown}: {len(missing):,} of the {len(keys):,} rows of "
             f"{expected.path.name} are missing ({names}{more}); predict every row"
         )
+    return []
 
 
 def _notes(document: Document, record: Task, answers: dict[Key, Answer]) -> list[str]:
     """Return what is allowed, and yet seldom meant."""
     found = []
-    values = [answer.value for answer in answers.values() if answer.value is not None]
-    empty = len(answers) - len(values)
+    given = [answer.value for answer in answers.values() if answer.value is not None]
+    empty, values = len(answers) - len(given), [value for value in given if value == value]
     if empty:
         found.append(f"{empty:,} of {len(answers):,} rows give no answer; none of them scores")
     outside = sum(not 0 <= value <= record.largest for value in values)

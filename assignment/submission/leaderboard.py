@@ -5,6 +5,7 @@ Reads: opening, checking, board. Feeds: the user.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,8 @@ def markdown_tables(board: Board) -> list[str]:
     if board.places:
         found.append(markdown(header, [_row(place) for place in board.places]))
     if board.ahead:
-        found.append("\n".join(f"- {_escaped(sentence(one))}" for one in board.ahead))
+        escaped = [replace(one, a=_escaped(one.a), b=_escaped(one.b)) for one in board.ahead]
+        found.append("\n".join(f"- {sentence(one)}" for one in escaped))
     tests = [
         [_escaped(one.a), _escaped(one.b), f"{task} {one.metric}", *_tested(one)]
         for task, versus in board.by_task.items()

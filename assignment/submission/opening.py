@@ -6,6 +6,7 @@ stranger sends can only be read as text. Feeds: dialects, the commands.
 
 import os
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,9 +17,11 @@ from data.examples import DataError
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 MOST_BYTES = 2**24  # of a file: 16 MB; the largest that a course asks for has 3 MB
-MOST_TOTAL = 2**26  # of the documents of a submission, and of a zip
+MOST_TOTAL = 2**26  # of the documents of a submission
 MOST_ENTRIES = 10_000  # of a zip, or of a folder
 DEEPEST = 4  # folders around a document
+# What zipfile raises for bytes that are no zip, or no longer.
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can ask for gigabytes of memory
 
 
@@ -111,9 +114,10 @@ def _at_most(content: bytes, shown: str) -> bytes:
 
 
 def _in_zip(path: Path) -> Iterator[Document]:
-    if path.is_file() and path.stat().st_size > MOST_TOTAL:
-        raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB; submit predictions only")
     try:
+        # Its list of entries alone takes ten times the memory.
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"{path}: more than {MOST_BYTES >> 20} MB; submit predictions only")
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _check_entries(path, entries)
@@ -123,9 +127,9 @@ def _in_zip(path: Path) -> Iterator[Document]:
                     # What an entry says of its size may be a lie.
                     with archive.open(entry) as member:
                         yield Document(shown, _at_most(member.read(MOST_BYTES + 1), shown))
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError:
+        raise
+    except DAMAGED as error:
         raise DataError(f"{path}: not a sound zip ({printable(str(error))}); zip again") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None

@@ -66,12 +66,12 @@ def write_zip(path: Path, texts: dict[str, str]) -> None:
             archive.writestr(entry, text.encode("utf-8"))
 
 
-def best_cells(cells: Sequence[Cell], tasks: Sequence[str]) -> dict[str, Cell]:
+def best_cells(cells: Sequence[Cell]) -> dict[str, Cell]:
     """Return the cell with the best dev score of each task, the first by name of equal ones."""
     best: dict[str, Cell] = {}
     for cell in sorted(cells, key=lambda cell: cell.name):
         score = _dev_score(cell)
-        if cell.task in tasks and cell.split == "dev" and score is not None:
+        if cell.split == "dev" and score is not None:
             if cell.task not in best or score > (_dev_score(best[cell.task]) or 0.0):
                 best[cell.task] = cell
     return best
@@ -88,8 +88,9 @@ def _documents(options: PackageOptions, say: Say) -> tuple[list[Document], str]:
         if options.cells:
             raise DataError(f"{source}: --cells names heads of a run, and this is none's folder")
         return [one for one in open_submission(source) if is_predictions(one)], "bundled"
-    cells = RunFolder(source, read_only=True).cells()
-    chosen = best_cells(cells, options.tasks)
+    found = RunFolder(source, read_only=True).cells()
+    cells = [cell for cell in found if cell.task in options.tasks]
+    chosen = best_cells(cells)
     for name in options.cells:
         named = [cell for cell in cells if cell.name == name]
         if not named:

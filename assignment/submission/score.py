@@ -61,7 +61,11 @@ def score(options: ScoreOptions, say: Say = print) -> list[Scored]:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     many = len(documents) > 1
     kept = [one for one in documents if not many or is_predictions(one)]
-    scored = [score_checked(check(one, gold, any_name=True), gold) for one in kept]
+    checked = [sound(check(one, gold, any_name=True)) for one in kept]
+    # The test files of a whole submission stay unscored where their labels are kept back.
+    scored = [score_checked(one, gold) for one in checked if not many or has_labels(one, gold)]
+    if not scored:
+        raise DataError(f"{gold.folder}: no labels of what was given; give the folder of --gold")
     rows = [row for one in scored for row in _rows(one)]
     rows += [row for split in SPLITS for row in _aggregate(scored, split)]
     say(markdown(HEADER, [[*map(str, row[:6]), _number(row[6]), shown(row[7])] for row in rows]))
@@ -101,13 +105,19 @@ def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
     return filled(str(checked.task), checked.predictions(expected), labels), labels
 
 
+def has_labels(checked: Checked, gold: Gold) -> bool:
+    """Return whether the data can tell how good a document is."""
+    expected = gold.expected(str(checked.task), str(checked.split))
+    return expected is not None and expected.labels is not None
+
+
 def score_checked(checked: Checked, gold: Gold) -> Scored:
-    """Return the scores of a document.
+    """Return the scores of a document without faults.
 
     Raises:
-        DataError: it has a fault, or the data has no labels for it.
+        DataError: the data has no labels for it.
     """
-    predictions, labels = labelled(sound(checked), gold)
+    predictions, labels = labelled(checked, gold)
     task = str(checked.task)
     metrics = task_metrics(measured_as(task), predictions, labels)
     found = intervals(measured_as(task), predictions, labels)

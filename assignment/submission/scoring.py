@@ -82,14 +82,15 @@ def combined(value: float, parts: Sequence[Part]) -> Interval | None:
     return Interval(value - below**0.5, value + above**0.5, MOVER) if known else None
 
 
-def p_value(difference: float, interval: Interval | None) -> float:
+def p_value(difference: float, interval: Interval | None) -> float | None:
     """Return the two-sided p of a difference being 0, from the side of its interval towards 0.
 
-    It is below 0.05 exactly where the 95 % interval leaves out 0.
+    It is below 0.05 exactly where the 95 % interval leaves out 0; None where that says nothing.
     """
-    if interval is None:
+    if difference == 0:
         return 1.0
-    towards = difference - interval.low if difference > 0 else interval.high - difference
+    low, high = (interval.low, interval.high) if interval else (difference, difference)
+    towards = difference - low if difference > 0 else high - difference
     if towards <= 0:
-        return 1.0 if difference == 0 else 0.0
+        return None
     return float(2 * stats.norm.sf(abs(difference) / towards * WIDTH))

@@ -3,12 +3,13 @@
 Reads: opening, checking. Feeds: the user.
 """
 
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 from assignment.submission.checking import Checked, check, one_per_task
-from assignment.submission.dialects import SPLITS, named
+from assignment.submission.dialects import SPLITS
 from assignment.submission.gold import Gold
 from assignment.submission.opening import Document, open_submission
 from assignment.submission.options import ValidateOptions
@@ -16,7 +17,9 @@ from data.examples import DataError
 from data.fetch.locate import data_folder
 
 Say = Callable[[str], None]
-SAID = "predict"  # words by which a file is taken for one of predictions, whatever its name
+# A file is taken for one of predictions by its name, a nearly right one too, or by its header.
+MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
+COLUMN = "predicted_"
 
 
 def validate(options: ValidateOptions, say: Say = print) -> None:
@@ -25,6 +28,8 @@ def validate(options: ValidateOptions, say: Say = print) -> None:
     Raises:
         DataError: there is a fault; all of them have been printed.
     """
+    if (options.path / "results.json").is_file():
+        raise DataError(f"{options.path}: a run; pack it first: python -m assignment package")
     gold = Gold(existing(data_folder(options.data)))
     documents = open_submission(options.path)
     single = not options.path.is_dir() and options.path.suffix.lower() != ".zip"
@@ -55,9 +60,9 @@ def _tell(one: Checked, most: int, say: Say) -> None:
 
 
 def is_predictions(document: Document) -> bool:
-    """Return whether a file is one of predictions, by its name or by its header."""
+    """Return whether a file is meant as predictions, under a wrong name perhaps."""
     first = document.content.partition(b"\n")[0].decode(errors="replace").lower()
-    return named(document.name) is not None or SAID in first or SAID in document.name.lower()
+    return MEANT.match(document.name) is not None or COLUMN in first
 
 
 def existing(folder: Path) -> Path:
