@@ -147,7 +147,7 @@ def test_bytes_that_are_no_text_are_one_fault_with_its_line(place, capsys):
     assert (
         code == 2 and f"{SST}:4: byte 0xff is not valid UTF-8; save the file as UTF-8 text" in out
     )
-    assert "1 fault(s)" in err  # what could not be read is not called missing
+    assert "1 fault(s)" in err  # what is unread is not called missing
 
 
 def test_what_is_told_cannot_steer_a_terminal(place, capsys):
