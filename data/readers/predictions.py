@@ -2,11 +2,11 @@
 
 The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`; later versions and
 students' own scripts use commas or tabs throughout, and spell the header right.
-Reads: data.readers.tables. Feeds: report.
+Reads: data.readers.tables. Feeds: report, assignment.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from data.readers.fields import number
 from data.readers.tables import PathLike, numbered_lines
 from data.tasks import TASKS, Task
 
-SEPARATOR = re.compile(r"\s*[,\t]\s*")
+TABS = re.compile(r"\t+")
 ALSO_CALLED = {"predicted_similarity": "predicted_similiary"}  # the handout's spelling: the code's
 
 
@@ -62,13 +62,12 @@ def read_predictions(path: PathLike) -> Predictions:
         DataError: unreadable or without rows; a header of no task; a row that is not an id and a
             number within the task's labels; an id that occurs twice.
     """
-    rows = _fields(path)
-    task = _task_of(path, *next(rows, (1, [])))
+    rows = prediction_fields(numbered_lines(path))
+    task = predicted_task(path, *next(rows, (1, [])))
     values: dict[str, tuple[int, float]] = {}
     for line, fields in rows:
-        if len(fields) != 2:
-            raise DataError(f"{path}:{line}: {len(fields)} fields, expected an id and a prediction")
-        id, value = fields[0].lower(), _value(f"{path}:{line}", fields[1], task)
+        id, text = id_and_answer(f"{path}:{line}", fields)
+        value = predicted_value(f"{path}:{line}", text, task)
         if id in values:
             raise DataError(f"{path}:{line}: id {id!r} is on line {values[id][0]} too; delete one")
         values[id] = line, value
@@ -77,13 +76,26 @@ def read_predictions(path: PathLike) -> Predictions:
     return Predictions(Path(path), task, values)
 
 
-def _fields(path: PathLike) -> Iterator[tuple[int, list[str]]]:
-    for line, text in numbered_lines(path):
-        if text.strip():
-            yield line, SEPARATOR.split(text.strip())
+def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, stripped fields) of the numbered lines that are not blank.
+
+    A comma separates where a line has one, tabs elsewhere: the course's files have both.
+    """
+    for line, text in lines:
+        if row := text.strip():
+            fields = [
+                field.strip() for field in (row.split(",") if "," in row else TABS.split(row))
+            ]
+            # An answer that is empty leaves a tab at the end of its row.
+            yield line, fields if len(fields) > 1 or "\t" not in text else [*fields, ""]
 
 
-def _task_of(path: PathLike, line: int, header: list[str]) -> Task:
+def predicted_task(path: PathLike, line: int, header: list[str]) -> Task:
+    """Return the task that a header names.
+
+    Raises:
+        DataError: it is none's.
+    """
     name = header[-1].lower() if len(header) == 2 else ""
     for task in TASKS.values():
         if ALSO_CALLED.get(name, name) == task.prediction_header.lower():
@@ -92,7 +104,23 @@ def _task_of(path: PathLike, line: int, header: list[str]) -> Task:
     raise DataError(f"{path}:{line}: not a header of predictions; expected id and one of {known}")
 
 
-def _value(where: str, text: str, task: Task) -> float:
+def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
+    """Return a row's id, in lower case, and its answer as it is spelled.
+
+    Raises:
+        DataError: the row does not have two fields.
+    """
+    if len(fields) != 2:
+        raise DataError(f"{where}: {len(fields)} fields, expected an id and a prediction")
+    return fields[0].lower(), fields[1]
+
+
+def predicted_value(where: str, text: str, task: Task) -> float:
+    """Return the number that an answer spells.
+
+    Raises:
+        DataError: it spells none, or one that is no label of a task of classes.
+    """
     value = number(text)
     if value is None or (task.kind != "score" and value not in range(task.num_classes)):
         expected = "a number" if task.kind == "score" else f"a class from 0 to {task.largest}"

@@ -1,0 +1,167 @@
+"""The documents of a submission: a file, a folder or a zip from anybody, read within bounds.
+
+Nothing is unpacked to the disk, no link is followed, and no entry may name a place outside: what a
+stranger sends can only be read as text. Feeds: dialects, the commands.
+"""
+
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from data.examples import DataError
+
+SUFFIXES = (".csv", ".tsv", ".txt")
+MOST_BYTES = 2**24  # of a file: 16 MB; the largest that a course asks for has 3 MB
+MOST_TOTAL = 2**26  # of the documents of a submission
+MOST_ENTRIES = 10_000  # of a zip, or of a folder
+DEEPEST = 4  # folders around a document
+# What zipfile raises for bytes that are no zip, or no longer.
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can ask for gigabytes of memory
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text file of a submission: its path for messages, and its bytes."""
+
+    shown: str
+    content: bytes
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file, without folders."""
+        return PurePosixPath(self.shown).name
+
+
+def printable(text: str, most: int = 200) -> str:
+    """Return a stranger's text as one short line without control characters."""
+    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def open_submission(path: Path) -> list[Document]:
+    """Return the documents (.csv, .tsv, .txt) of a file, a folder or a zip, in order of names.
+
+    Hidden files, macOS's `__MACOSX` among them, are passed over.
+
+    Raises:
+        DataError: there is nothing to read, something is larger than allowed, a link or no plain
+            file, or the zip is damaged, encrypted or names places outside.
+    """
+    if path.is_symlink():
+        raise DataError(f"{path}: a symbolic link; give the file or folder itself")
+    if path.is_dir():
+        found = _bounded(path, _in_folder(path))
+    elif path.suffix.lower() == ".zip":
+        found = _bounded(path, _in_zip(path))
+    else:
+        found = [Document(str(path), _read_plain(path, str(path)))]
+    if not found:
+        raise DataError(f"{path}: no file {' or '.join(SUFFIXES)} in it; submit predictions")
+    return sorted(found, key=lambda document: document.shown)
+
+
+def _bounded(path: Path, documents: Iterator[Document]) -> list[Document]:
+    found, total = [], 0
+    for document in documents:
+        found.append(document)
+        total += len(document.content)
+        if total > MOST_TOTAL:
+            raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of text; submit less")
+    return found
+
+
+def _in_folder(folder: Path) -> Iterator[Document]:
+    entries = 0
+    for around, folders, names in os.walk(folder):
+        inside = Path(around).relative_to(folder)
+        deepest = len(inside.parts) >= DEEPEST
+        folders[:] = [] if deepest else sorted(name for name in folders if not _hidden(name))
+        entries += len(names) + len(folders)
+        if entries > MOST_ENTRIES:
+            raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
+        for name in sorted(names):
+            if _wanted(name):
+                shown = printable(str(Path(folder.name) / inside / name))
+                yield Document(shown, _read_plain(Path(around) / name, shown))
+
+
+def _read_plain(path: Path, shown: str) -> bytes:
+    """Return the content of a plain file; a link or a pipe is none."""
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to write.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise DataError(f"{shown}: not a plain file; submit the file itself")
+            return _at_most(file.read(MOST_BYTES + 1), shown)
+    except OSError as error:
+        if path.is_symlink():
+            raise DataError(f"{shown}: a symbolic link; submit the file itself") from None
+        reason = error.strerror or error
+        raise DataError(f"{shown}: cannot be read ({reason}); check the path") from None
+
+
+def _at_most(content: bytes, shown: str) -> bytes:
+    if len(content) > MOST_BYTES:
+        raise DataError(f"{shown}: more than {MOST_BYTES >> 20} MB; submit predictions only")
+    return content
+
+
+def _in_zip(path: Path) -> Iterator[Document]:
+    try:
+        # Its list of entries alone takes ten times the memory.
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"{path}: more than {MOST_BYTES >> 20} MB; submit predictions only")
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _check_entries(path, entries)
+            for entry in entries:
+                if _wanted(*PurePosixPath(entry.filename).parts) and not entry.is_dir():
+                    shown = printable(f"{path.name}/{entry.filename}")
+                    # What an entry says of its size may be a lie.
+                    with archive.open(entry) as member:
+                        yield Document(shown, _at_most(member.read(MOST_BYTES + 1), shown))
+    except DataError:
+        raise
+    except DAMAGED as error:
+        raise DataError(f"{path}: not a sound zip ({printable(str(error))}); zip again") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
+    """Raise DataError for an archive that an honest program would not have written."""
+    if len(entries) > MOST_ENTRIES:
+        raise DataError(f"{path}: {len(entries):,} entries; submit predictions only")
+    names = set()
+    for entry in entries:
+        shown = f"{path}: entry {printable(entry.filename, 80)!r}"
+        place = PurePosixPath(entry.filename)
+        if place.is_absolute() or ".." in place.parts or "\\" in entry.filename:
+            raise DataError(f"{shown} names a place outside the zip; zip the folder itself")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise DataError(f"{shown} is a symbolic link; submit the file itself")
+        if entry.flag_bits & 1:
+            raise DataError(f"{shown} is encrypted; zip without a password")
+        if entry.compress_type not in METHODS:
+            raise DataError(f"{shown} is compressed in an unusual way; zip with the usual one")
+        if entry.filename in names:
+            raise DataError(f"{shown} is there twice; zip again")
+        names.add(entry.filename)
+
+
+def _wanted(*parts: str) -> bool:
+    """Return whether a path, by its parts, may be a document."""
+    return (
+        parts[-1:] != () and parts[-1].lower().endswith(SUFFIXES) and not any(map(_hidden, parts))
+    )
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "__MACOSX"))

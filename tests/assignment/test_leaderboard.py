@@ -1,0 +1,182 @@
+"""`python -m assignment leaderboard`: ranked, tested, escaped; nobody's file stops the others."""
+
+import csv
+import re
+import zipfile
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from made_submissions import SIZES, gold_of, predictions, text_of, write_data, write_submission
+from scipy.stats import binomtest, pearsonr
+
+from assignment.__main__ import main
+from assignment.submission.board import make_board
+from assignment.submission.scoring import main_metric
+
+TASKS = ("sst", "para", "sts")
+EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data")
+    return tmp_path
+
+
+def of(skill, seed, split="test"):
+    return {task: np.array(predictions(task, split, skill, seed)) for task in TASKS}
+
+
+LABELS = {task: gold_of(task, "test") for task in TASKS}
+
+
+def board_of(capsys, *words):
+    code = main(["leaderboard", "all", "--gold", "data", *map(str, words)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_places_are_by_the_aggregate_of_the_course():
+    board = make_board({f"s{k}": of(0.5 + k / 10, k) for k in range(4)}, LABELS, "test")
+    values = []
+    for place in board.places:
+        found = of(0.5 + int(place.name[1]) / 10, int(place.name[1]))
+        right = [np.mean(found[task] == LABELS[task]) for task in TASKS[:2]]
+        values.append(np.mean([*right, (1 + pearsonr(found["sts"], LABELS["sts"])[0]) / 2]))
+        assert place.value == pytest.approx(values[-1])
+        assert place.interval.low < place.value < place.interval.high
+    assert values == sorted(values, reverse=True)
+    assert [place.rank for place in board.places] == [1, 2, 3, 4]
+
+
+def test_neighbours_are_tested_on_the_same_rows():
+    a, b = of(0.9, 1), of(0.4, 2)
+    board = make_board({"b": b, "a": a}, LABELS, "test")
+    (ahead,) = board.ahead
+    assert (ahead.a, ahead.b) == ("a", "b") and ahead.decided and ahead.p < 0.001
+    (sst,) = board.by_task["sst"]
+    only = [int(((x["sst"] == LABELS["sst"]) & (y["sst"] != LABELS["sst"])).sum())
+            for x, y in ((a, b), (b, a))]  # fmt: skip
+    assert sst.p == pytest.approx(binomtest(only[0], sum(only)).pvalue)
+    family = sorted(board.by_task[task][0].p for task in TASKS)
+    adjusted = np.minimum(1, np.maximum.accumulate(np.array(family) * (3, 2, 1)))
+    found = sorted(board.by_task[task][0].p_holm for task in TASKS)
+    assert found == pytest.approx(adjusted)
+
+
+def test_equal_submissions_share_a_rank_and_cannot_be_told_apart():
+    board = make_board({"x": of(0.7, 1), "y": of(0.7, 1), "z": of(0.3, 2)}, LABELS, "test")
+    assert [place.rank for place in board.places] == [1, 1, 3]
+    assert board.ahead[0].difference == 0 and not board.ahead[0].decided
+    assert board.ahead[0].p == 1.0
+
+
+def test_chance_is_seldom_taken_for_being_ahead():
+    """Twenty pairs of equally good submissions: the aggregate's test keeps its level."""
+    boards = [make_board({"a": of(0.7, k), "b": of(0.7, 100 + k)}, LABELS, "test")
+              for k in range(20)]  # fmt: skip
+    assert sum(board.ahead[0].decided for board in boards) <= 4  # P(more) = 0.0026 at 5 %
+
+
+def test_an_undefined_aggregate_has_no_rank_and_comes_last():
+    constant = of(0.9, 1) | {"sts": np.full(SIZES["test"], 2.5)}
+    board = make_board({"constant": constant, "weak": of(0.2, 3)}, LABELS, "test")
+    assert [(place.name, place.rank) for place in board.places] == [("weak", 1), ("constant", None)]
+    assert board.ahead[0].p is None
+
+
+def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
+    for name, skill, dialect in (("anna", 0.6, "code"), ("ben", 0.9, "handout")):
+        write_submission(place / "all" / name / "predictions", dialect, skill=skill)
+    folder = write_submission(place / "carl", skill=0.3)
+    with zipfile.ZipFile(place / "all" / "carl.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"predictions/{path.name}")
+    (place / "all" / "dora").mkdir()
+    (place / "all" / "emil.zip").write_bytes(b"no zip")
+    write_submission(place / "all" / "finn")
+    (place / "all" / "finn" / "sst-test-output.csv").write_text(text_of("sst", "dev"))
+    (place / "all" / "gina").symlink_to(place / "carl")
+    (place / "all" / ".hidden").mkdir()
+    (place / "all" / "notes.txt").write_text("passed over")
+    code, out, err = board_of(capsys, "--csv", "board.csv", "--html", "board.html")
+    assert (code, err) == (0, "")
+    assert re.findall(r"^\| (\d) +\| (\S+)", out, re.M) == [
+        ("1", "ben"), ("2", "anna"), ("3", "carl.zip")
+    ]  # fmt: skip
+    with open("board.csv") as file:
+        rows = list(csv.DictReader(file))
+    broken = {row["submission"]: row["fault"] for row in rows[3:]}
+    assert list(broken) == ["dora", "emil.zip", "finn", "gina"]
+    assert "not a sound zip" in broken["emil.zip"] and "symbolic link" in broken["gina"]
+    assert "they are of sst dev; mixed up?" in broken["finn"]
+    assert float(rows[0]["aggregate"]) > float(rows[1]["aggregate"]) > float(rows[0]["p"])
+    page = (place / "board.html").read_text()
+    assert all(name in page for name in ("anna", "ben", "carl.zip", "dora", "finn"))
+
+
+class Elements(HTMLParser):
+    def __init__(self, source):
+        super().__init__()
+        self.found, self.words = [], []
+        self.feed(source)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_names_are_words_everywhere(place, capsys):
+    for name, seed in ((EVIL, 1), ("@sum\x1b[2J", 2), ("plain", 3)):
+        write_submission(place / "all" / name, seed=seed)
+    (place / "all" / f"{EVIL}.zip").write_text("no zip")
+    code, out, _ = board_of(capsys, "--csv", "board.csv", "--html", "board.html")
+    assert code == 0 and "\x1b" not in out and "\\<img" in out and "\\[a\\](" in out
+    assert all(line.count("|") - line.count("\\|") == 8 for line in out.splitlines()[:5])
+    with open("board.csv") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if re.match(r"[=@\t\r]|[+-]\D", cell)]
+    page = (place / "board.html").read_text()
+    elements = Elements(page)
+    assert not [one for one in elements.found if one[0] == "img" or "onerror" in one[1]]
+    assert "<img src=x" in "".join(elements.words) and "<img" not in page
+    named = [one for _, found in elements.found for one in found.items()]
+    outside = [value for name, value in named if name in ("src", "href")]
+    outside = [value for value in outside if not value.startswith(("#", "data:"))]
+    assert not outside and not re.search(r"https?://|@import|url\(", page)
+
+
+def test_the_same_submissions_give_the_same_files(place, capsys):
+    for name, seed in (("x", 1), ("y", 2)):
+        write_submission(place / "all" / name, seed=seed)
+    for number in range(2):
+        board_of(capsys, "--csv", f"{number}.csv", "--html", f"{number}.html")
+    for kind in ("csv", "html"):
+        assert (place / f"0.{kind}").read_bytes() == (place / f"1.{kind}").read_bytes()
+
+
+def test_only_what_counts_must_be_there(place, capsys):
+    write_data(place / "data", labelled=("dev",))
+    write_submission(place / "all" / "x", tasks=("sst",))
+    assert board_of(capsys, "--split", "dev", "--tasks", "sst")[0] == 0
+    code, out, _ = board_of(capsys, "--split", "dev")
+    assert code == 0 and "para-dev-output.csv is missing; add it" in out and "aggregate" not in out
+    code, _, err = board_of(capsys)
+    assert code == 2 and err.startswith("error: data: no labels of sst test; give the folder")
+
+
+@pytest.mark.parametrize("folder", ["none", "data"])
+def test_a_folder_without_submissions_is_one_line(folder, place, capsys):
+    code = main(["leaderboard", folder, "--gold", "data"])
+    err = capsys.readouterr().err
+    assert code == 2 and err.startswith(f"error: {folder}: no ") and err.count("\n") == 1
+
+
+def test_the_metric_that_counts_is_the_tasks_own():
+    assert [main_metric(task) for task in (*TASKS, "cfimdb")] == [
+        "accuracy", "accuracy", "pearson", "accuracy"
+    ]  # fmt: skip

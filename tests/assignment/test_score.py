@@ -1,0 +1,167 @@
+"""`python -m assignment score`: scikit-learn's and scipy's numbers, and the course's aggregate."""
+
+import csv
+
+import numpy as np
+import pytest
+from made_submissions import SIZES, gold_of, predictions, text_of, write_data, write_submission
+from scipy.stats import bootstrap, pearsonr, spearmanr
+from sklearn.metrics import accuracy_score, f1_score
+
+from assignment.__main__ import main
+from assignment.submission.scoring import (
+    aggregate,
+    combined,
+    filled,
+    main_metric,
+    p_value,
+    weight,
+)
+from evaluation.intervals import Interval, interval_of
+
+TASKS = ("sst", "para", "sts")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data", (*TASKS, "cfimdb"))
+    return tmp_path
+
+
+def scored(capsys, *words):
+    """Return the value in scores.csv by task, split and metric."""
+    code = main(["score", *map(str, words), "--gold", "data", "--csv", "scores.csv"])
+    err = capsys.readouterr().err
+    assert (code, err) == (0, ""), err
+    with open("scores.csv") as file:
+        rows = list(csv.DictReader(file))
+    return {(row["task"], row["split"], row["metric"]): row for row in rows}
+
+
+def test_scores_are_those_of_scikit_learn_and_scipy(place, capsys):
+    write_submission(place / "mine")
+    rows = scored(capsys, "mine")
+    for split in SIZES:
+        gold = {task: gold_of(task, split) for task in TASKS}
+        found = {task: np.array(predictions(task, split)) for task in TASKS}
+        expected = {
+            ("sst", "accuracy"): accuracy_score(gold["sst"], found["sst"]),
+            ("sst", "f1"): f1_score(gold["sst"], found["sst"], average="macro"),
+            ("para", "accuracy"): accuracy_score(gold["para"], found["para"]),
+            ("para", "f1"): f1_score(gold["para"], found["para"]),
+            ("sts", "pearson"): pearsonr(gold["sts"], found["sts"])[0],
+            ("sts", "spearman"): spearmanr(gold["sts"], found["sts"])[0],
+        }
+        main_scores = [expected[task, main_metric(task)] for task in TASKS]
+        expected["all", "aggregate"] = (*main_scores[:2], (1 + main_scores[2]) / 2)
+        expected["all", "aggregate"] = np.mean(expected["all", "aggregate"])
+        for (task, metric), value in expected.items():
+            row = rows[task, split, metric]
+            assert float(row["value"]) == pytest.approx(value)
+            assert float(row["low"]) < value < float(row["high"])
+    assert len(rows) == 2 * 7
+
+
+def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):
+    write_submission(place / "cmu", "cmu", ("sst", "cfimdb"))
+    (place / "mine.csv").write_text(text_of("sts", "test", "handout"))
+    assert scored(capsys, "mine.csv").keys() == {
+        ("sts", "test", "pearson"), ("sts", "test", "spearman")
+    }  # fmt: skip
+    rows = scored(capsys, "cmu")
+    right = np.mean(gold_of("cfimdb", "dev") == predictions("cfimdb", "dev"))
+    assert float(rows["cfimdb", "dev", "accuracy"]["value"]) == pytest.approx(right)
+    assert ("all", "dev", "aggregate") not in rows
+
+
+@pytest.mark.parametrize("task", ["sst", "para"])
+def test_no_answer_counts_as_wrong(task, place, capsys):
+    values = [None] * 10 + gold_of(task, "dev")[10:].tolist()
+    (place / f"{task}-dev-out.csv").write_text(text_of(task, "dev", "handout", values))
+    row = scored(capsys, f"{task}-dev-out.csv")[task, "dev", "accuracy"]
+    assert (float(row["value"]), row["no answer"]) == (30 / 40, "10")
+
+
+def test_no_similarity_is_the_mean_of_those_given():
+    labels = np.array([0.0, 5.0, 1.0, 4.0])
+    found = filled("sts", [1.0, 4.0, None, 1.0], labels)
+    assert found.tolist() == [1.0, 4.0, 2.0, 1.0]
+    assert filled("sts", [None] * 4, labels).tolist() == [0.0] * 4
+
+
+def test_labels_that_are_kept_back_leave_the_dev_scores(place, capsys):
+    write_data(place / "data", labelled=("dev",))
+    write_submission(place / "mine")
+    assert {split for _, split, _ in scored(capsys, "mine")} == {"dev"}
+    assert main(["score", "mine/sst-test-output.csv", "--gold", "data"]) == 2
+    assert "data: no labels of sst test" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,Predicted_Sentiment\nsstdev000,9\n", "x.csv:2: prediction is '9'"),
+        ("id,Predicted_Sentiment\nzz,1\n", "x.csv: its first row is in no file of data"),
+        ("1 ||| a sentence\n", "x.csv: neither name nor header tells its task"),
+        ("", "x.csv:1: not a header of predictions"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_line(text, message, place, capsys):
+    (place / "x.csv").write_text(text)
+    code = main(["score", "x.csv", "--gold", "data"])
+    err = capsys.readouterr().err
+    assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1
+
+
+def test_the_aggregates_interval_is_that_of_resampling_all_tasks():
+    """MOVER against scipy's bootstrap of the three tasks' rows, drawn independently."""
+    draw, n = np.random.default_rng(0), 400
+    gold = {task: draw.integers(0, 2 if task == "para" else 5, n).astype(float) for task in TASKS}
+    found = {
+        "sst": np.where(draw.random(n) < 0.5, gold["sst"], (gold["sst"] + 1) % 5),
+        "para": np.where(draw.random(n) < 0.8, gold["para"], 1 - gold["para"]),
+        "sts": gold["sts"] + draw.normal(0, 1.2, n),
+    }
+
+    def correlation(x, y):
+        x, y = (v - v.mean(axis=-1, keepdims=True) for v in (x, y))
+        return (x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))
+
+    def of_rows(a, b, c, axis):
+        a, b, c = (rows.astype(int) for rows in (a, b, c))
+        right = [
+            (found[t][rows] == gold[t][rows]).mean(-1) for t, rows in (("sst", a), ("para", b))
+        ]
+        r = correlation(found["sts"][c], gold["sts"][c])
+        return (right[0] + right[1] + (1 + r) / 2) / 3
+
+    scores = {t: float(np.mean(found[t] == gold[t])) for t in TASKS[:2]}
+    scores["sts"] = pearsonr(found["sts"], gold["sts"])[0]
+    value = aggregate(scores)
+    rows = (np.arange(n),) * 3
+    assert value == pytest.approx(of_rows(*rows, axis=-1))
+    result = bootstrap(rows, of_rows, vectorized=True, n_resamples=4000, method="percentile",
+                       random_state=np.random.default_rng(1))  # fmt: skip
+    low, high = result.confidence_interval
+    parts = [
+        (weight(t, 3), scores[t], interval_of(main_metric(t), t, found[t], gold[t])) for t in TASKS
+    ]
+    ours = combined(value, parts)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+def test_p_and_interval_decide_alike():
+    for low, high in ((0.0001, 0.02), (-0.0001, 0.02), (-0.02, 0.0001), (-0.02, -0.0001)):
+        middle = (low + high) / 2
+        assert (p_value(middle, Interval(low, high, "")) < 0.05) == (low > 0 or high < 0)
+    assert p_value(0.1, Interval(0, 0.2, "")) == pytest.approx(0.05)
+    assert (p_value(0.0, None), p_value(0.1, None)) == (1.0, None)
+
+
+def test_an_undefined_score_leaves_no_aggregate(place, capsys):
+    assert aggregate({"sst": 0.5, "para": 0.5, "sts": None}) is None
+    write_submission(place / "mine", tasks=("sst", "para"))
+    (place / "mine" / "sts-dev-output.csv").write_text(text_of("sts", "dev", values=[2.5] * 40))
+    row = scored(capsys, "mine")["all", "dev", "aggregate"]
+    assert row["value"] == "" and row["low"] == ""
