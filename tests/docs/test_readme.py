@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import statistics
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,17 @@ def test_the_table_of_cross_encoders_is_the_recorded_results():
         assert shown == [f"{float(own[place][MAIN[place[0]]]):.3f}" for place in places]
         taken = sum(float(own[task, "test"]["seconds"]) for task in ("para", "sts"))
         assert seconds == f"{taken:.0f}"
+
+
+def test_the_table_of_distilling_is_the_recorded_results():
+    cells = [cell for cell in recorded("distill") if cell["split"] == "test"]
+    header, body = table(RESULTS, "table: distill")
+    for task, *shown in body:
+        for encoder, told in zip(header[1:], shown, strict=True):
+            own = [c for c in cells if (c["task"], c["encoder"]) == (task, encoder)]
+            values = [float(cell[MAIN[task]]) for cell in own]
+            assert len(values) == 3
+            assert told == f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
