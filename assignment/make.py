@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assignment.parts import chosen_parts
 from assignment.suites import write_suites
-from assignment.trees import write_tree
+from assignment.trees import check_places, write_tree
 from runtime.errors import UserError
 from runtime.files import whole_folder
 from runtime.options import option, parse
@@ -81,7 +81,7 @@ def make(out: Path, names: Sequence[str], term_seed: int) -> None:
         UserError: an unknown part, or a folder of other things in the way.
     """
     parts = chosen_parts(names)
-    # check_places()
+    check_places()
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
         raise UserError(f"{out}: is there and no assignment; name another folder")
     with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
