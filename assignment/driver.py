@@ -66,9 +66,7 @@ class Given(dict[str, Tensor]):
         )
 
 
-def run(
-    suite: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()
-) -> None:
+def run(suite: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()) -> None:
     """Run cases of a suite, all of them unless `names` or `parts` are given.
 
     Args:

@@ -21,6 +21,7 @@ class Part:
         title: as in the hand-out.
         cases: function of `cases/NAME.py` -> points.
         places: the marked functions, as file:name.
+        week: of the schedule.
         open_points: for what an instructor marks by hand.
     """
 
@@ -28,6 +29,7 @@ class Part:
     title: str
     cases: dict[str, int]
     places: tuple[str, ...]
+    week: int
     open_points: int = 0
 
     @property
@@ -65,6 +67,7 @@ PARTS = {
                 *_places("minbert/attention.py", "attention"),
                 *_places("minbert/model.py", "BertSelfAttention.forward"),
             ),
+            1,
         ),
         Part(
             "layer",
@@ -74,6 +77,7 @@ PARTS = {
                 "minbert/model.py",
                 *("BertResidual.forward", "BertIntermediate.forward", "BertLayer.forward"),
             ),
+            1,
         ),
         Part(
             "embeddings",
@@ -89,25 +93,29 @@ PARTS = {
                 *_places("minbert/packing.py", "pack_padded"),
                 *_places("minbert/model.py", "BertEmbeddings.forward"),
             ),
+            1,
         ),
-        Part("model", "The whole encoder", {"whole": 3}, ()),
+        Part("model", "The whole encoder", {"whole": 3}, (), 2),
         Part(
             "pooling",
             "From tokens to sentences",
             {"poolings": 3, "mean_of_tokens": 2, "segments": 2},
             _places("minbert/pooling.py", "pool", "mean_of_tokens", "mean_of_segments"),
+            2,
         ),
         Part(
             "weights",
             "Loading a checkpoint",
             {"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
             _places("minbert/checkpoint.py", "_rename", "load_module"),
+            2,
         ),
         Part(
             "adamw",
             "AdamW",
             {"plain": 3, "decayed": 3, "tiny_gradients": 2},
             _places("assignment/starter/adamw.py", "AdamW.update"),
+            2,
         ),
         Part(
             "sentiment",
@@ -120,6 +128,7 @@ PARTS = {
                     *("SentimentHead.loss", "SentimentHead.predict", "SentimentHead.soft"),
                 ),
             ),
+            3,
         ),
         Part(
             "simcse",
@@ -143,6 +152,7 @@ PARTS = {
                     *("unsupervised_views", "supervised_views", "training_step", "embed_all"),
                 ),
             ),
+            3,
         ),
         Part(
             "pairs",
@@ -157,6 +167,7 @@ PARTS = {
                 *_places("heads/features.py", "unit_rms", "interaction"),
                 *_places("heads/features.py", "BiFeatures.combine", "CrossFeatures.combine"),
             ),
+            4,
         ),
         Part(
             "metrics",
@@ -166,8 +177,9 @@ PARTS = {
                 "assignment/starter/metrics.py",
                 *("accuracy", "macro_f1", "pearson", "spearman", "ranks"),
             ),
+            4,
         ),
-        Part("open", "Your own improvement, and the leaderboard", {}, (), open_points=10),
+        Part("open", "Your own improvement, and the leaderboard", {}, (), 5, open_points=10),
     )
 }
 

@@ -31,7 +31,8 @@ def unsupervised(given: Any) -> dict[str, Tensor]:
     from simcse.loss import info_nce
 
     views = _views(given)
-    loss = info_nce(*views.values(), temperature=given.number("temperature"))
+    first, second = views.values()
+    loss = info_nce(first, second, temperature=given.number("temperature"))
     return _with_gradients(loss, views)
 
 
@@ -40,7 +41,8 @@ def supervised(given: Any) -> dict[str, Tensor]:
     from simcse.loss import info_nce
 
     views = _views(given)
-    loss = info_nce(*views.values(), given.number("temperature"), given.number("logit"))
+    first, second, hard = views.values()
+    loss = info_nce(first, second, hard, given.number("temperature"), given.number("logit"))
     return _with_gradients(loss, views)
 
 

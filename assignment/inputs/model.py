@@ -1,5 +1,7 @@
 """Inputs of the part "model"."""
 
+from typing import Any
+
 import numpy as np
 
 from assignment.drawing import Arrays, Draw
@@ -10,7 +12,7 @@ from minbert.model import BertModel
 def whole(draw: Draw) -> Arrays:
     """Return a padded batch, and the weights of a small encoder."""
     heads, rows, length = draw.size(2, 3), draw.size(3, 4), draw.size(6, 8)
-    sizes = {
+    sizes: dict[str, Any] = {
         "vocab_size": draw.size(20, 30),
         "hidden_size": heads * draw.size(3, 5),
         "num_hidden_layers": 2,

@@ -32,4 +32,4 @@ def bi(draw: Draw) -> Arrays:
 def cross(draw: Draw) -> Arrays:
     """Return [CLS] and the means of both texts of joined pairs."""
     rows, size = draw.sizes(2, 4, 7)
-    return {"embeddings": draw.floats(rows, 3, size) * np.float32([[[1], [2], [0.5]]])}
+    return {"embeddings": draw.floats(rows, 3, size) * np.array([[1], [2], [0.5]], np.float32)}
