@@ -97,29 +97,38 @@ def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
 
 
 def _causes(suite: Suite, found: dict[str, Arrays], failed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield (case, mistake) for failed cases of a part whose answers are those of one mistake."""
-    for part in dict.fromkeys(case["part"] for case in suite.about["cases"]):
-        # A case that gave no answer says nothing for or against a cause.
-        cases = [
-            case["name"]
-            for case in suite.about["cases"]
-            if case["part"] == part and case["name"] in found
-        ]
-        alike = [
-            mistake["name"]
-            for mistake in suite.about["mistakes"]
-            if mistake["part"] == part
-            and all(
-                _agree(suite.mistakes[mistake["name"]].get(name), found[name]) for name in cases
-            )
-        ]
-        # Of two that would both explain it, neither is named.
-        if len(alike) == 1:
-            yield from ((name, alike[0]) for name in cases if name in failed)
+    """Yield (case, mistake) for failed cases whose answers are those of a known mistake."""
+    explained = {
+        mistake["name"]: cases
+        for mistake in suite.about["mistakes"]
+        if (cases := _explained(suite, mistake, found))
+    }
+    for name in failed:
+        fitting = {mistake: len(cases) for mistake, cases in explained.items() if name in cases}
+        most = [one for one, count in fitting.items() if count == max(fitting.values())]
+        # Of two that would explain as much, neither is named.
+        if len(most) == 1:
+            yield name, most[0]
 
 
-def _agree(expected: Arrays | None, found: Arrays) -> bool:
-    return expected is not None and not difference(expected, found)
+def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) -> set[str]:
+    """Return the cases that a mistake changes, if the student's answers are its own in all of them.
+
+    A case that gave no answer says nothing for or against it.
+    """
+    cases = set()
+    for case in suite.about["cases"]:
+        name = case["name"]
+        if case["part"] != mistake["part"] or name not in found:
+            continue
+        mistaken = suite.mistakes[mistake["name"]].get(name)
+        if mistaken is None:  # it raises there, and the student's code did not
+            return set()
+        if difference(suite.answers[name], mistaken):
+            if difference(mistaken, found[name]):
+                return set()
+            cases.add(name)
+    return cases
 
 
 def difference(expected: Arrays, found: Arrays) -> str:
@@ -212,7 +221,10 @@ def _what_raised(path: Path) -> str:
             text = file.read(MOST_WORDS).decode("utf-8", errors="replace")
     except (OSError, ValueError):
         return ""
-    return "raised " + " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
+    # What is not written yet needs no place.
+    told = plain[:1] if text.startswith("NotImplementedError") else plain
+    return "raised " + " ".join(" ".join(told).split())
 
 
 def _first(mask: np.ndarray) -> tuple[int, ...]:

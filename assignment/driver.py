@@ -9,6 +9,7 @@ if the case raised. Needs the standard library, NumPy, torch, and `cases/` besid
 import argparse
 import importlib.util
 import json
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -119,10 +120,12 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _where() -> str:
-    """Return the last lines of the traceback that are about the student's code."""
+    """Return where in the student's tree the error came up, "" if it was elsewhere."""
+    tree = sys.path[0] + os.sep
     frames = traceback.extract_tb(sys.exc_info()[2])
-    last = frames[-1:] if frames else []
-    return "".join(f"{frame.filename}:{frame.lineno}: {frame.line}\n" for frame in last)
+    inside = [frame for frame in frames if frame.filename.startswith(tree)]
+    last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
+    return "".join(last)
 
 
 def import_from(tree: Path) -> None:

@@ -42,7 +42,7 @@ def write_suites(
         UserError: the reference fails at one of its own cases.
     """
     for visibility, folder in folders.items():
-        write_inputs(folder, parts, seed_of(term_seed, visibility), visibility)
+        write_inputs(folder, parts, term_seed, visibility)
     reference = work / "reference"
     write_tree(reference, parts, solved=True)
     mistakes = [(part.name, mistake) for part in parts for mistake in MISTAKES.get(part.name, ())]
@@ -61,44 +61,43 @@ def write_suites(
         _collect(folder, work / visibility, [mistake for _, mistake in mistakes])
 
 
-def write_inputs(folder: Path, parts: Sequence[Part], seed: int, visibility: str) -> None:
+def write_inputs(folder: Path, parts: Sequence[Part], term_seed: int, visibility: str) -> None:
     """Write suite.json and inputs.npz: each case with its own sizes, weights and, hidden, name."""
     folder.mkdir(parents=True, exist_ok=True)
-    hidden = visibility == "hidden"
+    hidden, seed = visibility == "hidden", seed_of(term_seed, visibility)
     cases: list[dict[str, Any]] = []
     inputs: Arrays = {}
     for part in parts:
         for function, points in part.cases.items():
             drawn = seed_of(seed, f"{part.name} {function}")
-            suffix = f"-{drawn:x}"[:7] if hidden else ""
-            name = f"{part.name}-{function.replace('_', '-')}{suffix}"
-            cases.append(
-                {
-                    "name": name,
-                    "part": part.name,
-                    "points": points,
-                    "function": f"{part.name}.{function}",
-                }
+            name = f"{part.name}-{function.replace('_', '-')}" + (
+                f"-{drawn:x}"[:7] if hidden else ""
             )
+            about = {"name": name, "part": part.name, "points": points}
+            cases.append({**about, "function": f"{part.name}.{function}"})
             drawer = importlib.import_module(f"assignment.inputs.{part.name}")
             for key, array in getattr(drawer, function)(Draw(drawn)).items():
                 inputs[f"{name}/{key}"] = np.asarray(array)
+    # Students are not told the term's seed, by which the hidden tests could be drawn again.
+    told = {"term_seed": term_seed if hidden else seed, **_described(parts, hidden), "cases": cases}
+    (folder / "suite.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    np.savez_compressed(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
+
+
+def _described(parts: Sequence[Part], hidden: bool) -> dict[str, Any]:
+    """Return what suite.json says of the parts and of their known mistakes."""
     shown = "after_published" if hidden else "visible"
-    about = {
-        "term_seed": seed,
+    return {
         "parts": [
             {"name": p.name, "title": p.title, "points": p.points, "visibility": shown}
             for p in parts
         ],
-        "cases": cases,
         "mistakes": [
             {"name": mistake.name, "part": part.name, "says": mistake.says}
             for part in parts
             for mistake in MISTAKES.get(part.name, ())
         ],
     }
-    (folder / "suite.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    np.savez_compressed(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
 
 
 def _collect(folder: Path, out: Path, mistakes: Sequence[Mistake]) -> None:

@@ -44,13 +44,22 @@ def training_step(
     """Change the weights by one step on the contrastive loss of a batch; return that loss.
 
     Args:
-        optimizer: of the model that made the views; it may still hold an older gradient.
+        optimizer: of the model that made the views.
         views: anchors, positives and perhaps hard negatives, (B, H) each, with their graph.
         temperature: of the loss.
     """
     # BEGIN SOLUTION
     hard_negatives = views[2] if len(views) > 2 else None
-    loss = info_nce(views[0], views[1], hard_negatives, temperature)
+    return descend(optimizer, info_nce(views[0], views[1], hard_negatives, temperature))
+    # END SOLUTION
+
+
+def descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
+    """Change the weights by one step on a loss, a scalar with its graph; return it.
+
+    The optimizer may still hold an older gradient, which does not count.
+    """
+    # BEGIN SOLUTION
     # Gradients add up until they are cleared.
     optimizer.zero_grad()
     loss.backward()

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from assignment.starter.adamw import AdamW
-from assignment.starter.contrastive import training_step, unsupervised_views
+from assignment.starter.contrastive import descend, training_step, unsupervised_views
 from assignment.starter.metrics import accuracy, pearson
 from data.readers.sentences import iter_sentences
 from data.tasks import TASKS, Task, read_task
@@ -60,7 +60,7 @@ class Reader:
     def predict(self, examples: Sequence[Any]) -> np.ndarray:
         """Return the predictions of all examples, (N,)."""
         self.modules.eval()
-        with torch.no_grad():
+        with torch.inference_mode():
             found = [self.head.predict(self.logits(batch)) for batch in _batches(examples, 64)]
         return torch.cat(found).numpy()
 
@@ -92,10 +92,7 @@ def train(reader: Reader, examples: Sequence[Any], epochs: int, rate: float) -> 
             batch = [examples[row] for row in rows]
             labels = torch.tensor([float(example.label) for example in batch])
             loss = reader.head.loss(reader.logits(batch), labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.item() * len(batch)
+            total += descend(optimizer, loss) * len(batch)
         print(f"epoch {epoch + 1}: loss {total / len(examples):.3f}", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -31,8 +32,6 @@ def put(made, folder, name, change=str):
 @pytest.fixture
 def student(made, tmp_path):
     """A fresh copy of what is handed out."""
-    import shutil
-
     return shutil.copytree(made / "student", tmp_path / "student")
 
 
@@ -53,7 +52,7 @@ def test_a_student_goes_from_nothing_to_wrong_to_right(made, student):
 
 def test_a_wrong_part_is_told_in_one_line(student):
     done = run_check(student, "atention")
-    assert done.returncode == 1 and done.stderr.startswith("error: part 'atention': unknown")
+    assert done.returncode == 2 and done.stderr.startswith("error: part 'atention': unknown")
     assert len(done.stderr.splitlines()) == 1
 
 

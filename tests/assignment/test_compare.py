@@ -78,6 +78,19 @@ def test_of_two_causes_that_fit_what_was_answered_none_is_named(tmp_path):
     assert results[1].reason == "raised NotImplementedError: p"
 
 
+def test_two_mistakes_in_different_cases_are_both_named(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": ONE}, "n": {"a": ONE, "b": THREE}}
+    results = judge(suite({"a": ONE, "b": ONE}, mistakes), written(tmp_path, a=TWO, b=THREE))
+    assert [r.mistake for r in results] == ["m", "n"]
+
+
+def test_the_cause_that_explains_more_cases_is_named(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": ONE}}
+    both = suite({"a": ONE, "b": ONE}, mistakes)
+    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=TWO))] == ["m", "m"]
+    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=ONE))] == ["n", None]
+
+
 def test_nothing_answered_is_nothing_passed(tmp_path):
     results = judge(suite({"a": ONE, "b": {}}), tmp_path)
     assert [(r.passed, r.reason) for r in results] == [(False, "no answer")] * 2

@@ -2,10 +2,11 @@
 
 import csv
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
-from assignment.course_data import TASKS_GIVEN
+from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.parts import PARTS
 from data.tasks import TASKS, read_task
 
@@ -65,10 +66,6 @@ def test_students_get_all_texts_and_no_test_labels(made, toy_data):
 
 
 def test_test_labels_stay_with_the_instructor(tmp_path, toy_data):
-    import shutil
-
-    from assignment.course_data import write_data
-
     source = shutil.copytree(toy_data, tmp_path / "labelled")
     for name in TASKS_GIVEN:  # a labelled test file, and a column that tells the label
         _, dev, test = (source / file for file in TASKS[name].files)
