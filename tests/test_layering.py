@@ -36,6 +36,10 @@ ALLOWED = {
     "search": {
         *("search", "heads", "minbert", "data", "runtime", "baselines.isbert", "faiss", *TENSORS),
     },
+    "assignment": {
+        *("assignment", "data", "minbert", "simcse", "heads", "baselines", "evaluation"),
+        *("runtime", "jinja2", *TENSORS),
+    },
     "experiment": {
         *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
         *("data", "runtime", *TENSORS),

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
     *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation"),
-    *("report", "experiment", "search", "benchmarks"),
+    *("report", "experiment", "search", "benchmarks", "assignment"),
 )
 FILES = [
     *(path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))),

@@ -1,0 +1,1 @@
+"""The classroom kit: this project's own code made into an assignment, its checks and its marks."""

@@ -1,0 +1,55 @@
+"""The classroom kit: `python -m assignment make | check | ...`."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from runtime.errors import UserError
+
+say = partial(print, flush=True)
+
+
+# Flags are read before the modules that do the work: --help answers at once.
+def _make(words: Sequence[str]) -> int:
+    from assignment.make import main
+
+    main(words, say)
+    return 0
+
+
+def _check(words: Sequence[str]) -> int:
+    from assignment.check import main
+
+    return main(words, say, "-m assignment check")
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "make": _make,
+    "check": _check,
+}
+USAGE = f"usage: python -m assignment {'|'.join(COMMANDS)} ... (--help after it explains)"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if not words or words[0] not in COMMANDS:
+        asked = words[:1] in (["-h"], ["--help"])
+        print(USAGE, file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    try:
+        return COMMANDS[words[0]](words[1:])
+    except BrokenPipeError:  # whoever read the output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

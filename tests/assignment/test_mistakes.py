@@ -1,0 +1,25 @@
+"""Every known mistake is recognised under its own name, by both suites, and nothing else is."""
+
+import pytest
+from made_assignment import write_answers
+
+from assignment.compare import judge, read_suite
+from assignment.mistakes import MISTAKES
+
+NAMES = [mistake.name for part in MISTAKES.values() for mistake in part]
+
+
+def test_there_are_many_and_their_names_differ():
+    assert len(NAMES) >= 40
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("folder", ["student/checks", "instructor/hidden"])
+def test_a_mistake_is_recognised_under_its_own_name(made, tmp_path, folder, name):
+    suite = read_suite(made / folder)
+    write_answers(tmp_path / "out", suite, name)
+    results = judge(suite, tmp_path / "out")
+    wrong = [result for result in results if not result.passed]
+    assert wrong and {result.mistake for result in wrong} == {name}
+    assert not [result.reason for result in wrong if result.reason.startswith("no answer")]
