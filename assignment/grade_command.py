@@ -2,19 +2,25 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from assignment import gradescope
 from assignment.compare import Suite, read_suite
 from assignment.grade_options import GradeOptions, parse_grade
 from assignment.grading import Mark, Material, grade_class
-from assignment.intake import submissions
-from assignment.parts import PARTS
+from assignment.intake import asked_files, submissions
 from assignment.sandbox import Limits
 from runtime.errors import UserError
+from runtime.files import write_text
 from runtime.progress import progress
 
+PAGE = "class.html"
+# The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
+CLOCK = 5
+
+PAGE = "class.html"
+# The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
+CLOCK = 5
 Say = Callable[[str], None]  # called with every line of output
 
 
@@ -28,11 +34,11 @@ def main(words: Sequence[str], say: Say = print) -> None:
     if not options.submissions:
         raise UserError("nothing to grade; give a submission, or a folder of submissions")
     suite = _suite(options.suite)
-    files = asked_files(suite)
+    files = asked_files(part["name"] for part in suite.about["parts"])
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
     found = submissions(options.submissions, files, options.single)
-    limits = replace(Limits(), seconds=options.seconds, cpu_seconds=max(1, int(options.seconds)))
+    limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
     material = Material(options.suite, suite, files, options.starter, limits)
     marks = []
     with progress("grading", len(found), "submission") as bar:
@@ -41,13 +47,6 @@ def main(words: Sequence[str], say: Say = print) -> None:
             bar.update()
     _write(marks, suite, options)
     _tell(marks, suite, options.out, say)
-
-
-def asked_files(suite: Suite) -> tuple[str, ...]:
-    """Return the files that students write for the parts of a suite."""
-    parts = [PARTS[part["name"]] for part in suite.about["parts"] if part["name"] in PARTS]
-    places = [place.partition(":")[0] for part in parts for place in part.places]
-    return tuple(dict.fromkeys(places))
 
 
 def cores() -> int:
@@ -70,7 +69,10 @@ def _write(marks: Sequence[Mark], suite: Suite, options: GradeOptions) -> None:
         folder = options.out if alone else options.out / mark.name
         gradescope.write_json(folder / "results.json", gradescope.results(mark, suite.about, {}))
     if not alone:
+        from assignment.class_page import render  # the libraries that draw take a second
+
         gradescope.write_class(marks, suite.about, options.out)
+        write_text(options.out / PAGE, render(marks, suite.about))
 
 
 def _tell(marks: Sequence[Mark], suite: Suite, out: Path, say: Say) -> None:

@@ -58,10 +58,11 @@ def results(mark: Mark, about: dict[str, Any], leaderboard: dict[str, float]) ->
             "visibility": part["visibility"],
             "output": why(mark, about, case["name"]),
         })  # fmt: skip
+    told = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     found = {
         "score": total(mark, about),
         "execution_time": round(mark.seconds),
-        "output": "\n".join(["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]),
+        "output": "\n".join(told),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
@@ -122,17 +123,20 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
     The table has no times: two runs give the same bytes.
     """
     names = [part["name"] for part in about["parts"]]
-    with whole_file(out / "marks.csv") as path, path.open("w", newline="", encoding="utf-8") as file:
+    with (
+        whole_file(out / "marks.csv") as path,
+        path.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.writer(file)
         writer.writerow(["submission", "score", *names, "stopped"])
         for mark in marks:
             points = [total(mark, about, name) for name in names]
-            writer.writerow([_cell(mark.name), total(mark, about), *points, len(mark.stops)])
+            writer.writerow([cell(mark.name), total(mark, about), *points, len(mark.stops)])
     write_json(out / "marks.json", [plain(mark, about) for mark in marks])
 
 
-def _cell(text: str) -> str:
-    # A spreadsheet would run a name that begins as a formula does.
+def cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
     return f"'{text}" if text[:1] in "=+-@" else text
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
 from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
 from assignment.intake import Submission
@@ -72,9 +73,7 @@ class Mark:
     seconds: float
 
 
-def grade_class(
-    submissions: Sequence[Submission], material: Material, jobs: int
-) -> Iterator[Mark]:
+def grade_class(submissions: Sequence[Submission], material: Material, jobs: int) -> Iterator[Mark]:
     """Yield the marks of submissions in their order, `jobs` at a time."""
     users: queue.SimpleQueue[int] = queue.SimpleQueue()
     for user in range(FIRST_USER, FIRST_USER + jobs):
@@ -120,9 +119,7 @@ def _grade(submission: Submission, material: Material, user: int, place: Path) -
     outcomes: list[Outcome] = []
     while waiting and len(outcomes) < MOST_RUNS:
         outcomes.append(_run(waiting, material, place / f"run{len(outcomes)}", user))
-        answered = intake.take_answers(
-            place / f"run{len(outcomes) - 1}" / "out", answers, waiting
-        )
+        answered = intake.take_answers(place / f"run{len(outcomes) - 1}" / "out", answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             stops[waiting.pop(0)] = _why(outcomes[-1])

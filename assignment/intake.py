@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assignment.parts import PARTS
 from runtime.errors import UserError
 
 MOST_BYTES = 2**20  # of a file of code
@@ -34,12 +35,19 @@ class Submission:
     tree: Path
 
 
+def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return the files that students write for parts, by the parts' names."""
+    places = [place for part in parts if part in PARTS for place in PARTS[part].places]
+    return tuple(dict.fromkeys(place.partition(":")[0] for place in places))
+
+
 def submissions(paths: Sequence[Path], files: Sequence[str], single: bool) -> list[Submission]:
     """Return the submissions that folders are or hold, by name.
 
     Args:
         paths: each one submission, or a folder of submissions.
-        files: what an assignment asks for; a folder that holds one of these is a submission.
+        files: what the assignment asks for; a folder that has one of these is a submission,
+            any other holds submissions.
         single: each path is one submission, whatever it holds.
 
     Raises:
@@ -49,7 +57,7 @@ def submissions(paths: Sequence[Path], files: Sequence[str], single: bool) -> li
     for path in paths:
         if not path.is_dir():
             raise UserError(f"{path}: not a folder; give a submission, or a folder of submissions")
-        within = [path] if single or _tree(path, files) else _folders(path)
+        within = [path] if single or _tree(path, files, depth=0) else _folders(path)
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no folders")
         for one in within:
@@ -112,6 +120,15 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
         elif not _copy(tree / name, target / name, MOST_BYTES):
             left.append(f"{name}: larger than {MOST_BYTES >> 20} MB")
     return left
+
+
+def read_code(tree: Path, files: Iterable[str]) -> dict[str, str]:
+    """Return the sources of the asked files that a tree has; bytes that are no text become `�`."""
+    found = {}
+    for name in files:
+        if is_plain(tree, name) and (tree / name).stat().st_size <= MOST_BYTES:
+            found[name] = (tree / name).read_text(encoding="utf-8", errors="replace")
+    return found
 
 
 def _code_of(tree: Path) -> Iterable[Path]:

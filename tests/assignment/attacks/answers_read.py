@@ -9,7 +9,11 @@ ANSWERS = Path("@ANSWERS@")
 
 
 def double(values):
-    for path in (ANSWERS, Path("/proc/1/root") / str(ANSWERS)[1:], Path(f"/proc/{os.getppid()}/cwd")):
+    for path in (
+        ANSWERS,
+        Path("/proc/1/root") / str(ANSWERS)[1:],
+        Path(f"/proc/{os.getppid()}/cwd"),
+    ):
         try:
             with np.load(path) as stored:
                 return stored["double/answer"]
