@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -103,7 +104,8 @@ def grade(submission: Submission, material: Material, user: int = FIRST_USER) ->
     try:
         return _grade(submission, material, user, Path(temporary))
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        # shutil.rmtree recurses, and a submission may have left a thousand folders in each other.
+        subprocess.run(["rm", "-rf", temporary], stderr=subprocess.DEVNULL, check=False)
 
 
 def _grade(submission: Submission, material: Material, user: int, place: Path) -> Mark:
@@ -111,7 +113,7 @@ def _grade(submission: Submission, material: Material, user: int, place: Path) -
     left = intake.take_code(submission.tree, tree, material.files, material.starter)
     tree.mkdir(exist_ok=True)
     _lay_out(material, kit, given)
-    _open_to_read(place)
+    _open_to_read(place, user)
     answers = place / "answers"
     answers.mkdir(mode=0o700)
     waiting = [case["name"] for case in material.suite.about["cases"]]
@@ -141,12 +143,13 @@ def _lay_out(material: Material, kit: Path, given: Path) -> None:
     shutil.copyfile(material.folder / "inputs.npz", given / "inputs.npz")
 
 
-def _open_to_read(place: Path) -> None:
-    """Let the student's user read what was copied, whatever umask this program runs under."""
+def _open_to_read(place: Path, user: int) -> None:
+    """Let the student's user, and no other's, read what was copied."""
     for folder, _, names in os.walk(place):
-        os.chmod(folder, 0o755)
-        for name in names:
-            os.chmod(os.path.join(folder, name), 0o644)
+        for path, mode in ((folder, 0o750), *((os.path.join(folder, n), 0o640) for n in names)):
+            os.chmod(path, mode)
+            if os.geteuid() == 0:
+                os.chown(path, -1, user)
 
 
 def _run(cases: Iterable[str], material: Material, folder: Path, user: int) -> Outcome:

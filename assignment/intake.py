@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignment.parts import PARTS
+from assignment.walk import files_below
 from runtime.errors import UserError
 
 MOST_BYTES = 2**20  # of a file of code
@@ -19,6 +20,7 @@ MOST_ANSWER_BYTES = 64 * 2**20
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
 FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
+SUFFIXES = {".py", ".txt", ".json", ".csv", ".tsv"}
 DEPTH = 2  # folders around a submission's tree, as archives add them
 
 
@@ -133,18 +135,11 @@ def read_code(tree: Path, files: Iterable[str]) -> dict[str, str]:
 
 def _code_of(tree: Path) -> Iterable[Path]:
     """Yield the files of a tree that may count, relative to it."""
-    for place, folders, names in os.walk(tree):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in FOLDERS_LEFT_OUT and not name.startswith(".")
-        )  # fmt: skip
-        for name in sorted(names):
-            path = Path(place, name).relative_to(tree)
-            is_test = name in FILES_LEFT_OUT or name.startswith("test_")
-            is_source = path.suffix in (".py", ".txt", ".json", ".csv", ".tsv")
-            if is_source and not is_test and is_plain(tree, str(path)):
-                yield path
+    for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
+        path = Path(entry.path).relative_to(tree)
+        is_test = path.name in FILES_LEFT_OUT or path.name.startswith("test_")
+        if path.suffix in SUFFIXES and not is_test and entry.is_file(follow_symlinks=False):
+            yield path
 
 
 def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
@@ -172,11 +167,11 @@ def _copy(source: Path, target: Path, most: int) -> bool:
         handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
-            return False
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as copy:
-            shutil.copyfileobj(file, copy)
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
+        os.close(handle)
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(handle, "rb") as file, target.open("wb") as copy:
+        shutil.copyfileobj(file, copy)
     return True

@@ -20,7 +20,8 @@ NEW_MOUNTS, NEW_IPC, NEW_USER, NEW_PIDS, NEW_NETWORK = (
     0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
 PRIVATE, RECURSIVE, BIND, DETACH = 1 << 18, 1 << 14, 1 << 12, 2
-PR_SET_DEATH_SIGNAL, PR_SET_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
+PR_SET_DEATH_SIGNAL, PR_DROP_CAPABILITY, PR_SET_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
+CAPABILITIES = 41  # of Linux 5.9 and later
 WRITABLE_DEVICES = ("/dev/null",)
 
 Layers = dict[str, str]  # name -> "" if it holds, otherwise why not
@@ -47,6 +48,8 @@ def _become(spec: dict[str, Any], layers: Layers) -> NoReturn:
     """Apply what concerns this process alone, and replace it by the command."""
     try:
         _attempt(layers, "limits", lambda: _limit(spec["limits"]))
+        if os.geteuid() == 0:
+            _attempt(layers, "no capabilities", _drop_capabilities)
         _attempt(layers, "own user", lambda: _change_user(spec["user"], layers))
         _attempt(layers, "process limit", lambda: _limit_processes(spec["processes"], layers))
         # After the change of user, which clears it; before the report, so that it always holds.
@@ -127,6 +130,13 @@ def _change_user(user: int | None, layers: Layers) -> None:
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
+
+
+def _drop_capabilities() -> None:
+    """Take from root what is more than its files; it holds from the command's start on."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for capability in range(CAPABILITIES):
+        _checked(library.prctl(PR_DROP_CAPABILITY, ctypes.c_ulong(capability), 0, 0, 0))
 
 
 def _limit_processes(most: int, layers: Layers) -> None:

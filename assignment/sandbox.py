@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assignment import process_tree
+from assignment.walk import files_below
 
 ROOT = Path(__file__).resolve().parents[1]
 MEGABYTE = 2**20
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
+BLOCK = 512  # bytes, of st_blocks
 # What Python and torch read besides the interpreter's own folders. Nothing in here tells anything
 # about this machine's users, and /proc is left out but for two files.
 SYSTEM = (
@@ -96,12 +98,13 @@ def run(
         command: the first word is an absolute path.
         folder: the only place to write; exists.
         limits: what it may use.
-        reads: files and folders.
+        reads: folders.
         user: run as root: the user id that it gets; one per command at a time.
 
     Raises:
         OSError: the folder cannot be used, or no process can be started.
     """
+    folder = folder.resolve()
     (folder / "scratch").mkdir(exist_ok=True)
     user = user if os.geteuid() == 0 else None
     if user is not None:
@@ -149,21 +152,27 @@ def _spec(
         "limits": limits.of_a_process(),
         "processes": limits.processes,
         "reads": reads_all,
-        "writes": [str(folder.resolve())],
+        "writes": [str(folder)],
         "user": user,
-        "reopened": _private([*python, *own, str(folder.resolve())]) if user is not None else {},
+        "reopened": {} if user is None else _private([*python, *own, str(folder)], user),
     }
 
 
-def _private(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the folders that only their owner may enter, with those of `paths` inside each."""
+def _private(paths: Sequence[str], user: int) -> dict[str, list[str]]:
+    """Return the folders that a user may not enter, with those of `paths` inside each."""
     found: dict[str, list[str]] = {}
     for path in dict.fromkeys(map(os.path.realpath, paths)):
-        around = reversed([Path(path), *Path(path).parents])
-        closed = next((one for one in around if not one.stat().st_mode & 0o001), None)
-        if closed is not None and Path(path).is_dir():
-            found.setdefault(str(closed), []).append(path)
+        around = [one for one in (Path(path), *Path(path).parents) if one.is_dir()]
+        closed = [one for one in around if not _may_enter(one, user)]
+        if closed:
+            found.setdefault(str(closed[-1]), []).append(path)
     return found
+
+
+def _may_enter(folder: Path, user: int) -> bool:
+    found = folder.stat()
+    bit = 0o100 if found.st_uid == user else 0o010 if found.st_gid == user else 0o001
+    return bool(found.st_mode & bit)
 
 
 class _Watch:
@@ -224,17 +233,15 @@ class _Watch:
 
 
 def _disk(folder: Path, limits: Limits) -> str:
-    """Return whether the files of a folder are too many or too large; links are not followed."""
-    count = total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(place, name)).st_blocks * 512
-            except OSError:  # deleted meanwhile
-                continue
-            count += 1
-            if count > limits.files or total > limits.disk_bytes:
-                return "disk"
+    """Return "disk" if the files of a folder are too many or too large, otherwise ""."""
+    total = 0
+    for count, entry in enumerate(files_below(folder), 1):
+        try:
+            total += entry.stat(follow_symlinks=False).st_blocks * BLOCK
+        except OSError:  # deleted meanwhile
+            continue
+        if count > limits.files or total > limits.disk_bytes:
+            return "disk"
     return ""
 
 

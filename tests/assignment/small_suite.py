@@ -47,7 +47,7 @@ ABOUT = {
     "mistakes": [{"name": "whole", "part": "means", "says": "the mean is over all axes"}],
 }
 LIMITS = Limits(
-    seconds=10.0,
+    seconds=120.0,
     cpu_seconds=5,
     address_space=2 << 30,
     memory=256 << 20,
