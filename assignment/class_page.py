@@ -20,7 +20,6 @@ from report.page.tables import Entry, Table, number, share, word
 HERE = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report" / "page" / "templates"
 BINS = 10
-MOST_REASONS = 20
 
 
 def render(marks: Sequence[Mark], about: dict[str, Any]) -> str:
@@ -95,8 +94,17 @@ def parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
             number(low, 1), number(middle, 1), number(high, 1),
             share(full / len(scores), 0), share(none / len(scores), 0),
         ])  # fmt: skip
-    header = ("part", "points", "mean", "lower quartile", "median", "upper quartile", "all", "none")
-    return Table("Points by part; all, none: share of submissions", header, rows)
+    header = (
+        "part",
+        "points",
+        "mean",
+        "lower quartile",
+        "median",
+        "upper quartile",
+        "full",
+        "zero",
+    )
+    return Table("Points by part; full, zero: share of submissions", header, rows)
 
 
 def mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:

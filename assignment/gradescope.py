@@ -13,7 +13,6 @@ from assignment.grading import Mark
 from runtime.files import whole_file, write_text
 from runtime.terminal import printable
 
-VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 SETUP = """\
 #!/usr/bin/env bash
 # Runs once, when Gradescope builds the image.

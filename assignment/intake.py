@@ -110,17 +110,14 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
         what was left behind although it is asked for, in words.
     """
     source = starter or tree
-    for name in _code_of(source):
-        _copy(source / name, target / name, MOST_BYTES)
+    for path in _code_of(source):
+        _copy(source / path, target / path, MOST_BYTES)
     left = []
     for name in files:
         if not is_plain(tree, name):
             left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
-            (target / name).unlink(missing_ok=True)
-            if starter is not None and is_plain(starter, name):
-                _copy(starter / name, target / name, MOST_BYTES)
         elif not _copy(tree / name, target / name, MOST_BYTES):
-            left.append(f"{name}: larger than {MOST_BYTES >> 20} MB")
+            left.append(f"{name}: no plain file of up to {MOST_BYTES >> 20} MB")
     return left
 
 

@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from assignment import landlock, process_tree
@@ -83,7 +84,7 @@ def _namespaces(layers: Layers, spec: dict[str, Any]) -> None:
         user, group = os.geteuid(), os.getegid()
         _attempt(layers, "user namespace", lambda: _own_namespace(user, group))
     for name, flag in (("network", NEW_NETWORK), ("process", NEW_PIDS), ("IPC", NEW_IPC)):
-        _attempt(layers, f"{name} namespace", lambda flag=flag: _unshare(flag))
+        _attempt(layers, f"{name} namespace", partial(_unshare, flag))
     if spec["reopened"]:
         _attempt(layers, "mount namespace", lambda: _reopen(spec["reopened"]))
 

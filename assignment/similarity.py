@@ -25,7 +25,8 @@ GUARANTEE = WINDOW + K - 1
 MOST_SHARERS = 10
 
 Token = tuple[str, int]  # its kind or its text, and its line
-Places = dict[int, tuple[str, int, int]]  # fingerprint -> file, first line, last line
+Place = tuple[str, int, int]  # file, first line, last line
+Places = dict[int, Place]  # of fingerprints
 
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 KEPT_NAMES = set(keyword.kwlist) | set(dir(builtins))
@@ -160,19 +161,24 @@ def similar(
 
 def _matches(a: Places, b: Places, common: set[int]) -> tuple[str, ...]:
     """Return where two submissions share code: neighbouring matches are one."""
-    found = sorted((*a[value], *b[value]) for value in (a.keys() & b.keys()) - common)
-    merged: list[list[str | int]] = []
-    for match in found:
-        last = merged[-1] if merged else None
-        # [file, first, last] of a, then of b
-        if (
-            last is not None
-            and (last[0], last[3]) == (match[0], match[3])
-            and match[1] <= last[2] + 1
-            and last[4] <= match[4] <= last[5] + 1
-        ):
-            last[2], last[5] = max(last[2], match[2]), max(last[5], match[5])
-        else:
-            merged.append([*match])
-    merged.sort(key=lambda match: int(match[1]) - int(match[2]))
-    return tuple(f"{m[0]}:{m[1]}-{m[2]} = {m[3]}:{m[4]}-{m[5]}" for m in merged)
+    found = sorted((a[value], b[value]) for value in (a.keys() & b.keys()) - common)
+    merged: list[tuple[Place, Place]] = []
+    for one, other in found:
+        if merged and _touch(merged[-1][0], one) and _touch(merged[-1][1], other):
+            one, other = _joined(merged[-1][0], one), _joined(merged[-1][1], other)
+            merged.pop()
+        merged.append((one, other))
+    merged.sort(key=lambda match: match[0][1] - match[0][2])
+    return tuple(f"{_shown(one)} = {_shown(other)}" for one, other in merged)
+
+
+def _touch(first: Place, second: Place) -> bool:
+    return first[0] == second[0] and first[1] <= second[1] <= first[2] + 1
+
+
+def _joined(first: Place, second: Place) -> Place:
+    return first[0], first[1], max(first[2], second[2])
+
+
+def _shown(place: Place) -> str:
+    return f"{place[0]}:{place[1]}-{place[2]}"
