@@ -2,7 +2,7 @@
 
     python -m assignment.answering JOBS.json
 
-JOBS.json is a list of {"suite", "tree", "out", "parts"}. Students' code is never run here.
+JOBS.json is a list of the fields of `Job`. Students' code is never run here.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assignment.driver import run
+from assignment.driver import import_from, run
 from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
@@ -20,11 +20,10 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Job:
-    """Cases of the `parts` of a suite, asked of a tree; arrays go to `out`."""
+    """Cases of the `parts` of some suites, asked of a tree: suite folder -> where arrays go."""
 
-    suite: str
     tree: str
-    out: str
+    suites: dict[str, str]
     parts: tuple[str, ...]
 
 
@@ -49,7 +48,9 @@ def answer(jobs: Sequence[Job], folder: Path) -> None:
 def main(listed: Path) -> None:
     """Run the jobs of a file."""
     for job in json.loads(listed.read_text(encoding="utf-8")):
-        run(Path(job["suite"]), Path(job["tree"]), Path(job["out"]), parts=job["parts"])
+        import_from(Path(job["tree"]))
+        for suite, out in job["suites"].items():
+            run(Path(suite), Path(out), parts=job["parts"])
 
 
 if __name__ == "__main__":

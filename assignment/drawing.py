@@ -1,4 +1,4 @@
-"""Random inputs of a suite: the same seed draws the same sizes, weights and texts. Feeds: suites."""
+"""Random inputs of a suite: the same seed draws the same sizes and weights. Feeds: suites."""
 
 import numpy as np
 from torch import nn

@@ -2,7 +2,7 @@
 
     python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...]
 
-Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or OUT_DIR/CASE.error.txt
+Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
 if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
 """
 
@@ -42,12 +42,13 @@ class Given(dict[str, Tensor]):
         """Return an input that is a row of numbers."""
         return tuple(self[name].tolist())
 
-    def config(self) -> Any:
-        """Return the BertConfig whose fields are among the inputs."""
+    def config(self, **changes: Any) -> Any:
+        """Return the BertConfig whose fields are among the inputs, with `changes`."""
         from minbert.config import BertConfig
 
         fields = BertConfig.__dataclass_fields__
-        return BertConfig(**{name: self.number(name) for name in self if name in fields})
+        given = {name: self.number(name) for name in self if name in fields}
+        return BertConfig(**given, **changes)
 
     def batch(self) -> Any:
         """Return the packed batch of `lengths` and, where they are given, its other fields."""
@@ -65,18 +66,14 @@ class Given(dict[str, Tensor]):
         )
 
 
-def run(
-    suite: Path, tree: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()
-) -> None:
+def run(suite: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()) -> None:
     """Run cases of a suite, all of them unless `names` or `parts` are given.
 
     Args:
         suite: folder with suite.json and inputs.npz.
-        tree: folder with the packages to run.
         out: folder for what they return; made if it is not there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    _import_from(tree)
     cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
     with np.load(suite / "inputs.npz", allow_pickle=False) as inputs:
         for case in cases:
@@ -128,7 +125,7 @@ def _where() -> str:
     return "".join(f"{frame.filename}:{frame.lineno}: {frame.line}\n" for frame in last)
 
 
-def _import_from(tree: Path) -> None:
+def import_from(tree: Path) -> None:
     """Let the packages be imported from `tree`, whatever was imported before."""
     for name in list(sys.modules):
         if name.partition(".")[0] in PACKAGES:
@@ -147,7 +144,8 @@ def main(words: Iterable[str] | None = None) -> int:
     parser.add_argument("--case", action="append", default=[], metavar="NAME")
     options = parser.parse_args(None if words is None else list(words))
     sys.dont_write_bytecode = True
-    run(options.suite.resolve(), options.tree, options.out.resolve(), options.case)
+    import_from(options.tree)
+    run(options.suite, options.out, options.case)
     return 0
 
 

@@ -6,7 +6,8 @@
         ...
         # END SOLUTION
 
-The convention is otter-grader's and nbgrader's. A function has at most one such region. Feeds: make.
+The convention is otter-grader's and nbgrader's. A function has at most one such region.
+Feeds: trees.
 """
 
 import ast

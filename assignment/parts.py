@@ -21,6 +21,7 @@ class Part:
         title: as in the hand-out.
         cases: function of `cases/NAME.py` -> points.
         places: the marked functions, as file:name.
+        week: of the schedule.
         open_points: for what an instructor marks by hand.
     """
 
@@ -28,6 +29,7 @@ class Part:
     title: str
     cases: dict[str, int]
     places: tuple[str, ...]
+    week: int
     open_points: int = 0
 
     @property
@@ -50,15 +52,134 @@ class TaskText:
     places: dict[str, str]
 
 
+def _places(file: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{file}:{name}" for name in names)
+
+
 PARTS = {
     part.name: part
     for part in (
         Part(
             "attention",
             "Scaled dot-product and multi-head attention",
-            {"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 5},
-            ("minbert/attention.py:attention", "minbert/model.py:BertSelfAttention.forward"),
+            {"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 4},
+            (
+                *_places("minbert/attention.py", "attention"),
+                *_places("minbert/model.py", "BertSelfAttention.forward"),
+            ),
+            1,
         ),
+        Part(
+            "layer",
+            "Add and norm, and a layer",
+            {"residual": 2, "residual_dropped": 2, "intermediate": 2, "layer": 2},
+            _places(
+                "minbert/model.py",
+                *("BertResidual.forward", "BertIntermediate.forward", "BertLayer.forward"),
+            ),
+            1,
+        ),
+        Part(
+            "embeddings",
+            "Packed batches and embeddings",
+            {
+                "packed": 2,
+                "packed_without_mask": 1,
+                "states": 2,
+                "states_dropped": 1,
+                "positions_after_padding": 2,
+            },
+            (
+                *_places("minbert/packing.py", "pack_padded"),
+                *_places("minbert/model.py", "BertEmbeddings.forward"),
+            ),
+            1,
+        ),
+        Part("model", "The whole encoder", {"whole": 3}, (), 2),
+        Part(
+            "pooling",
+            "From tokens to sentences",
+            {"poolings": 3, "mean_of_tokens": 2, "segments": 2},
+            _places("minbert/pooling.py", "pool", "mean_of_tokens", "mean_of_segments"),
+            2,
+        ),
+        Part(
+            "weights",
+            "Loading a checkpoint",
+            {"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
+            _places("minbert/checkpoint.py", "_rename", "load_module"),
+            2,
+        ),
+        Part(
+            "adamw",
+            "AdamW",
+            {"plain": 3, "decayed": 3, "tiny_gradients": 2},
+            _places("assignment/starter/adamw.py", "AdamW.update"),
+            2,
+        ),
+        Part(
+            "sentiment",
+            "The sentiment head",
+            {"several": 3, "one": 1, "one_output": 1},
+            (
+                *_places("heads/head.py", "Head.forward"),
+                *_places(
+                    "heads/sentiment.py",
+                    *("SentimentHead.loss", "SentimentHead.predict", "SentimentHead.soft"),
+                ),
+            ),
+            3,
+        ),
+        Part(
+            "simcse",
+            "SimCSE: losses and loop",
+            {
+                "cosines": 1,
+                "unsupervised": 3,
+                "supervised": 3,
+                "symmetric": 2,
+                "in_batch_accuracy": 1,
+                "two_views": 1,
+                "three_views": 1,
+                "steps": 2,
+                "embedded": 1,
+            },
+            (
+                *_places("simcse/loss.py", "cosine_matrix", "info_nce", "nt_xent"),
+                *_places("simcse/loss.py", "in_batch_accuracy"),
+                *_places(
+                    "assignment/starter/contrastive.py",
+                    *("unsupervised_views", "supervised_views", "training_step", "embed_all"),
+                ),
+            ),
+            3,
+        ),
+        Part(
+            "pairs",
+            "Similarity and paraphrase, bi- and cross-encoder",
+            {"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
+            (
+                *_places("heads/sts.py", "STSHead.loss", "STSHead.predict"),
+                *_places(
+                    "heads/paraphrase.py",
+                    *("ParaphraseHead.loss", "ParaphraseHead.predict", "ParaphraseHead.soft"),
+                ),
+                *_places("heads/features.py", "unit_rms", "interaction"),
+                *_places("heads/features.py", "BiFeatures.combine", "CrossFeatures.combine"),
+            ),
+            4,
+        ),
+        Part(
+            "metrics",
+            "Metrics",
+            {"classes": 3, "correlations": 3, "undefined": 1},
+            _places(
+                "assignment/starter/metrics.py",
+                *("accuracy", "macro_f1", "pearson", "spearman", "ranks"),
+            ),
+            4,
+        ),
+        Part("open", "Your own improvement, and the leaderboard", {}, (), 5, open_points=10),
     )
 }
 

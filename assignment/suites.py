@@ -23,7 +23,7 @@ from runtime.errors import UserError
 
 
 def seed_of(term_seed: int, purpose: str) -> int:
-    """Return a seed for one purpose, from which neither the term's nor another's can be computed."""
+    """Return a seed for one purpose; the term's, or another's, cannot be computed from it."""
     return int(hashlib.sha256(f"{term_seed} {purpose}".encode()).hexdigest()[:15], 16)
 
 
@@ -48,14 +48,14 @@ def write_suites(
     mistakes = [(part.name, mistake) for part in parts for mistake in MISTAKES.get(part.name, ())]
     for _, mistake in mistakes:
         write_mutant(work / "mutants" / mistake.name, reference, mistake)
-    jobs = []
-    for visibility, folder in folders.items():
-        out = work / visibility
-        asked = tuple(part.name for part in parts)
-        jobs.append(Job(str(folder), str(reference), str(out / "reference"), asked))
-        for part, mistake in mistakes:
-            tree = work / "mutants" / mistake.name
-            jobs.append(Job(str(folder), str(tree), str(out / mistake.name), (part,)))
+
+    def outs(name: str) -> dict[str, str]:
+        return {str(folder): str(work / kind / name) for kind, folder in folders.items()}
+
+    asked = tuple(part.name for part in parts)
+    jobs = [Job(str(reference), outs("reference"), asked)]
+    for part, mistake in mistakes:
+        jobs.append(Job(str(work / "mutants" / mistake.name), outs(mistake.name), (part,)))
     answer(jobs, work)
     for visibility, folder in folders.items():
         _collect(folder, work / visibility, [mistake for _, mistake in mistakes])

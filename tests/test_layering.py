@@ -38,7 +38,7 @@ ALLOWED = {
     },
     "assignment": {
         *("assignment", "data", "minbert", "simcse", "heads", "baselines", "evaluation"),
-        *("runtime", "jinja2", *TENSORS),
+        *("runtime", "jinja2", "markupsafe", *TENSORS),
     },
     "experiment": {
         *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
