@@ -24,9 +24,25 @@ def _check(words: Sequence[str]) -> int:
     return main(words, say, "-m assignment check")
 
 
+def _grade(words: Sequence[str]) -> int:
+    from assignment.grade_command import main
+
+    main(words, say)
+    return 0
+
+
+def _similar(words: Sequence[str]) -> int:
+    from assignment.similar_command import main
+
+    main(words, say)
+    return 0
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "make": _make,
     "check": _check,
+    "grade": _grade,
+    "similar": _similar,
 }
 USAGE = f"usage: python -m assignment {'|'.join(COMMANDS)} ... (--help after it explains)"
 
