@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignment.course_data import write_data
+from assignment.gradescope import write_autograder
 from assignment.handout import write_handout
 from assignment.parts import chosen_parts
 from assignment.suites import seed_of, write_suites
@@ -33,6 +34,9 @@ Exit codes: 0 done, 2 wrong input."""
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
 # The small BERT that `train.py` begins with.
 CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
+# What grades: it needs neither the reference nor the mistakes themselves.
+GRADING = ("assignment", "runtime")
+NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes", "inputs", "tasks")
 CHECK = '''\
 """Checks this assignment: python check.py [PART ...]; --help explains."""
 
@@ -108,7 +112,19 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         for name in CHECKPOINT:
             shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
         write_handout(student, instructor, parts)
+        _write_autograder(instructor / "autograder", student, instructor / "hidden")
         write_data(data, student / "data", instructor / "gold", seed_of(term_seed, "data"))
+
+
+def _write_autograder(folder: Path, student: Path, hidden: Path) -> None:
+    """Write what Gradescope builds its image from; what is in the folder is to be zipped."""
+    for package in GRADING:
+        shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
+    # Files that students do not hand in come from what was handed out.
+    shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini"))
+    shutil.copytree(hidden, folder / "hidden")
+    shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")
+    write_autograder(folder)
 
 
 def _requirements() -> str:

@@ -1,4 +1,4 @@
-"""A made assignment, once per test process, and what its mutants answered."""
+"""What students who made a known mistake would answer."""
 
 from pathlib import Path
 
@@ -8,12 +8,8 @@ from assignment.compare import Suite
 
 
 def write_answers(out: Path, suite: Suite, mistake: str) -> None:
-    """Write what a mistake answers in its part, and the expected arrays in all others."""
+    """Write what a mistake answers to the cases of its part, as the driver does."""
     out.mkdir()
-    mistaken = suite.mistakes[mistake]
-    (part,) = [one["part"] for one in suite.about["mistakes"] if one["name"] == mistake]
-    for case in suite.about["cases"]:
-        arrays = mistaken if case["part"] == part else suite.answers
-        if case["name"] in arrays:
-            with (out / f"{case['name']}.npz").open("wb") as file:
-                np.savez(file, **arrays[case["name"]])
+    for case, arrays in suite.mistakes[mistake].items():
+        with (out / f"{case}.npz").open("wb") as file:
+            np.savez(file, **arrays)

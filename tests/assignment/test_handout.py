@@ -3,9 +3,12 @@
 import csv
 import re
 import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
+from assignment.compare import read_suite
 from assignment.course_data import TASKS_GIVEN, write_data
 from assignment.parts import PARTS
 from data.tasks import TASKS, read_task
@@ -87,3 +90,15 @@ def test_the_requirements_cover_what_the_tree_imports(made):
     for path in (made / "student").rglob("*.py"):
         imported |= set(re.findall(r"^ *(?:from|import) (\w+)", path.read_text("utf-8"), re.M))
     assert not imported & {"scipy", "sklearn", "jinja2", "matplotlib", "transformers"}
+
+
+def test_the_autograders_folder_grades_by_itself(made):
+    folder = made / "instructor" / "autograder"
+    assert {path.name for path in folder.iterdir()} == {
+        *("assignment", "runtime", "student", "hidden"),
+        *("requirements.txt", "setup.sh", "run_autograder"),
+    }
+    command = [sys.executable, "-B", "-m", "assignment", "grade", "--help"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "--suite" in done.stdout
+    assert read_suite(folder / "hidden").answers
