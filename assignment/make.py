@@ -113,7 +113,7 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
             shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
         write_handout(student, instructor, parts)
         _write_autograder(instructor / "autograder", student, instructor / "hidden")
-        write_data(data, student / "data", instructor / "gold", seed_of(term_seed, "data"))
+        write_data(data, student / "datasets", instructor / "gold", seed_of(term_seed, "data"))
 
 
 def _write_autograder(folder: Path, student: Path, hidden: Path) -> None:
@@ -121,7 +121,7 @@ def _write_autograder(folder: Path, student: Path, hidden: Path) -> None:
     for package in GRADING:
         shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
     # Files that students do not hand in come from what was handed out.
-    shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini"))
+    shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini", "datasets"))
     shutil.copytree(hidden, folder / "hidden")
     shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")
     write_autograder(folder)

@@ -1,13 +1,14 @@
 """Trains on one task with what you wrote, and writes predictions: where the open part begins.
 
-    python train.py --task sts --data data
-    python train.py --task sts --data data --encoder cross --simcse 500
+    python train.py --task sts
+    python train.py --task sts --encoder cross --simcse 500
 
 In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed.
 Legend: B rows of a batch, H hidden_size.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from heads.paraphrase import ParaphraseHead
 from heads.sentiment import SentimentHead
 from heads.sts import STSHead
 from minbert.encoder import SentenceEncoder
+from runtime.errors import UserError
 
 HEADS: dict[tuple[str, str], Callable[..., Head]] = {
     ("sst", "bi"): SentimentHead,
@@ -109,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--task", choices=("sst", "para", "sts"), required=True)
     parser.add_argument("--encoder", choices=("bi", "cross"), default="bi")
-    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--data", type=Path, default=Path("datasets"))
     parser.add_argument("--checkpoint", default="mini", help="a folder in Hugging Face's format")
     parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
     parser.add_argument("--epochs", type=int, default=3)
@@ -136,4 +138,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -61,9 +61,9 @@ def test_the_rubric_adds_up(made):
 def test_students_get_all_texts_and_no_test_labels(made, toy_data):
     for name in TASKS_GIVEN:
         task = TASKS[name]
-        given, original = read_task(made / "student/data", name), read_task(toy_data, name)
+        given, original = read_task(made / "student/datasets", name), read_task(toy_data, name)
         assert (given.train, given.dev) == (original.train, original.dev)
-        columns = rows(made / "student/data" / task.files[2])[0]
+        columns = rows(made / "student/datasets" / task.files[2])[0]
         assert columns == ["", "id", *task.texts]
         assert len(given.test) == len(original.test) > 0
 
