@@ -1,1 +1,1 @@
-"""The classroom kit: what an instructor hands out, checks and grades, and what students submit."""
+"""The classroom kit: this project's code as an assignment, its checks, marks and submissions."""

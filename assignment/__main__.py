@@ -1,4 +1,4 @@
-"""The classroom kit: `python -m assignment package | validate | score | leaderboard`."""
+"""The classroom kit: `python -m assignment make | check | grade | similar | package | ...`."""
 
 import logging
 import os
@@ -12,43 +12,78 @@ say = partial(print, flush=True)
 
 
 # Flags are read before the modules that do the work: --help answers at once.
-def _package(words: Sequence[str]) -> None:
+def _make(words: Sequence[str]) -> int:
+    from assignment.make import main
+
+    main(words, say)
+    return 0
+
+
+def _check(words: Sequence[str]) -> int:
+    from assignment.check import main
+
+    return main(words, say, "-m assignment check")
+
+
+def _grade(words: Sequence[str]) -> int:
+    from assignment.grade_command import main
+
+    main(words, say)
+    return 0
+
+
+def _similar(words: Sequence[str]) -> int:
+    from assignment.similar_command import main
+
+    main(words, say)
+    return 0
+
+
+def _package(words: Sequence[str]) -> int:
     from assignment.submission.options import parse_package
 
     options = parse_package(words)
     from assignment.submission.package import package
 
     package(options, say)
+    return 0
 
 
-def _validate(words: Sequence[str]) -> None:
+def _validate(words: Sequence[str]) -> int:
     from assignment.submission.options import parse_validate
 
     options = parse_validate(words)
     from assignment.submission.validate import validate
 
     validate(options, say)
+    return 0
 
 
-def _score(words: Sequence[str]) -> None:
+def _score(words: Sequence[str]) -> int:
     from assignment.submission.options import parse_score
 
     options = parse_score(words)
     from assignment.submission.score import score
 
     score(options, say)
+    return 0
 
 
-def _leaderboard(words: Sequence[str]) -> None:
+def _leaderboard(words: Sequence[str]) -> int:
     from assignment.submission.options import parse_leaderboard
 
     options = parse_leaderboard(words)
     from assignment.submission.leaderboard import leaderboard
 
     leaderboard(options, say)
+    return 0
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "make": _make,
+    "check": _check,
+    "grade": _grade,
+    "similar": _similar,
     "package": _package,
     "validate": _validate,
     "score": _score,
@@ -66,8 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if asked else 2
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
-        COMMANDS[words[0]](words[1:])
-        return 0
+        return COMMANDS[words[0]](words[1:])
     except BrokenPipeError:  # whoever read the output has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -28,7 +28,9 @@ class Head(nn.Module, ABC):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
+        # BEGIN SOLUTION
         return self.layers(features).squeeze(-1)
+        # END SOLUTION
 
     @abstractmethod
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:

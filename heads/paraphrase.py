@@ -16,12 +16,18 @@ class ParaphraseHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean binary cross-entropy of logits (B,)."""
+        # BEGIN SOLUTION
         return F.binary_cross_entropy_with_logits(logits, labels)
+        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return 1 where the probability exceeds one half, else 0."""
+        # BEGIN SOLUTION
         return (logits > 0).long()
+        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return the probability of a paraphrase (B,)."""
+        # BEGIN SOLUTION
         return logits.sigmoid()
+        # END SOLUTION

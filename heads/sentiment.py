@@ -14,12 +14,18 @@ class SentimentHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy of logits (B, C)."""
+        # BEGIN SOLUTION
         return F.cross_entropy(logits, labels.long())
+        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return the likeliest class (B,)."""
+        # BEGIN SOLUTION
         return logits.argmax(dim=-1)
+        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return the probabilities of the classes (B, C)."""
+        # BEGIN SOLUTION
         return logits.softmax(dim=-1)
+        # END SOLUTION

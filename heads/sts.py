@@ -23,11 +23,15 @@ class STSHead(Head):
         no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
         a prediction can never leave the scale.
         """
+        # BEGIN SOLUTION
         return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
+        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return scores (B,) between 0 and `largest`."""
+        # BEGIN SOLUTION
         return self.largest * logits.sigmoid()
+        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return scores (B,), as `predict` does."""

@@ -88,6 +88,7 @@ def _read_shards(index: Path) -> Tensors:
 
 def _rename(tensors: Tensors) -> Tensors:
     """Give every tensor BERT's name, without prefix and TensorFlow's gamma; leave out buffers."""
+    # BEGIN SOLUTION
     renamed = {}
     for key, tensor in tensors.items():
         for architecture in ARCHITECTURES.values():
@@ -98,6 +99,7 @@ def _rename(tensors: Tensors) -> Tensors:
         if key != "embeddings.position_ids":  # a constant that old releases stored
             renamed[key] = tensor
     return renamed
+    # END SOLUTION
 
 
 def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
@@ -145,6 +147,7 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
     Raises:
         CheckpointError: a tensor is missing or has another shape; names the first, and `source`.
     """
+    # BEGIN SOLUTION
     state = module.state_dict()
     missing = [key for key in state if key not in tensors]
     if missing:
@@ -157,6 +160,7 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
                 f"config.json asks for {tuple(parameter.shape)}"
             )
     module.load_state_dict({key: tensors[key] for key in state})
+    # END SOLUTION
 
 
 def tensors_digest(tensors: Tensors) -> str:

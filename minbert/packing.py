@@ -154,6 +154,7 @@ def pack_padded(
             raise ValueError(
                 f"{name} has shape {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}"
             )
+    # BEGIN SOLUTION
     mask = real.bool()  # (B, T)
     lengths = mask.sum(dim=1)  # (B,)
     if bool((lengths == 0).any()):
@@ -170,6 +171,7 @@ def pack_padded(
     tokens = (input_ids[mask], types[mask], positions[mask])  # (total_tokens,) each
     firsts = (mask & (types == 0)).sum(dim=1)  # (B,)
     return PackedBatch(*tokens, cu_seqlens, host_lengths, firsts), mask
+    # END SOLUTION
 
 
 def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:

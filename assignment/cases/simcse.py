@@ -1,0 +1,119 @@
+"""Cases of the part "simcse"."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def _with_gradients(loss: Tensor, views: dict[str, Tensor]) -> dict[str, Tensor]:
+    gradients = torch.autograd.grad(loss, list(views.values()), allow_unused=True)
+    return {"loss": loss} | {
+        f"gradient of {name}": torch.zeros(()) if gradient is None else gradient
+        for name, gradient in zip(views, gradients, strict=True)
+    }
+
+
+def _views(given: Any) -> dict[str, Tensor]:
+    names = ("anchors", "positives", "hard_negatives")
+    return {name: given[name].clone().requires_grad_() for name in names if name in given}
+
+
+def cosines(given: Any) -> dict[str, Tensor]:
+    """All cosines between two sets of vectors."""
+    from simcse.loss import cosine_matrix
+
+    return {"cosines": cosine_matrix(given["left"], given["right"])}
+
+
+def unsupervised(given: Any) -> dict[str, Tensor]:
+    """The loss of two views, and its gradients."""
+    from simcse.loss import info_nce
+
+    views = _views(given)
+    first, second = views.values()
+    loss = info_nce(first, second, temperature=given.number("temperature"))
+    return _with_gradients(loss, views)
+
+
+def supervised(given: Any) -> dict[str, Tensor]:
+    """The loss with hard negatives, whose own one has a weight, and its gradients."""
+    from simcse.loss import info_nce
+
+    views = _views(given)
+    first, second, hard = views.values()
+    loss = info_nce(first, second, hard, given.number("temperature"), given.number("logit"))
+    return _with_gradients(loss, views)
+
+
+def symmetric(given: Any) -> dict[str, Tensor]:
+    """The symmetric loss, without and with hard negatives."""
+    from simcse.loss import nt_xent
+
+    views = _views(given)
+    first, second, hard = views.values()
+    plain = nt_xent(first, second, temperature=given.number("temperature"))
+    loss = nt_xent(first, second, hard, given.number("temperature"), given.number("logit"))
+    return {"loss without hard negatives": plain, **_with_gradients(loss, views)}
+
+
+def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
+    """The share of anchors that find their positive, without and with hard negatives."""
+    from simcse.loss import in_batch_accuracy
+
+    views = list(_views(given).values())
+    return {"of two": in_batch_accuracy(views[:2]), "of three": in_batch_accuracy(views)}
+
+
+class _Model(nn.Module):
+    """A dense layer under dropout whose masks are given: each row takes the next one."""
+
+    def __init__(self, given: Any):
+        super().__init__()
+        self.weight = nn.Parameter(given["weights.weight"].clone())
+        self.masks, self.taken = given["masks"], 0
+
+    def forward(self, batch: Tensor) -> Tensor:
+        if self.training:
+            batch = batch * self.masks[self.taken : self.taken + len(batch)]
+            self.taken += len(batch)
+        return batch @ self.weight.T
+
+
+def two_views(given: Any) -> dict[str, Tensor]:
+    """Two views of one batch by a model with dropout that was in evaluation mode."""
+    from assignment.starter.contrastive import unsupervised_views
+
+    first, second = unsupervised_views(_Model(given).eval(), given["batch 0"])
+    return {"first view": first, "second view": second}
+
+
+def three_views(given: Any) -> dict[str, Tensor]:
+    """Anchors, positives and hard negatives by a model that was in evaluation mode."""
+    from assignment.starter.contrastive import supervised_views
+
+    views = supervised_views(_Model(given).eval(), [given[f"batch {i}"] for i in range(3)])
+    return {f"view {number}": view for number, view in enumerate(views, start=1)}
+
+
+def steps(given: Any) -> dict[str, Tensor]:
+    """The weights after steps of gradient descent on two views, then on three."""
+    from assignment.starter.contrastive import training_step
+
+    model = _Model(given).eval()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    answers: dict[str, Tensor] = {}
+    for number, count in enumerate((2, 2, 3), start=1):
+        views = [model(given[f"batch {i}"]) for i in range(count)]
+        loss = training_step(optimizer, views, given.number("temperature"))
+        answers[f"loss {number}"] = torch.tensor(float(loss))
+        answers[f"weights after step {number}"] = model.weight.detach().clone()
+    return answers
+
+
+def embedded(given: Any) -> dict[str, Tensor]:
+    """The embeddings of three batches by a model that was in training mode."""
+    from assignment.starter.contrastive import embed_all
+
+    embeddings = embed_all(_Model(given).train(), [given[f"batch {i}"] for i in range(3)])
+    return {"embeddings": embeddings, "has a graph": torch.tensor(embeddings.requires_grad)}

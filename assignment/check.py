@@ -1,0 +1,113 @@
+"""`check`: what is right, what is wrong and the likely cause, on a laptop and in seconds.
+
+Reads: a student's tree and its public suite. The student's code runs in a process of its own.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assignment.compare import CaseResult, Suite, judge, read_suite
+from runtime.errors import UserError
+from runtime.options import option, parse
+
+DRIVER = Path(__file__).parent / "driver.py"
+ABOUT = """\
+Run the public tests of one part, of several or of all. For each case that fails it
+names the first array that differs, where and by how much; and the likely cause, if the
+answers are those of a known mistake."""
+EPILOG = """\
+examples:
+  python check.py                 everything
+  python check.py attention       one part
+
+Exit codes: 0 all right, 1 something is wrong or not written yet, 2 wrong command line."""
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of `check`."""
+
+    parts: tuple[str, ...] = option((), "parts to check; none: all", flag="parts", metavar="PART")
+    tree: Path = option(Path("."), "the student's folder", metavar="DIR")
+    suite: Path | None = option(None, "the tests (default: checks/ in that folder)", metavar="DIR")
+
+
+def main(words: Sequence[str], say: Callable[[str], None] = print, prog: str = "check.py") -> int:
+    """Run a command line; return 0 if all cases pass, else 1.
+
+    Raises:
+        UserError: no suite, or an unknown part.
+    """
+    options = parse(
+        CheckOptions, words, prog=f"python {prog}", description=ABOUT, epilog=EPILOG
+    )  # fmt: skip
+    folder = options.suite or options.tree / "checks"
+    if not (folder / "suite.json").is_file():
+        raise UserError(f"{folder}: no tests here; run this in the folder that was handed out")
+    suite = read_suite(folder)
+    results = check(folder, options.tree, suite, options.parts)
+    for line in report(suite, results):
+        say(line)
+    return 0 if all(result.passed for result in results) else 1
+
+
+def check(folder: Path, tree: Path, suite: Suite, parts: Sequence[str] = ()) -> list[CaseResult]:
+    """Return what becomes of the cases of some parts of a suite, of all if none is named.
+
+    Args:
+        folder: the suite's.
+        tree: the student's.
+        suite: as read from `folder`.
+        parts: names.
+
+    Raises:
+        UserError: an unknown part, or Python could not run at all.
+    """
+    known = [part["name"] for part in suite.about["parts"]]
+    for name in parts:
+        if name not in known:
+            raise UserError(f"part {name!r}: unknown; one of {', '.join(known)}")
+    cases = [c["name"] for c in suite.about["cases"] if not parts or c["part"] in parts]
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, str(DRIVER), str(folder), str(tree), out]
+        command += [word for name in cases for word in ("--case", name)]
+        done = subprocess.run(command, check=False)
+        if done.returncode:
+            raise UserError(f"{tree}: the code ended Python (exit code {done.returncode})")
+        return [result for result in judge(suite, Path(out)) if result.case in cases]
+
+
+def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
+    """Return the lines that tell a student what came of the cases."""
+    lines: list[str] = []
+    for part in suite.about["parts"]:
+        own = [result for result in results if result.part == part["name"]]
+        if not own:
+            continue
+        passed = sum(result.passed for result in own)
+        lines.append(f"{part['name']}: {part['title']}: {passed} of {len(own)} cases pass")
+        for result in own:
+            lines += [f"  {_mark(result)}  {result.case}{_colon(result.reason)}"]
+        lines += [f"  likely cause: {says}" for says in _causes(suite, own)]
+    return lines
+
+
+def _mark(result: CaseResult) -> str:
+    return "ok   " if result.passed else "to do" if _unwritten(result) else "wrong"
+
+
+def _unwritten(result: CaseResult) -> bool:
+    return result.reason.startswith("raised NotImplementedError")
+
+
+def _colon(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _causes(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
+    says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
+    return list(dict.fromkeys(says[r.mistake] for r in results if r.mistake is not None))

@@ -1,0 +1,235 @@
+"""A student's arrays beside the expected ones: which differs first, where, by how much, and why.
+
+Reads arrays that anybody may have written: plain npz files of bounded size, and nothing that runs.
+Feeds: check, grading.
+"""
+
+import json
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+# Float32 sums taken in another order differ by less; every known mistake changes more.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+MOST_BYTES, MOST_ARRAYS = 64 * 2**20, 256
+MOST_WORDS = 2000
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What became of one case.
+
+    Attributes:
+        case, part: names.
+        passed: whether all arrays are as expected.
+        reason: "" or the first thing that is wrong.
+        mistake: the known mistake that gives the same answers, if there is one.
+    """
+
+    case: str
+    part: str
+    passed: bool
+    reason: str
+    mistake: str | None = None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite folder as read by `read_suite`.
+
+    Attributes:
+        about: the content of suite.json.
+        answers: case -> its expected arrays.
+        mistakes: mistake -> case -> the arrays that it gives.
+    """
+
+    about: dict[str, Any]
+    answers: dict[str, Arrays]
+    mistakes: dict[str, dict[str, Arrays]]
+
+
+def read_suite(folder: Path) -> Suite:
+    """Read a suite folder, but for its inputs."""
+    about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
+    answers: dict[str, Arrays] = {case["name"]: {} for case in about["cases"]}
+    mistakes: dict[str, dict[str, Arrays]] = {one["name"]: {} for one in about["mistakes"]}
+    with np.load(folder / "answers.npz", allow_pickle=False) as stored:
+        for key in stored.files:
+            case, _, name = key.partition("/")
+            answers[case][name] = stored[key]
+    with np.load(folder / "mistakes.npz", allow_pickle=False) as stored:
+        for key in stored.files:
+            mistake, case, name = key.split("/", 2)
+            mistakes[mistake].setdefault(case, {})[name] = stored[key]
+    return Suite(about, answers, mistakes)
+
+
+def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
+    """Return what became of every case of a suite, in its order.
+
+    Args:
+        suite: as `read_suite` returns it.
+        out_dir: what the driver wrote; nothing in it is trusted.
+    """
+    found: dict[str, Arrays] = {}
+    reasons: dict[str, str] = {}
+    for case in suite.about["cases"]:
+        name = case["name"]
+        try:
+            found[name] = read_arrays(out_dir / f"{name}.npz")
+            reasons[name] = difference(suite.answers[name], found[name])
+        except ValueError as error:
+            reasons[name] = _what_raised(out_dir / f"{name}.error.txt") or str(error)
+    causes = dict(_causes(suite, found, {name for name, reason in reasons.items() if reason}))
+    return [
+        CaseResult(name, case["part"], not reasons[name], reasons[name], causes.get(name))
+        for case in suite.about["cases"]
+        for name in [case["name"]]
+    ]
+
+
+def _causes(suite: Suite, found: dict[str, Arrays], failed: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield (case, mistake) for failed cases whose answers are those of a known mistake."""
+    explained = {
+        mistake["name"]: cases
+        for mistake in suite.about["mistakes"]
+        if (cases := _explained(suite, mistake, found))
+    }
+    for name in failed:
+        fitting = {mistake: len(cases) for mistake, cases in explained.items() if name in cases}
+        most = [one for one, count in fitting.items() if count == max(fitting.values())]
+        # Of two that would explain as much, neither is named.
+        if len(most) == 1:
+            yield name, most[0]
+
+
+def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) -> set[str]:
+    """Return the cases that a mistake changes, if the student's answers are its own in all of them.
+
+    A case that gave no answer says nothing for or against it.
+    """
+    cases = set()
+    for case in suite.about["cases"]:
+        name = case["name"]
+        if case["part"] != mistake["part"] or name not in found:
+            continue
+        mistaken = suite.mistakes[mistake["name"]].get(name)
+        if mistaken is None:  # it raises there, and the student's code did not
+            return set()
+        if difference(suite.answers[name], mistaken):
+            if difference(mistaken, found[name]):
+                return set()
+            cases.add(name)
+    return cases
+
+
+def difference(expected: Arrays, found: Arrays) -> str:
+    """Return the first difference between two sets of arrays in words, "" if there is none."""
+    for name, wanted in expected.items():
+        if name not in found:
+            return f'"{name}" is missing'
+        if reason := array_difference(wanted, found[name]):
+            return f'"{name}" {reason}'
+    surplus = [name for name in found if name not in expected]
+    return f'"{surplus[0][:80]}" is not expected' if surplus else ""
+
+
+def array_difference(expected: np.ndarray, found: np.ndarray) -> str:
+    """Return how an array differs, "" if it is equal up to rounding."""
+    if found.shape != expected.shape:
+        return f"has shape {found.shape}, expected {expected.shape}"
+    wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(found.astype(float))
+    strange = ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
+    if strange.any():
+        place = _first(strange)
+        return f"is {got[place]} at {_shown(place)}, expected {wanted[place]:.6g}"
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(got - wanted)
+    wrong = distance > ABSOLUTE + RELATIVE * np.abs(wanted)
+    wrong |= np.isfinite(got) != np.isfinite(wanted)
+    if not wrong.any():
+        return ""
+    place = _first(wrong)
+    return (
+        f"of shape {expected.shape} differs in {wrong.sum()} of {wrong.size} numbers, first at "
+        f"{_shown(place)}: {got[place]:.6g}, expected {wanted[place]:.6g}; "
+        f"the largest difference is {np.nanmax(distance):.3g}"
+    )
+
+
+def read_arrays(path: Path) -> Arrays:
+    """Return the arrays of an npz file that anybody may have written.
+
+    Raises:
+        ValueError: no such file, a link, too large, or anything but plain numbers.
+    """
+    try:
+        with os.fdopen(_open_plain(path), "rb") as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
+                raise ValueError(f"the answers are larger than {MOST_BYTES >> 20} MB")
+            return {m.filename.removesuffix(".npy"): _read_member(archive, m) for m in members}
+    except FileNotFoundError:
+        raise ValueError("no answer") from None
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ValueError(f"the answers cannot be read ({type(error).__name__})") from None
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise ValueError(f"{member.filename[:80]}: not an array as NumPy writes it")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        # The header's promise is checked before memory is taken for it.
+        if dtype.kind not in "fiub" or dtype.itemsize * _count(shape) > member.file_size:
+            raise ValueError(f"{member.filename[:80]}: not an array of plain numbers")
+    with archive.open(member) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _open_plain(path: Path) -> int:
+    """Open a regular file, and never a link, a pipe or a device."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _NO_WAIT)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError("the answers are not a plain file")
+    return descriptor
+
+
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+
+def _what_raised(path: Path) -> str:
+    try:
+        with os.fdopen(_open_plain(path), "rb") as file:
+            text = file.read(MOST_WORDS).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
+    plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
+    # What is not written yet needs no place.
+    told = plain[:1] if text.startswith("NotImplementedError") else plain
+    return "raised " + " ".join(" ".join(told).split())
+
+
+def _first(mask: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def _shown(place: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, place))}]"

@@ -1,0 +1,71 @@
+"""The data of an assignment: files for the student, test labels for the instructor.
+
+Reads: a folder with CS224N's files, or the grammar of `data.bundled`. Feeds: make.
+"""
+
+import csv
+import shutil
+import tempfile
+from pathlib import Path
+
+from data import bundled
+from data.examples import DataError
+from data.finding import find, find_task
+from data.tasks import TASKS, Task, split_file
+
+TASKS_GIVEN = ("sst", "para", "sts")
+# What SimCSE is trained on, if it is there.
+SENTENCES = ("wiki1m_for_simcse.txt", "nli_for_simcse.csv")
+
+
+def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> None:
+    """Write a student's data, and the labels of the test files.
+
+    Args:
+        source: a folder with the files; None makes synthetic ones, other than anybody else's.
+        student: where training, development and unlabelled test files go.
+        gold: where the labelled test files go, where the source has labels.
+        seed: of the synthetic data.
+
+    Raises:
+        DataError: a task's files are not in `source`, or cannot be read.
+    """
+    if source is None:
+        with tempfile.TemporaryDirectory() as made:
+            bundled.write(Path(made), seed)
+            write_data(Path(made), student, gold, seed)
+        return
+    student.mkdir(parents=True, exist_ok=True)
+    gold.mkdir(parents=True, exist_ok=True)
+    for name in TASKS_GIVEN:
+        _write_task(source, TASKS[name], student, gold)
+    for name in SENTENCES:
+        if (path := find(source, name)) is not None:
+            shutil.copyfile(path, student / name)
+
+
+def _write_task(source: Path, task: Task, student: Path, gold: Path) -> None:
+    folder = find_task(source, task)
+    if folder is None:
+        raise DataError(f"{task.name}: looked for {task.files[0]} in {source}: not found")
+    for split in ("train", "dev"):
+        path = split_file(folder, task, split)
+        if not path.is_file():
+            raise DataError(f"{path}: missing; the task's training file is beside it")
+        shutil.copyfile(path, student / path.name)
+    test = split_file(folder, task, "test")
+    if test.is_file():
+        with test.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, delimiter="\t"))
+        if rows and task.label in rows[0]:
+            shutil.copyfile(test, gold / task.files[2])
+        _write_unlabelled(rows, task, student / task.files[2])
+
+
+def _write_unlabelled(rows: list[list[str]], task: Task, path: Path) -> None:
+    """Write number, id and texts alone: other columns tell the label, or what it depends on."""
+    header = rows[0] if rows else []
+    kept = [n for n, name in enumerate(header) if name in ("", "id", *task.texts)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerows([[row[n] for n in kept] for row in rows])

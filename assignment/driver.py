@@ -1,0 +1,156 @@
+"""Runs a student's functions on a suite's inputs and writes down what they return; judges nothing.
+
+    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...]
+
+Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
+if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+CASES = Path(__file__).parent / "cases"
+# Where the student's code and what it builds on lie in the tree.
+PACKAGES = ("minbert", "simcse", "heads", "data", "runtime", "evaluation", "assignment")
+
+
+class Given(dict[str, Tensor]):
+    """The inputs of a case by their names, as tensors."""
+
+    def fill(self, module: nn.Module, prefix: str = "weights.") -> Any:
+        """Copy the inputs that begin with `prefix` into a module; return it in evaluation mode."""
+        state = {name[len(prefix) :]: self[name] for name in self if name.startswith(prefix)}
+        module.load_state_dict(state)
+        return module.eval()
+
+    def number(self, name: str) -> Any:
+        """Return an input that is one number."""
+        return self[name].item()
+
+    def numbers(self, name: str) -> tuple[Any, ...]:
+        """Return an input that is a row of numbers."""
+        return tuple(self[name].tolist())
+
+    def config(self, **changes: Any) -> Any:
+        """Return the BertConfig whose fields are among the inputs, with `changes`."""
+        from minbert.config import BertConfig
+
+        fields = BertConfig.__dataclass_fields__
+        given = {name: self.number(name) for name in self if name in fields}
+        return BertConfig(**given, **changes)
+
+    def batch(self) -> Any:
+        """Return the packed batch of `lengths` and, where they are given, its other fields."""
+        from minbert.packing import PackedBatch
+
+        lengths = self["lengths"]
+        zeros = torch.zeros(int(lengths.sum()), dtype=torch.int64)
+        return PackedBatch(
+            self.get("input_ids", zeros),
+            self.get("token_type_ids", zeros),
+            torch.cat([torch.arange(length) for length in lengths.tolist()]),
+            nn.functional.pad(lengths.cumsum(0), (1, 0)),
+            tuple(lengths.tolist()),
+            self.get("first_lengths"),
+        )
+
+
+def run(suite: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()) -> None:
+    """Run cases of a suite, all of them unless `names` or `parts` are given.
+
+    Args:
+        suite: folder with suite.json and inputs.npz.
+        out: folder for what they return; made if it is not there.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
+    with np.load(suite / "inputs.npz", allow_pickle=False) as inputs:
+        for case in cases:
+            if (not names or case["name"] in names) and (not parts or case["part"] in parts):
+                _run_case(case, inputs, out)
+
+
+def _run_case(case: dict[str, Any], inputs: Any, out: Path) -> None:
+    prefix = case["name"] + "/"
+    try:
+        given = Given(
+            (name[len(prefix) :], torch.from_numpy(inputs[name]))
+            for name in inputs.files
+            if name.startswith(prefix)
+        )
+        # What a wrong answer draws is the same wherever it runs.
+        torch.manual_seed(0)
+        np.random.seed(0)
+        answers = {name: _array(value) for name, value in _ask(case["function"])(given).items()}
+        with (out / f"{case['name']}.npz").open("wb") as file:
+            np.savez(file, **answers)  # type: ignore[arg-type]
+    except (Exception, SystemExit) as error:
+        text = f"{type(error).__name__}: {error}\n{_where()}"
+        (out / f"{case['name']}.error.txt").write_text(text[:4000], encoding="utf-8")
+
+
+def _ask(function: str) -> Any:
+    """Return a function of `cases/` by its name, file.function."""
+    file, _, name = function.partition(".")
+    return getattr(_load(CASES / f"{file}.py"), name)
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"_cases_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _array(value: Any) -> np.ndarray:
+    return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
+
+
+def _where() -> str:
+    """Return where in the student's tree the error came up, "" if it was elsewhere."""
+    tree = sys.path[0] + os.sep
+    frames = traceback.extract_tb(sys.exc_info()[2])
+    inside = [frame for frame in frames if frame.filename.startswith(tree)]
+    last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
+    return "".join(last)
+
+
+def import_from(tree: Path) -> None:
+    """Let the packages be imported from `tree`, whatever was imported before."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in PACKAGES:
+            del sys.modules[name]
+    here = {str(Path(__file__).parent), str(Path(__file__).parents[1]), ""}
+    sys.path[:] = [str(tree.resolve()), *(path for path in sys.path if path not in here)]
+    importlib.invalidate_caches()
+
+
+def main(words: Iterable[str] | None = None) -> int:
+    """Run a command line; return 0, whatever the cases did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--case", action="append", default=[], metavar="NAME")
+    options = parser.parse_args(None if words is None else list(words))
+    sys.dont_write_bytecode = True
+    import_from(options.tree)
+    run(options.suite, options.out, options.case)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

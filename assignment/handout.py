@@ -1,0 +1,75 @@
+"""The hand-out, in Markdown and HTML, and the instructor's rubric. Reads: parts. Feeds: make."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from assignment.cases_text import case_texts
+from assignment.parts import Part
+
+TEMPLATES = Path(__file__).parent / "templates"
+FIGURES = {"attention": "packed.svg", "simcse": "contrast.svg"}
+
+
+def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> None:
+    """Write handout.md with its figures and handout.html to the student's folder; the rubric."""
+    content: dict[str, Any] = {
+        "parts": [(part, part.text(), FIGURES.get(part.name, "")) for part in parts],
+        "weeks": sorted({part.week for part in parts}),
+        "total": sum(part.points for part in parts),
+    }
+    (student / "handout.md").write_text(_render("handout.md.j2", content), encoding="utf-8")
+    (student / "handout.html").write_text(_render("handout.html.j2", content), encoding="utf-8")
+    (student / "figures").mkdir()
+    for part in parts:
+        if figure := FIGURES.get(part.name):
+            shutil.copyfile(TEMPLATES / figure, student / "figures" / figure)
+    content["texts"] = {part.name: case_texts(part) for part in parts}
+    (instructor / "rubric.md").write_text(_render("rubric.md.j2", content), encoding="utf-8")
+
+
+def to_html(text: str) -> Markup:
+    """Return a task's text as HTML: paragraphs, formulas on indented lines, `code`.
+
+    It is all that the texts use of Markdown.
+    """
+    blocks: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("  "):
+            if blocks and blocks[-1].endswith("</pre>"):
+                blocks[-1] = blocks[-1].removesuffix("</pre>") + f"\n{escape(line)}</pre>"
+            else:
+                blocks.append(f"<pre>{escape(line)}</pre>")
+        elif line.strip():
+            coded = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(line)))
+            stressed = re.sub(r"[*]([^*]+)[*]", r"<em>\1</em>", coded)
+            blocks.append(f"<p>{stressed}</p>")
+    return Markup("\n".join(blocks))
+
+
+def to_markdown(text: str) -> str:
+    """Return a task's text as Markdown: each line a paragraph, formulas as blocks of code."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("  "):
+            if lines and not lines[-1].startswith("    "):
+                lines.append("")
+            lines.append(f"    {line.strip()}")
+        else:
+            lines += ["", line]
+    return "\n".join(lines).strip()
+
+
+def _render(name: str, content: dict[str, Any]) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=name.endswith(".html.j2"),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"html": to_html, "markdown": to_markdown}
+    environment.globals["figure_of"] = lambda name: Markup((TEMPLATES / name).read_text("utf-8"))
+    return environment.get_template(name).render(**content)

@@ -1,0 +1,174 @@
+"""What is taken from people's folders: of a submission its code, of a run its answers.
+
+Both were made by somebody nobody trusts. Links are never followed, sizes are bounded, and what is
+not asked for stays behind. Feeds: grading, similarity.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assignment.parts import PARTS
+from assignment.walk import files_below
+from runtime.errors import UserError
+
+MOST_BYTES = 2**20  # of a file of code
+MOST_ANSWER_BYTES = 64 * 2**20
+# Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
+FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
+FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
+SUFFIXES = {".py", ".txt", ".json", ".csv", ".tsv"}
+DEPTH = 2  # folders around a submission's tree, as archives add them
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's.
+
+    Attributes:
+        name: of the folder handed in.
+        tree: where the packages lie, in it or a little below.
+    """
+
+    name: str
+    tree: Path
+
+
+def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return the files that students write for parts, by the parts' names."""
+    places = [place for part in parts if part in PARTS for place in PARTS[part].places]
+    return tuple(dict.fromkeys(place.partition(":")[0] for place in places))
+
+
+def submissions(paths: Sequence[Path], files: Sequence[str], single: bool) -> list[Submission]:
+    """Return the submissions that folders are or hold, by name.
+
+    Args:
+        paths: each one submission, or a folder of submissions.
+        files: what the assignment asks for; a folder that has one of these is a submission,
+            any other holds submissions.
+        single: each path is one submission, whatever it holds.
+
+    Raises:
+        UserError: a path is not a folder, holds no folder, or two submissions have one name.
+    """
+    found: dict[str, Submission] = {}
+    for path in paths:
+        if not path.is_dir():
+            raise UserError(f"{path}: not a folder; give a submission, or a folder of submissions")
+        within = [path] if single or _tree(path, files, depth=0) else _folders(path)
+        if not within:
+            raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no folders")
+        for one in within:
+            name = one.resolve().name
+            if name in found:
+                raise UserError(f"{one}: a submission of this name is there already; rename it")
+            found[name] = Submission(name, _tree(one, files) or one)
+    return [found[name] for name in sorted(found)]
+
+
+def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
+    """Return the folder that the asked files are relative to, None if it is not there."""
+    if any(is_plain(folder, name) for name in files):
+        return folder
+    deeper = _folders(folder) if depth else []
+    return next(filter(None, (_tree(one, files, depth - 1) for one in deeper)), None)
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [
+        one
+        for one in sorted(folder.iterdir())
+        if one.is_dir() and not one.is_symlink() and not one.name.startswith(".")
+    ]
+
+
+def is_plain(tree: Path, name: str) -> bool:
+    """Return whether a file is there, is a regular one, and no link leads to it."""
+    path = tree
+    for part in Path(name).parts:
+        path = path / part
+        if path.is_symlink():
+            return False
+    return path.is_file()
+
+
+def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
+    """Copy what counts of a submission into a new folder.
+
+    Args:
+        tree: the student's.
+        target: made here.
+        files: what the assignment asks for, relative to the tree. Only these are taken.
+        starter: the tree as it was handed out: all other files come from it, whatever the student
+            changed. None: the student's, without tests.
+
+    Returns:
+        what was left behind although it is asked for, in words.
+    """
+    source = starter or tree
+    for path in _code_of(source):
+        _copy(source / path, target / path, MOST_BYTES)
+    left = []
+    for name in files:
+        if not is_plain(tree, name):
+            left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
+        elif not _copy(tree / name, target / name, MOST_BYTES):
+            left.append(f"{name}: no plain file of up to {MOST_BYTES >> 20} MB")
+    return left
+
+
+def read_code(tree: Path, files: Iterable[str]) -> dict[str, str]:
+    """Return the sources of the asked files that a tree has; bytes that are no text become `�`."""
+    found = {}
+    for name in files:
+        if is_plain(tree, name) and (tree / name).stat().st_size <= MOST_BYTES:
+            found[name] = (tree / name).read_text(encoding="utf-8", errors="replace")
+    return found
+
+
+def _code_of(tree: Path) -> Iterable[Path]:
+    """Yield the files of a tree that may count, relative to it."""
+    for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
+        path = Path(entry.path).relative_to(tree)
+        is_test = path.name in FILES_LEFT_OUT or path.name.startswith("test_")
+        if path.suffix in SUFFIXES and not is_test and entry.is_file(follow_symlinks=False):
+            yield path
+
+
+def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
+    """Copy the answers of cases into a new folder, and nothing else.
+
+    Returns:
+        the cases that have an answer, or say why there is none.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    answered = []
+    for case in cases:
+        copied = [
+            _copy(out / name, target / name, MOST_ANSWER_BYTES)
+            for name in (f"{case}.npz", f"{case}.error.txt")
+        ]
+        if any(copied):
+            answered.append(case)
+    return answered
+
+
+def _copy(source: Path, target: Path, most: int) -> bool:
+    """Copy a regular file of bounded size; return whether it was one."""
+    try:
+        # Neither a link followed, nor a pipe waited for.
+        handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
+        os.close(handle)
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(handle, "rb") as file, target.open("wb") as copy:
+        shutil.copyfileobj(file, copy)
+    return True

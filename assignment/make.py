@@ -1,0 +1,133 @@
+"""`make`: writes a term's assignment, the student's folder and the instructor's.
+
+Reads: parts, trees, suites. Feeds: the command line.
+"""
+
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assignment.course_data import write_data
+from assignment.gradescope import write_autograder
+from assignment.handout import write_handout
+from assignment.parts import chosen_parts
+from assignment.suites import seed_of, write_suites
+from assignment.trees import ROOT, check_places, write_tree
+from runtime.errors import UserError
+from runtime.files import whole_folder
+from runtime.options import option, parse
+
+ABOUT = """\
+Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. The term
+seed decides all sizes, weights, expected values and the names of hidden cases; the
+public tests do not tell it."""
+EPILOG = """\
+examples:
+  python -m assignment make --out fall
+  python -m assignment make --out fall --parts attention layer simcse --term-seed 20260901
+
+Exit codes: 0 done, 2 wrong input."""
+LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
+# The small BERT that `train.py` begins with.
+CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
+# What grades: it needs neither the reference nor the mistakes themselves.
+GRADING = ("assignment", "runtime")
+NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes", "inputs", "tasks")
+CHECK = '''\
+"""Checks this assignment: python check.py [PART ...]; --help explains."""
+
+import sys
+
+from assignment.check import main
+from runtime.errors import UserError
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+'''
+
+
+@dataclass(frozen=True)
+class MakeOptions:
+    """The options of `make`."""
+
+    out: Path = option(
+        help="where; replaced if an assignment is there", required=True, metavar="DIR"
+    )
+    parts: tuple[str, ...] = option((), "parts to give (default: all)", metavar="PART")
+    term_seed: int | None = option(
+        None, "the term's (default: a new one, told at the end); keep it to yourself", least=0
+    )
+    data: Path | None = option(
+        None, "folder with CS224N's files (default: synthetic data of this term)", metavar="DIR"
+    )
+
+
+def main(words: Sequence[str], say: Callable[[str], None] = print) -> None:
+    """Run a command line.
+
+    Raises:
+        UserError: an unknown part, or a folder of other things in the way.
+    """
+    options = parse(
+        MakeOptions, words, prog="python -m assignment make", description=ABOUT, epilog=EPILOG
+    )
+    seed = secrets.randbits(62) if options.term_seed is None else options.term_seed
+    make(options.out, options.parts, seed, options.data)
+    say(f"{options.out}/student: to hand out; {options.out}/instructor: to keep (seed {seed})")
+
+
+def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = None) -> None:
+    """Write an assignment.
+
+    Args:
+        out: the folder, which appears whole or not at all.
+        names: of the parts, none for all.
+        term_seed: of all that is drawn.
+        data: as for `course_data.write_data`.
+
+    Raises:
+        UserError: an unknown part, no data, or a folder of other things in the way.
+    """
+    parts = chosen_parts(names)
+    check_places()
+    if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
+        raise UserError(f"{out}: is there and no assignment; name another folder")
+    with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
+        student, instructor = folder / "student", folder / "instructor"
+        write_tree(student, parts, solved=False)
+        write_tree(instructor / "reference", parts, solved=True)
+        (student / "minbert" / "mini").mkdir()
+        (student / "check.py").write_text(CHECK, encoding="utf-8")
+        suites = {"public": student / "checks", "hidden": instructor / "hidden"}
+        write_suites(suites, parts, term_seed, Path(work))
+        (student / "requirements.txt").write_text(_requirements(), encoding="utf-8")
+        for name in CHECKPOINT:
+            shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
+        write_handout(student, instructor, parts)
+        _write_autograder(instructor / "autograder", student, instructor / "hidden")
+        write_data(data, student / "datasets", instructor / "gold", seed_of(term_seed, "data"))
+
+
+def _write_autograder(folder: Path, student: Path, hidden: Path) -> None:
+    """Write what Gradescope builds its image from; what is in the folder is to be zipped."""
+    for package in GRADING:
+        shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
+    # Files that students do not hand in come from what was handed out.
+    shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini", "datasets"))
+    shutil.copytree(hidden, folder / "hidden")
+    shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")
+    write_autograder(folder)
+
+
+def _requirements() -> str:
+    """Return the lines of our own requirements that the student's tree imports."""
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return "".join(f"{line}\n" for line in lines if re.match("|".join(LIBRARIES), line))

@@ -1,0 +1,144 @@
+"""Trains on one task with what you wrote, and writes predictions: where the open part begins.
+
+    python train.py --task sts
+    python train.py --task sts --encoder cross --simcse 500
+
+In a student's tree it is `train.py`. Small on purpose: no schedule, no early stopping, one seed.
+Legend: B rows of a batch, H hidden_size.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assignment.starter.adamw import AdamW
+from assignment.starter.contrastive import descend, training_step, unsupervised_views
+from assignment.starter.metrics import accuracy, pearson
+from data.readers.sentences import iter_sentences
+from data.tasks import TASKS, Task, read_task
+from heads.cross_encoder import CrossParaphraseHead, CrossSTSHead
+from heads.features import FEATURES
+from heads.head import Head
+from heads.paraphrase import ParaphraseHead
+from heads.sentiment import SentimentHead
+from heads.sts import STSHead
+from minbert.encoder import SentenceEncoder
+from runtime.errors import UserError
+
+HEADS: dict[tuple[str, str], Callable[..., Head]] = {
+    ("sst", "bi"): SentimentHead,
+    ("para", "bi"): ParaphraseHead,
+    ("sts", "bi"): STSHead,
+    ("para", "cross"): CrossParaphraseHead,
+    ("sts", "cross"): CrossSTSHead,
+}
+SENTENCES, TEMPERATURE = "wiki1m_for_simcse.txt", 0.05
+
+
+class Reader:
+    """An encoder, a head, and how an example becomes the head's features."""
+
+    def __init__(self, encoder: SentenceEncoder, task: Task, kind: str):
+        self.encoder, self.features = encoder, FEATURES[kind](form="interaction")
+        size = encoder.model.config.hidden_size
+        self.head = HEADS[task.name, kind](self.features.width(size, task.num_texts), size)
+        self.modules = torch.nn.ModuleList([encoder.model, self.head])
+
+    def logits(self, examples: Sequence[Any]) -> Tensor:
+        """Return the logits of B examples."""
+        columns = zip(*(self.features.items(example.texts) for example in examples), strict=True)
+        items = [item for column in columns for item in column]
+        batch = self.features.tokenize(self.encoder, items).pack(range(len(items)))
+        embeddings = self.features.embed(self.encoder, batch)
+        logits: Tensor = self.head(self.features.combine(embeddings.split(len(examples))))
+        return logits
+
+    def predict(self, examples: Sequence[Any]) -> np.ndarray:
+        """Return the predictions of all examples, (N,)."""
+        self.modules.eval()
+        with torch.inference_mode():
+            found = [self.head.predict(self.logits(batch)) for batch in _batches(examples, 64)]
+        return torch.cat(found).numpy()
+
+
+def _batches(rows: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def tune_by_simcse(encoder: SentenceEncoder, folder: Path, steps: int) -> None:
+    """Train the encoder on sentences without labels, 64 at a time."""
+    model: Any = encoder  # in a student's tree it is a module itself
+    optimizer = AdamW(encoder.model.parameters(), lr=3e-5, weight_decay=0.0)
+    sentences = list(iter_sentences(folder / SENTENCES))
+    for step, texts in zip(range(steps), _batches(sentences, 64), strict=False):
+        batch = encoder.tokenize(list(texts)).pack(range(len(texts)))
+        loss = training_step(optimizer, unsupervised_views(model, batch), TEMPERATURE)
+        if step % 20 == 0:
+            print(f"simcse step {step}: loss {loss:.3f}", flush=True)
+
+
+def train(reader: Reader, examples: Sequence[Any], epochs: int, rate: float) -> None:
+    """Train encoder and head on the labelled examples, 32 at a time."""
+    optimizer = AdamW(reader.modules.parameters(), lr=rate, weight_decay=0.0)
+    for epoch in range(epochs):
+        order, total = np.random.permutation(len(examples)), 0.0
+        reader.modules.train()
+        for rows in _batches(order.tolist(), 32):
+            batch = [examples[row] for row in rows]
+            labels = torch.tensor([float(example.label) for example in batch])
+            loss = reader.head.loss(reader.logits(batch), labels)
+            total += descend(optimizer, loss) * len(batch)
+        print(f"epoch {epoch + 1}: loss {total / len(examples):.3f}", flush=True)
+
+
+def write_predictions(path: Path, task: Task, examples: Sequence[Any], found: np.ndarray) -> None:
+    """Write a file in the leaderboard's format."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [f"{example.id} , {value} " for example, value in zip(examples, found, strict=True)]
+    header = f"id \t {task.prediction_header} "
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--task", choices=("sst", "para", "sts"), required=True)
+    parser.add_argument("--encoder", choices=("bi", "cross"), default="bi")
+    parser.add_argument("--data", type=Path, default=Path("datasets"))
+    parser.add_argument("--checkpoint", default="mini", help="a folder in Hugging Face's format")
+    parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--lr", type=float, default=1e-4)
+    parser.add_argument("--rows", type=int, default=None, help="train on the first N only")
+    parser.add_argument("--out", type=Path, default=Path("predictions"))
+    options = parser.parse_args()
+    if (options.task, options.encoder) not in HEADS:
+        parser.error(f"--task {options.task} has one text: --encoder bi")
+    torch.manual_seed(0)
+    np.random.seed(0)
+    task, splits = TASKS[options.task], read_task(options.data, options.task)
+    encoder = SentenceEncoder.from_pretrained(options.checkpoint, "avg")
+    tune_by_simcse(encoder, options.data, options.simcse)
+    reader = Reader(encoder, task, options.encoder)
+    train(reader, splits.train[: options.rows], options.epochs, options.lr)
+    for split, examples in (("dev", splits.dev), ("test", splits.test)):
+        found = reader.predict(examples)
+        write_predictions(options.out / f"{task.name}-{split}-output.csv", task, examples, found)
+        if split == "dev":
+            labels = np.array([example.label for example in examples])
+            name, metric = ("pearson", pearson) if task.kind == "score" else ("accuracy", accuracy)
+            print(f"dev {name}: {metric(found, labels)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,24 @@
+"""Leaves a process behind, in a session of its own, that would write an answer later."""
+
+import os
+import time
+from pathlib import Path
+
+
+def double(values):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(3)
+            Path("@MARKER@").write_text("still here")
+            os._exit(0)
+        os._exit(0)
+    os._exit(0)
+
+
+def total(values):
+    return values.sum(axis=0)
+
+
+def mean(values):
+    return values.mean(axis=0)

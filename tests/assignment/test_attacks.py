@@ -1,0 +1,128 @@
+"""Attacks on the grading, each with what it scores: nothing where it attacks, the rest if honest.
+
+Every file of `attacks/` has `double` attack, and `total` and `mean` honest. What a layer of the
+sandbox stops on one machine, the way of judging stops on all: the scores do not depend on layers.
+"""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from small_suite import HONEST, graded, material, passed, submission, write_suite
+
+from assignment.grading import grade
+
+ATTACKS = Path(__file__).parent / "attacks"
+HONEST_PART = {"total", "mean"}
+# What stops the run that was at `double`; "" for attacks that end with an answer, or an error.
+EITHER = "its memory|"  # the limit refuses it, or whoever watches was there before
+STOPS = {
+    "endless_loop": "CPU seconds",
+    "memory_bomb": EITHER,
+    "shared_memory_bomb": "memory",
+    "leave_early": "ended by itself",
+    "forged_results": "",
+    "always_equal": "",
+    "skipped": "ended by itself",
+    "frames_walked": "",
+    "answers_read": "",
+    "answers_linked": "ended by itself",
+    "changed_suite": "ended by itself",
+    "much_output": "output",
+    "much_disk": "disk",
+    "one_large_file": "",
+    "many_folders": "ended by itself",
+    "left_behind": "ended by itself",
+    "parent_killed": "ended by itself",
+}
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Path:
+    return write_suite(tmp_path_factory.mktemp("instructor") / "hidden")
+
+
+def attack(name: str, **words: object) -> str:
+    """Return the source of an attack, its @WORDS@ filled in."""
+    source = (ATTACKS / f"{name}.py").read_text()
+    for word, value in words.items():
+        source = source.replace(f"@{word}@", str(value))
+    return source
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_an_attack_earns_nothing_and_the_honest_rest_counts(tmp_path, suite, name):
+    words = {"ANSWERS": suite / "answers.npz", "MARKER": tmp_path / "x", "GRADER": os.getpid()}
+    mark = graded(tmp_path / name, suite, attack(name, **words), cpu_seconds=3)
+    assert passed(mark) == HONEST_PART
+    told = mark.stops.get("double", "")
+    assert set(mark.stops) <= {"double"}
+    assert any(bool(told) == bool(words) and words in told for words in STOPS[name].split("|"))
+
+
+def test_a_fork_bomb_is_stopped_by_the_limit_or_from_outside(tmp_path, suite):
+    mark = graded(tmp_path / "bomb", suite, attack("fork_bomb"))
+    assert passed(mark) == HONEST_PART
+    told = mark.stops.get("double", "")
+    assert not told or "its processes" in told or "its memory" in told
+
+
+def test_sleeping_is_stopped_by_the_clock(tmp_path, suite):
+    mark = graded(tmp_path / "sleeper", suite, attack("sleeper"), seconds=4)
+    assert "double" not in passed(mark) and "its seconds" in mark.stops["double"]
+
+
+def test_nothing_is_sent_to_anybody(tmp_path, suite):
+    with socket.create_server(("127.0.0.1", 0)) as tcp:
+        port = tcp.getsockname()[1]
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+            socket.socket(socket.AF_UNIX) as abstract,
+        ):
+            udp.bind(("127.0.0.1", port))
+            abstract.bind(f"\0listener-{port}")
+            abstract.listen()
+            mark = graded(tmp_path / "sender", suite, attack("sent_away", PORT=port))
+            for listener, receive in (
+                (tcp, tcp.accept),
+                (abstract, abstract.accept),
+                (udp, lambda: udp.recv(100)),
+            ):
+                listener.setblocking(False)
+                held = not mark.layers["network namespace"]
+                if held or (listener is tcp and not mark.layers["landlock"]):
+                    with pytest.raises(BlockingIOError):
+                        receive()
+    assert passed(mark) == HONEST_PART
+
+
+def test_what_was_left_behind_is_killed(tmp_path, suite):
+    marker = tmp_path / "open" / "marker"
+    marker.parent.mkdir()
+    marker.parent.chmod(0o777)
+    source = attack("left_behind", MARKER=marker)
+    graded(tmp_path / "daemon", suite, source)
+    time.sleep(3.5)
+    assert not marker.exists()
+
+
+def test_a_link_handed_in_is_not_followed(tmp_path, suite):
+    solution = tmp_path / "solution.py"
+    solution.write_text(HONEST)
+    folder = tmp_path / "linker"
+    handed_in = submission(folder)
+    (folder / "work.py").unlink()
+    (folder / "work.py").symlink_to(solution)
+    mark = grade(handed_in, material(suite))
+    assert not passed(mark) and mark.left == ["work.py: a link"]
+
+
+def test_tests_and_configuration_handed_in_do_not_count(tmp_path, suite):
+    folder = tmp_path / "tester"
+    handed_in = submission(folder, "raise SystemExit\n")
+    for name in ("conftest.py", "sitecustomize.py", "tests/test_work.py", "suite.json", "work.pyc"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(HONEST)
+    assert not passed(grade(handed_in, material(suite)))

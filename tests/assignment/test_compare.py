@@ -1,0 +1,139 @@
+"""Which array differs first, where and by how much; and what may not be read."""
+
+import os
+import zipfile
+
+import numpy as np
+import pytest
+
+from assignment.compare import Suite, array_difference, difference, judge, read_arrays
+
+
+def suite(expected, mistakes=None) -> Suite:
+    """A suite of the part "p" with cases a and b."""
+    about = {
+        "parts": [{"name": "p"}],
+        "cases": [{"name": name, "part": "p"} for name in ("a", "b")],
+        "mistakes": [{"name": name, "part": "p", "says": name} for name in mistakes or {}],
+    }
+    return Suite(about, expected, mistakes or {})
+
+
+def written(folder, **cases):
+    for name, arrays in cases.items():
+        np.savez(folder / f"{name}.npz", **arrays)
+    return folder
+
+
+ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
+
+
+def test_the_first_array_that_differs_is_named_with_place_and_size():
+    expected = {"first": np.zeros((2, 3)), "second": np.ones(4)}
+    found = {"first": np.zeros((2, 3)), "second": np.float32([1, 1.000001, 1.5, 3])}
+    assert difference(expected, expected) == ""
+    assert difference(expected, found) == (
+        '"second" of shape (4,) differs in 2 of 4 numbers, first at [2]: 1.5, expected 1; '
+        "the largest difference is 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (np.zeros((3, 2)), "has shape (3, 2), expected (2, 3)"),
+        (np.full((2, 3), np.nan), "is nan at [0, 0], expected 0"),
+        (np.array(0.0), "has shape (), expected (2, 3)"),
+    ],
+)
+def test_other_differences_in_words(found, words):
+    assert array_difference(np.zeros((2, 3)), found) == words
+
+
+def test_missing_and_surplus_arrays_are_named():
+    assert difference({"x": ONE["x"]}, {}) == '"x" is missing'
+    assert difference({}, {"y": ONE["x"]}) == '"y" is not expected'
+
+
+def test_whole_numbers_and_floats_of_one_value_are_equal():
+    assert array_difference(np.array([1, 0]), np.array([True, False])) == ""
+    assert array_difference(np.float64([1, np.inf]), np.float32([1, np.inf])) == ""
+
+
+def test_a_mistake_is_named_only_if_all_answers_are_its_own(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": THREE}}
+    both = suite({"a": ONE, "b": ONE}, mistakes)
+    results = judge(both, written(tmp_path, a=TWO, b=THREE))
+    assert [(r.passed, r.mistake) for r in results] == [(False, "n"), (False, "n")]
+    results = judge(both, written(tmp_path, a=TWO, b=ONE))
+    assert [(r.passed, r.mistake) for r in results] == [(False, None), (True, None)]
+
+
+def test_of_two_causes_that_fit_what_was_answered_none_is_named(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": THREE}}
+    written(tmp_path, a=TWO)
+    (tmp_path / "b.error.txt").write_text("NotImplementedError: p\n", encoding="utf-8")
+    results = judge(suite({"a": ONE, "b": ONE}, mistakes), tmp_path)
+    assert [r.mistake for r in results] == [None, None]
+    assert results[1].reason == "raised NotImplementedError: p"
+
+
+def test_two_mistakes_in_different_cases_are_both_named(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": ONE}, "n": {"a": ONE, "b": THREE}}
+    results = judge(suite({"a": ONE, "b": ONE}, mistakes), written(tmp_path, a=TWO, b=THREE))
+    assert [r.mistake for r in results] == ["m", "n"]
+
+
+def test_the_cause_that_explains_more_cases_is_named(tmp_path):
+    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": ONE}}
+    both = suite({"a": ONE, "b": ONE}, mistakes)
+    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=TWO))] == ["m", "m"]
+    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=ONE))] == ["n", None]
+
+
+def test_nothing_answered_is_nothing_passed(tmp_path):
+    results = judge(suite({"a": ONE, "b": {}}), tmp_path)
+    assert [(r.passed, r.reason) for r in results] == [(False, "no answer")] * 2
+
+
+def pickled(path):
+    np.savez(path, x=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+
+
+def garbage(path):
+    path.write_bytes(b"PK\x03\x04 and nothing after it")
+
+
+def promise(path):
+    # A header that asks for more than the file holds.
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }\n"
+    raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", raw)
+
+
+def bomb(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", bytes(65 * 2**20))
+
+
+def link(path):
+    np.savez(path.with_name("other.npz"), **ONE)
+    path.symlink_to(path.with_name("other.npz"))
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def text(path):
+    np.savez(path, x=np.array(["a"]))
+
+
+@pytest.mark.parametrize("make", [pickled, garbage, promise, bomb, link, pipe, text])
+def test_files_that_are_no_plain_arrays_are_refused(tmp_path, make):
+    make(tmp_path / "a.npz")
+    with pytest.raises(ValueError):
+        read_arrays(tmp_path / "a.npz")
+    results = judge(suite({"a": ONE, "b": ONE}), tmp_path)
+    assert not results[0].passed and results[0].reason

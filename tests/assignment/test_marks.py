@@ -1,0 +1,142 @@
+"""Marks written down: Gradescope's keys and values, the class's table, its page, the command."""
+
+import csv
+import io
+import json
+import stat
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_suite import ABOUT
+
+from assignment import class_page
+from assignment.__main__ import main
+from assignment.class_page import render
+from assignment.compare import CaseResult
+from assignment.gradescope import results, write_autograder, write_class
+from assignment.grading import Mark
+
+VISIBILITIES = {"visible", "after_due_date", "after_published", "hidden"}
+LAYERS = {"limits": "", "landlock": "this kernel has no Landlock"}
+RESULTS = [
+    CaseResult("double", "sums", False, "no answer"),
+    CaseResult("total", "sums", True, ""),
+    CaseResult("mean", "means", False, '"answer" has shape ()', "whole"),
+]
+STOP = {"double": "the run was stopped: too much of its memory"}
+MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], LAYERS, 12.6)
+HONEST = Mark("=bob", [replace(r, passed=True, reason="", mistake=None) for r in RESULTS],
+              {}, [], LAYERS, 3.0)  # fmt: skip
+
+
+def test_results_have_what_gradescope_documents():
+    found = results(MARK, ABOUT, {"accuracy": 0.5})
+    assert found["score"] == 3 and found["execution_time"] == 13
+    assert found["visibility"] == "visible" and found["stdout_visibility"] == "hidden"
+    assert found["leaderboard"] == [{"name": "accuracy", "value": 0.5, "order": "desc"}]
+    assert "work.py: a link" in found["output"]
+    first, second, third = found["tests"]
+    assert first == {
+        "name": "Sums: double", "number": "1.1", "score": 0, "max_score": 2, "status": "failed",
+        "visibility": "visible", "output": f"no answer\n{STOP['double']}",
+    }  # fmt: skip
+    assert (second["number"], second["status"], second["score"]) == ("1.2", "passed", 3)
+    assert third["visibility"] == "after_published" and third["number"] == "2.1"
+    assert third["output"].endswith("Likely cause: the mean is over all axes")
+    allowed = {
+        "score", "max_score", "status", "name", "name_format", "number", "output",
+        "output_format", "tags", "visibility", "extra_data",
+    }  # fmt: skip
+    for test in found["tests"]:
+        assert set(test) <= allowed and test["visibility"] in VISIBILITIES
+    assert sum(test["score"] for test in found["tests"]) == found["score"]
+    assert "leaderboard" not in results(MARK, ABOUT, {})
+
+
+def test_what_a_student_makes_us_say_has_no_control_characters():
+    evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
+    (output, *_) = (one["output"] for one in results(
+        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT, {})["tests"])  # fmt: skip
+    assert output == "raised \\x1b[2J\\nscore 9"
+
+
+def test_the_table_of_a_class(tmp_path):
+    write_class([MARK, HONEST], ABOUT, tmp_path)
+    rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text())))
+    assert rows[0] == ["submission", "score", "sums", "means", "stopped"]
+    assert rows[1:] == [["ada", "3", "3", "0", "1"], ["'=bob", "9", "5", "4", "0"]]
+    ada, bob = json.loads((tmp_path / "marks.json").read_text())
+    assert ada["parts"] == {"sums": 3, "means": 0} and ada["layers"] == LAYERS
+    assert bob["score"] == bob["max_score"] == 9
+
+
+def test_the_files_of_an_autograder_are_scripts(tmp_path):
+    write_autograder(tmp_path)
+    for name in ("setup.sh", "run_autograder"):
+        assert (tmp_path / name).stat().st_mode & stat.S_IXUSR
+        subprocess.run(["bash", "-n", tmp_path / name], check=True)
+    run = (tmp_path / "run_autograder").read_text()
+    assert "/autograder/submission --single" in run and "--out /autograder/results" in run
+
+
+def test_the_page_shows_marks_mistakes_and_layers_escaped():
+    evil = replace(MARK, name="<script>alert(1)</script>")
+    page = render([evil, HONEST, *[replace(MARK, name=f"s{n}") for n in range(30)]], ABOUT)
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+    for words in ("the mean is over all axes", "too much of its memory", "has no Landlock"):
+        assert words in page
+    assert "Marks of 32 submissions" in page and 'src="http' not in page
+
+
+def test_a_class_of_one_has_a_page_too():
+    assert "Marks of 1 submission<" in render([HONEST], ABOUT)
+
+
+def test_the_histogram_counts_every_submission_once():
+    figure = class_page.distribution([0, 3, 9, 9, 4.5], 9)
+    counts = [row[1].value for row in figure.table.rows]
+    assert sum(counts) == 5 and counts[0] == 1 and counts[-1] == 2 and counts[5] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["grade"], "nothing to grade"),
+        (["grade", "gone", "--suite", "nowhere"], "no suite of make"),
+        (["similar"], "nothing to compare"),
+        (["similar", "x", "--starter", "gone"], "gone"),
+    ],
+)
+def test_wrong_words_are_told_in_one_line(words, told, capsys):
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+
+
+def test_help_says_what_a_command_does(capsys):
+    for command in ("grade", "similar"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0 and "example" in capsys.readouterr().out
+
+
+def test_a_made_assignment_is_graded_with_torch_inside_the_sandbox(made, tmp_path):
+    solved = made / "instructor" / "reference"
+    folder = tmp_path / "class"
+    for name, tree in (("ada", solved), ("blank", made / "student")):
+        for path in (tree / "minbert").glob("*.py"):
+            target = folder / name / "minbert" / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    words = [str(folder), "--suite", str(made / "instructor" / "hidden"), "--jobs", "1"]
+    out = tmp_path / "marks"
+    assert main(["grade", *words, "--starter", str(made / "student"), "--out", str(out)]) == 0
+    ada, blank = json.loads((out / "marks.json").read_text())
+    attention = [case for case in ada["cases"] if case["part"] == "attention"]
+    assert attention and all(case["passed"] for case in attention)
+    assert not any(case["passed"] for case in blank["cases"] if case["part"] == "attention")
+    assert "NotImplementedError" in blank["cases"][0]["reason"]
+    assert json.loads((out / "ada" / "results.json").read_text())["score"] == ada["score"]
+    assert Path(out / "class.html").stat().st_size > 10_000
