@@ -44,7 +44,10 @@ class GradeOptions:
     single: bool = option(False, "each SUBMISSION is one submission, whatever it holds")
     jobs: int = option(0, "submissions at a time; 0: one per core", least=0, most=256)
     seconds: int = option(
-        60, "of a core, for one run of all cases; on the clock five times that", least=1, most=3600
+        60,
+        "of a core, for one run of all cases; on the clock twenty times that",
+        least=1,
+        most=3600,
     )
 
 

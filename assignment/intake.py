@@ -20,7 +20,7 @@ MOST_ANSWER_BYTES = 64 * 2**20
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
 FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
-SUFFIXES = {".py", ".txt", ".json", ".csv", ".tsv"}
+SUFFIXES = {".py", ".txt", ".json"}  # the training data stay behind
 DEPTH = 2  # folders around a submission's tree, as archives add them
 
 

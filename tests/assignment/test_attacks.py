@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_suite import HONEST, graded, material, passed, submission, write_suite
+from small_suite import HONEST, LIMITS, graded, material, passed, submission, write_suite
 
 from assignment.grading import grade
 
@@ -62,11 +62,11 @@ def test_an_attack_earns_nothing_and_the_honest_rest_counts(tmp_path, suite, nam
     assert any(bool(told) == bool(words) and words in told for words in STOPS[name].split("|"))
 
 
-def test_a_fork_bomb_is_stopped_by_the_limit_or_from_outside(tmp_path, suite):
+def test_a_fork_bomb_earns_nothing_and_ends(tmp_path, suite):
     mark = graded(tmp_path / "bomb", suite, attack("fork_bomb"))
-    assert passed(mark) == HONEST_PART
-    told = mark.stops.get("double", "")
-    assert not told or "its processes" in told or "its memory" in told
+    # Its own children write answers, too, and may spoil those of the other cases.
+    assert passed(mark) <= HONEST_PART
+    assert mark.seconds < 4 * LIMITS.seconds
 
 
 def test_sleeping_is_stopped_by_the_clock(tmp_path, suite):
