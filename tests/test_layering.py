@@ -35,14 +35,10 @@ ALLOWED = {
     "report": {"report", "evaluation", "data", "numpy", *PLAIN},
     "assignment": {
         *("assignment", "evaluation", "baselines", "heads", "simcse", "minbert", "data"),
-        *("runtime", "scipy", *TENSORS),
+        *("runtime", "scipy", "jinja2", "markupsafe", *TENSORS),
     },
     "search": {
         *("search", "heads", "minbert", "data", "runtime", "baselines.isbert", "faiss", *TENSORS),
-    },
-    "assignment": {
-        *("assignment", "data", "minbert", "simcse", "heads", "baselines", "evaluation"),
-        *("runtime", "jinja2", "markupsafe", *TENSORS),
     },
     "experiment": {
         *("experiment", "report", "evaluation", "baselines", "heads", "simcse", "minbert"),
