@@ -137,3 +137,13 @@ def toy_data(tmp_path_factory) -> Path:
         triplets.append(f"{a},{a.replace('the', 'a')},{c}".replace(" ,", ""))
     (folder / "nli_for_simcse.csv").write_text("\n".join(triplets) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory, toy_data) -> Path:
+    """The folder of an assignment of all parts."""
+    from assignment.make import make
+
+    folder = tmp_path_factory.mktemp("assignment") / "term"
+    make(folder, (), term_seed=20260901, data=toy_data)
+    return folder
