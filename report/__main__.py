@@ -1,12 +1,10 @@
 """What runs left behind, read again: `python -m report list | show | compare | cost | html`."""
 
-import logging
-import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from runtime.errors import UserError
+from runtime.commands import run_command
 
 say = partial(print, flush=True)
 
@@ -62,29 +60,11 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "html": _page,
     "page": _page,
 }
-USAGE = f"usage: python -m report {'|'.join(COMMANDS)} ... (--help after it explains)"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if not words or words[0] not in COMMANDS:
-        asked = words[:1] in (["-h"], ["--help"])
-        print(USAGE, file=sys.stdout if asked else sys.stderr)
-        return 0 if asked else 2
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
-    try:
-        COMMANDS[words[0]](words[1:])
-        return 0
-    except BrokenPipeError:  # whoever read the output has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
-        return 130
+    return run_command("python -m report", COMMANDS, argv)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Finds the nearest texts: `python -m search index FILE --out INDEX`, then `query` or `pairs`."""
 
-import os
 import sys
 
 from runtime.interrupt import leave_on_interrupt, raise_on_interrupt
@@ -14,29 +13,17 @@ OPTIONS = parse_options() if __name__ == "__main__" else None
 if OPTIONS:
     leave_on_interrupt("\ninterrupted")
 
-import logging
 from functools import partial
 
-from runtime.errors import UserError
+from runtime.commands import exit_code
 from search.command import run
 
 
 def main(options: Options) -> int:
     """Run a command line; return its exit code."""
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
-    try:
-        run(options, partial(print, flush=True))
-        return 0
-    except BrokenPipeError:  # whoever read the output has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        kept = isinstance(options, IndexOptions)
-        print(INTERRUPTED if kept else "\ninterrupted", file=sys.stderr)
-        return 130
+    kept = isinstance(options, IndexOptions)
+    say = partial(print, flush=True)
+    return exit_code(lambda: run(options, say), INTERRUPTED if kept else "\ninterrupted")
 
 
 if __name__ == "__main__":
