@@ -110,6 +110,7 @@ class LiveInputs:
         inverse = torch.from_numpy(np.argsort(order)).to(self.encoder.device)
         packed = self.sequences.pack(wanted[order])
         embedded = self.features.embed(self.encoder, packed)[inverse]
+        # Rows of all first items, then of all second ones, become the features (B, F).
         return self.features.combine(embedded.split(len(rows)))
 
     def batches(self) -> Iterator[np.ndarray]:

@@ -61,6 +61,7 @@ class HeadTrainer:
             rates.append((train.encoder.model, config.backbone_learning_rate))
             if config.backbone_dropout is not None:
                 set_dropout(train.encoder.model, config.backbone_dropout)
+        # A tuned encoder has a rate of its own: its weights are near where they should be.
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
         self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
         num_steps = self.steps_per_epoch * config.num_epochs
@@ -113,6 +114,7 @@ class HeadTrainer:
         for step in range(first, first + self.steps_per_epoch):
             rows = batch_rows(step, len(self.train), config.batch_size, config.seed)
             own = share(rows)
+            # Features (B, F) to logits (B,) or (B, C); of live inputs, the encoder runs here.
             logits = self.head(self.train.batch(own))
             loss = self.head.loss(logits, self.labels[own].to(logits.device))
             # Its part of the mean over the joint batch: the shares of all processes add up to it.
@@ -134,6 +136,7 @@ class HeadTrainer:
     def _check(self, loss: float) -> None:
         score = self.dev_score(self.predict(self.dev))
         self.history.append({"epoch": self.epoch, "loss": loss, "dev_score": score})
+        # An undefined score, such as the correlation of a constant, is worse than any other.
         comparable = -math.inf if score is None else score
         if comparable > self.best_score or not self.best_state:
             self.best_score = comparable
