@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from pathlib import Path
 
-from assignment.compare import CaseResult, Suite, judge, read_suite
+from assignment.compare import NO_ANSWER, CaseResult, Suite, judge, read_suite
 from runtime.errors import UserError
 from runtime.options import option, parse
 
@@ -18,11 +19,12 @@ DRIVER = Path(__file__).parent / "driver.py"
 ABOUT = """\
 Run the public tests of one part, of several or of all. For each case that fails it
 names the first array that differs, where and by how much; and the likely cause, if the
-answers are those of a known mistake."""
+answers are those of a known mistake. What your code prints comes before the report."""
 EPILOG = """\
 examples:
   python check.py                 everything
   python check.py attention       one part
+  python check.py attention --seconds 0       with breakpoint() in your code
 
 Exit codes: 0 all right, 1 something is wrong or not written yet, 2 wrong command line."""
 
@@ -32,12 +34,24 @@ class CheckOptions:
     """The options of `check`."""
 
     parts: tuple[str, ...] = option((), "parts to check; none: all", flag="parts", metavar="PART")
-    tree: Path = option(Path("."), "the student's folder", metavar="DIR")
+    tree: Path | None = option(None, "the student's folder (default: this one)", metavar="DIR")
     suite: Path | None = option(None, "the tests (default: checks/ in that folder)", metavar="DIR")
+    seconds: int = option(60, "stop at a case that takes longer; 0: never", least=0)
 
 
-def main(words: Sequence[str], say: Callable[[str], None] = print, prog: str = "check.py") -> int:
+def main(
+    words: Sequence[str],
+    say: Callable[[str], None] = print,
+    prog: str = "check.py",
+    here: Path = Path("."),
+) -> int:
     """Run a command line; return 0 if all cases pass, else 1.
+
+    Args:
+        words: of the command line.
+        say: called with each line of the report.
+        prog: as in `python check.py`.
+        here: the student's folder, unless another one is named.
 
     Raises:
         UserError: no suite, or an unknown part.
@@ -45,27 +59,33 @@ def main(words: Sequence[str], say: Callable[[str], None] = print, prog: str = "
     options = parse(
         CheckOptions, words, prog=f"python {prog}", description=ABOUT, epilog=EPILOG
     )  # fmt: skip
-    folder = options.suite or options.tree / "checks"
+    tree = options.tree or here
+    folder = options.suite or tree / "checks"
     if not (folder / "suite.json").is_file():
-        raise UserError(f"{folder}: no tests here; run this in the folder that was handed out")
+        raise UserError(f"{folder}: no tests here; name the folder that was handed out by --tree")
     suite = read_suite(folder)
-    results = check(folder, options.tree, suite, options.parts)
+    results = check(folder, tree, suite, options.parts, options.seconds)
     for line in report(suite, results):
         say(line)
     return 0 if all(result.passed for result in results) else 1
 
 
-def check(folder: Path, tree: Path, suite: Suite, parts: Sequence[str] = ()) -> list[CaseResult]:
+def check(
+    folder: Path, tree: Path, suite: Suite, parts: Sequence[str] = (), seconds: int = 0
+) -> list[CaseResult]:
     """Return what becomes of the cases of some parts of a suite, of all if none is named.
+
+    A case that ends Python, or takes too long, is told as wrong; those after it are not run.
 
     Args:
         folder: the suite's.
         tree: the student's.
         suite: as read from `folder`.
         parts: names.
+        seconds: what a case may take; 0: any time.
 
     Raises:
-        UserError: an unknown part, or Python could not run at all.
+        UserError: an unknown part.
     """
     known = [part["name"] for part in suite.about["parts"]]
     for name in parts:
@@ -75,10 +95,19 @@ def check(folder: Path, tree: Path, suite: Suite, parts: Sequence[str] = ()) -> 
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, str(DRIVER), str(folder), str(tree), out]
         command += [word for name in cases for word in ("--case", name)]
-        done = subprocess.run(command, check=False)
-        if done.returncode:
-            raise UserError(f"{tree}: the code ended Python (exit code {done.returncode})")
-        return [result for result in judge(suite, Path(out)) if result.case in cases]
+        done = subprocess.run([*command, "--seconds", str(seconds)], check=False)
+        results = [result for result in judge(suite, Path(out)) if result.case in cases]
+    return _ended(results, done.returncode, seconds) if done.returncode else results
+
+
+def _ended(results: list[CaseResult], code: int, seconds: int) -> list[CaseResult]:
+    """Tell at which case Python ended: those after it have no answer."""
+    limit = f", or took more than {seconds} s" if seconds else ""
+    reasons = chain([f"ended Python (exit code {code}){limit}"], repeat("not run"))
+    return [
+        replace(result, reason=next(reasons)) if result.reason == NO_ANSWER else result
+        for result in results
+    ]
 
 
 def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:

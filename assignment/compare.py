@@ -21,6 +21,7 @@ Arrays = dict[str, np.ndarray]
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 MOST_BYTES, MOST_ARRAYS = 64 * 2**20, 256
 MOST_WORDS = 2000
+NO_ANSWER = "no answer"
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def read_arrays(path: Path) -> Arrays:
                 raise ValueError(f"the answers are larger than {MOST_BYTES >> 20} MB")
             return {m.filename.removesuffix(".npy"): _read_member(archive, m) for m in members}
     except FileNotFoundError:
-        raise ValueError("no answer") from None
+        raise ValueError(NO_ANSWER) from None
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise ValueError(f"the answers cannot be read ({type(error).__name__})") from None
 

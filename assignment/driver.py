@@ -1,12 +1,13 @@
 """Runs a student's functions on a suite's inputs and writes down what they return; judges nothing.
 
-    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...]
+    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...] [--seconds N]
 
 Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
 if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
 """
 
 import argparse
+import faulthandler
 import importlib.util
 import json
 import os
@@ -67,19 +68,29 @@ class Given(dict[str, Tensor]):
         )
 
 
-def run(suite: Path, out: Path, names: Sequence[str] = (), parts: Sequence[str] = ()) -> None:
+def run(
+    suite: Path,
+    out: Path,
+    names: Sequence[str] = (),
+    parts: Sequence[str] = (),
+    seconds: float = 0,
+) -> None:
     """Run cases of a suite, all of them unless `names` or `parts` are given.
 
     Args:
         suite: folder with suite.json and inputs.npz.
         out: folder for what they return; made if it is not there.
+        seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
     """
     out.mkdir(parents=True, exist_ok=True)
     cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
     with np.load(suite / "inputs.npz", allow_pickle=False) as inputs:
         for case in cases:
             if (not names or case["name"] in names) and (not parts or case["part"] in parts):
+                if seconds:
+                    faulthandler.dump_traceback_later(seconds, exit=True)
                 _run_case(case, inputs, out)
+    faulthandler.cancel_dump_traceback_later()
 
 
 def _run_case(case: dict[str, Any], inputs: Any, out: Path) -> None:
@@ -93,7 +104,8 @@ def _run_case(case: dict[str, Any], inputs: Any, out: Path) -> None:
         # What a wrong answer draws is the same wherever it runs.
         torch.manual_seed(0)
         np.random.seed(0)
-        answers = {name: _array(value) for name, value in _ask(case["function"])(given).items()}
+        found = _ask(case["function"])(given)
+        answers = {name: _array(name, value) for name, value in found.items()}
         with (out / f"{case['name']}.npz").open("wb") as file:
             np.savez(file, **answers)  # type: ignore[arg-type]
     except (Exception, SystemExit) as error:
@@ -115,15 +127,17 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _array(value: Any) -> np.ndarray:
-    return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
+def _array(name: str, value: Any) -> np.ndarray:
+    if not isinstance(value, Tensor):
+        raise TypeError(f'"{name}" is of type {type(value).__name__}; expected a tensor')
+    return value.detach().cpu().numpy()
 
 
 def _where() -> str:
-    """Return where in the student's tree the error came up, "" if it was elsewhere."""
+    """Return where in the student's code the error came up, "" if it was elsewhere."""
     tree = sys.path[0] + os.sep
     frames = traceback.extract_tb(sys.exc_info()[2])
-    inside = [frame for frame in frames if frame.filename.startswith(tree)]
+    inside = [f for f in frames if f.filename.startswith(tree) and f.filename != __file__]
     last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
     return "".join(last)
 
@@ -145,10 +159,11 @@ def main(words: Iterable[str] | None = None) -> int:
     parser.add_argument("tree", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--case", action="append", default=[], metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=0)
     options = parser.parse_args(None if words is None else list(words))
     sys.dont_write_bytecode = True
     import_from(options.tree)
-    run(options.suite, options.out, options.case)
+    run(options.suite, options.out, options.case, seconds=options.seconds)
     return 0
 
 

@@ -41,16 +41,14 @@ CHECK = '''\
 """Checks this assignment: python check.py [PART ...]; --help explains."""
 
 import sys
+from pathlib import Path
 
 from assignment.check import main
-from runtime.errors import UserError
+from runtime.commands import exit_code
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    here = Path(__file__).parent
+    sys.exit(exit_code(lambda: main(sys.argv[1:], here=here)))
 '''
 
 

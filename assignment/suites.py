@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from assignment.answering import Job, answer
-from assignment.compare import read_arrays
+from assignment.compare import judge, read_arrays, read_suite
 from assignment.drawing import Arrays, Draw
 from assignment.mistakes import MISTAKES
-from assignment.mistakes.mistake import Mistake
 from assignment.parts import Part
 from assignment.trees import write_mutant, write_tree
 from runtime.errors import UserError
+
+# About one term in fifty draws a second time; five bad draws in a row are no accident.
+MOST_DRAWS = 5
 
 
 def seed_of(term_seed: int, purpose: str) -> int:
@@ -30,7 +33,10 @@ def seed_of(term_seed: int, purpose: str) -> int:
 def write_suites(
     folders: dict[str, Path], parts: Sequence[Part], term_seed: int, work: Path
 ) -> None:
-    """Write the public and the hidden suite.
+    """Write the public and the hidden suite, in both of which every known mistake shows.
+
+    By chance a mistake can give the right answers, or those of another one: then everything is
+    drawn again, by the next of a row of seeds that follows from the term's.
 
     Args:
         folders: "public" and "hidden" -> where.
@@ -39,32 +45,78 @@ def write_suites(
         work: an empty folder for the trees that are run.
 
     Raises:
-        UserError: the reference fails at one of its own cases.
+        UserError: the reference fails at one of its own cases, or no draw shows all mistakes.
     """
-    for visibility, folder in folders.items():
-        write_inputs(folder, parts, term_seed, visibility)
-    reference = work / "reference"
-    write_tree(reference, parts, solved=True)
-    mistakes = [(part.name, mistake) for part in parts for mistake in MISTAKES.get(part.name, ())]
-    for _, mistake in mistakes:
-        write_mutant(work / "mutants" / mistake.name, reference, mistake)
+    names = [mistake.name for part in parts for mistake in MISTAKES.get(part.name, ())]
+    jobs = _write_trees(folders, parts, work)
+    for number in range(MOST_DRAWS):
+        unclear = []
+        for visibility, folder in folders.items():
+            write_inputs(folder, parts, term_seed, visibility, number)
+        answer(jobs, work)
+        for visibility, folder in folders.items():
+            _collect(folder, work / visibility, names)
+            unclear += unrecognised(folder, work / visibility, names)
+            shutil.rmtree(work / visibility)
+        if not unclear:
+            return
+    raise UserError(
+        f"term seed {term_seed}: the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; "
+        "take another seed"
+    )
+
+
+def _write_trees(folders: dict[str, Path], parts: Sequence[Part], work: Path) -> list[Job]:
+    """Write the reference and its mutants; return what to ask of them."""
 
     def outs(name: str) -> dict[str, str]:
         return {str(folder): str(work / kind / name) for kind, folder in folders.items()}
 
-    asked = tuple(part.name for part in parts)
-    jobs = [Job(str(reference), outs("reference"), asked)]
-    for part, mistake in mistakes:
-        jobs.append(Job(str(work / "mutants" / mistake.name), outs(mistake.name), (part,)))
-    answer(jobs, work)
-    for visibility, folder in folders.items():
-        _collect(folder, work / visibility, [mistake for _, mistake in mistakes])
+    reference = work / "reference"
+    write_tree(reference, parts, solved=True)
+    jobs = [Job(str(reference), outs("reference"), tuple(part.name for part in parts))]
+    for part in parts:
+        for mistake in MISTAKES.get(part.name, ()):
+            mutant = work / "mutants" / mistake.name
+            write_mutant(mutant, reference, mistake)
+            jobs.append(Job(str(mutant), outs(mistake.name), (part.name,)))
+    return jobs
 
 
-def write_inputs(folder: Path, parts: Sequence[Part], term_seed: int, visibility: str) -> None:
-    """Write suite.json and inputs.npz: each case with its own sizes, weights and, hidden, name."""
+def unrecognised(folder: Path, out: Path, names: Sequence[str]) -> list[str]:
+    """Return the mistakes that the check would not recognise in their own answers.
+
+    Args:
+        folder: of a suite with its answers.
+        out: holds a folder of each mistake's name, as the driver wrote it.
+        names: of the mistakes.
+    """
+    suite = read_suite(folder)
+    unclear = []
+    for name in names:
+        # Where a mistake raises, Python's message tells the cause.
+        answered = {path.stem for path in (out / name).glob("*.npz")}
+        results = [result for result in judge(suite, out / name) if result.case in answered]
+        if {result.mistake for result in results if not result.passed} != {name}:
+            unclear.append(name)
+    return unclear
+
+
+def write_inputs(
+    folder: Path, parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0
+) -> None:
+    """Write suite.json and inputs.npz: each case with its own sizes, weights and, hidden, name.
+
+    Args:
+        folder: where to; made if it is not there.
+        parts: those of the assignment.
+        term_seed: of everything that is drawn.
+        visibility: "public" or "hidden".
+        number: of the draw; each is another.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    hidden, seed = visibility == "hidden", seed_of(term_seed, visibility)
+    hidden = visibility == "hidden"
+    seed = seed_of(term_seed, f"{visibility} {number}" if number else visibility)
     cases: list[dict[str, Any]] = []
     inputs: Arrays = {}
     for part in parts:
@@ -100,7 +152,7 @@ def _described(parts: Sequence[Part], hidden: bool) -> dict[str, Any]:
     }
 
 
-def _collect(folder: Path, out: Path, mistakes: Sequence[Mistake]) -> None:
+def _collect(folder: Path, out: Path, mistakes: Sequence[str]) -> None:
     """Gather what the trees answered into answers.npz and mistakes.npz."""
     about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
     answers: Arrays = {}
@@ -115,9 +167,9 @@ def _collect(folder: Path, out: Path, mistakes: Sequence[Mistake]) -> None:
             raise UserError(f"the reference fails at case {name}: {why}") from None
         answers |= {f"{name}/{key}": array for key, array in arrays.items()}
         for mistake in mistakes:
-            path = out / mistake.name / f"{name}.npz"
+            path = out / mistake / f"{name}.npz"
             if path.is_file():  # of this mistake's part, and the mutant did not raise
                 for key, array in read_arrays(path).items():
-                    mistaken[f"{mistake.name}/{name}/{key}"] = array
+                    mistaken[f"{mistake}/{name}/{key}"] = array
     np.savez_compressed(folder / "answers.npz", **answers)  # type: ignore[arg-type]
     np.savez_compressed(folder / "mistakes.npz", **mistaken)  # type: ignore[arg-type]

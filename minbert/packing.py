@@ -121,8 +121,8 @@ def positions_after_padding(batch: PackedBatch, padding_id: int) -> Tensor:
     # How many paddings the batch holds before each token, less those of earlier sequences.
     before = padding.cumsum(0) - padding.long()
     earlier = before[batch.cu_seqlens[:-1]]  # (B,)
-    lengths = batch.cu_seqlens.diff()
-    before = before - earlier.repeat_interleave(lengths, output_size=len(batch.input_ids))
+    counts = batch.cu_seqlens.diff()  # (B,)
+    before = before - earlier.repeat_interleave(counts, output_size=len(batch.input_ids))
     return torch.where(padding, padding_id, batch.position_ids + padding_id + 1 - before)
 
 

@@ -7,7 +7,8 @@ from assignment.drawing import Arrays, Draw
 
 def classes(draw: Draw) -> Arrays:
     """Return classes and predictions of them; one class is never predicted, one never right."""
-    labels = np.concatenate([draw.ints(3, draw.size(30, 40)), [0, 1, 2, 3, 3, 3]])
+    # Of an odd number, never just half are right: accuracy would equal the share of errors.
+    labels = np.concatenate([draw.ints(3, 2 * draw.size(15, 20) + 1), [0, 1, 2, 3, 3, 3]])
     right = draw.random.random(len(labels)) < 0.5
     # Wrong answers are mostly class 0, so that precision and recall are far apart.
     predictions = np.where(right, labels, draw.ints(2, len(labels)))

@@ -20,7 +20,8 @@ def mean_of_tokens(draw: Draw) -> Arrays:
 
 def segments(draw: Draw) -> Arrays:
     """Return states of three pairs, and where their first texts end."""
-    lengths = draw.sizes(3, 5, 9)
+    lengths = draw.sizes(3, 7, 11)
     firsts = np.array([draw.size(2, length - 3) for length in lengths])
+    firsts[0] = lengths[0] - 2  # far from the middle, so that a cut there shows
     states = draw.floats(lengths.sum(), draw.size(5, 8))
     return {"lengths": lengths, "first_lengths": firsts, "states": states}

@@ -51,9 +51,13 @@ def in_batch_accuracy(draw: Draw) -> Arrays:
 def two_views(draw: Draw) -> Arrays:
     """Return the weights, masks and batches of a small model."""
     rows, size, width = draw.size(3, 5), draw.size(4, 6), draw.size(7, 9)
+    weight = draw.floats(width, size)
+    masks = (draw.random.random((12 * rows, size)) < 0.7).astype(np.float32)
+    # The first view differs from the second, and from one without dropout.
+    masks[0, 0], masks[rows, 0] = 0, 1
     return {
-        "weights.weight": draw.floats(width, size),
-        "masks": (draw.random.random((12 * rows, size)) < 0.7).astype(np.float32),
+        "weights.weight": weight,
+        "masks": masks,
         **{f"batch {i}": draw.floats(rows, size) for i in range(3)},
         "temperature": np.array(draw.size(3, 9) / 20),
     }

@@ -111,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--task", choices=("sst", "para", "sts"), required=True)
     parser.add_argument("--encoder", choices=("bi", "cross"), default="bi")
-    parser.add_argument("--data", type=Path, default=Path("datasets"))
+    parser.add_argument("--data", type=Path, default=Path(__file__).parent / "datasets")
     parser.add_argument("--checkpoint", default="mini", help="a folder in Hugging Face's format")
     parser.add_argument("--simcse", type=int, default=0, metavar="STEPS")
     parser.add_argument("--epochs", type=int, default=3)

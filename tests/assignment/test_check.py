@@ -12,13 +12,14 @@ from assignment.check import check, report
 from assignment.compare import read_suite
 from assignment.make import make
 from assignment.mistakes import MISTAKES
+from assignment.parts import PARTS
 from runtime.errors import UserError
 
 
-def run_check(folder, *words) -> subprocess.CompletedProcess:
-    """Run the student's own command in the student's folder, with nothing of ours on the path."""
+def run_check(folder, *words, script="check.py") -> subprocess.CompletedProcess:
+    """Run the student's own command in a folder, with nothing of ours on the path."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-B", "check.py", *words]
+    command = [sys.executable, "-B", str(script), *words]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -56,11 +57,44 @@ def test_a_wrong_part_is_told_in_one_line(student):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_code_that_ends_python_is_told(made, student):
-    (student / "minbert" / "attention.py").write_text("import os\nos._exit(3)\n")
-    suite = read_suite(student / "checks")
-    with pytest.raises(UserError, match="ended Python"):
-        check(student / "checks", student, suite, ["attention"])
+def test_where_code_ends_python_is_told_and_what_came_before_counts(made, student):
+    put(made, student, "minbert/attention.py")
+    put(made, student, "minbert/model.py", lambda source: f"import os\nos._exit(3)\n{source}")
+    done = run_check(student, "attention", "layer")
+    assert done.returncode == 1 and "3 of 4 cases pass" in done.stdout
+    assert "wrong  attention-heads: ended Python (exit code 3)" in done.stdout
+    assert done.stdout.count(": not run\n") == len(PARTS["layer"].cases)
+
+
+def test_a_case_without_end_is_stopped_and_its_line_told(made, student):
+    def endless(source):
+        return source.replace("    contexts = []\n", "    while True:\n        pass\n")
+
+    put(made, student, "minbert/attention.py", endless)
+    done = run_check(student, "attention", "--seconds", "1")
+    assert done.returncode == 1
+    assert (
+        "attention-one-sequence: ended Python (exit code 1), or took more than 1 s" in done.stdout
+    )
+    assert "attention.py" in done.stderr and "in attention" in done.stderr
+
+
+def test_it_runs_from_any_folder_under_any_name(made, student, tmp_path):
+    put(made, student, "assignment/starter/metrics.py")
+    other = student.rename(tmp_path / "Mes études, Übung 1")
+    done = run_check(tmp_path, "metrics", script=other / "check.py")
+    assert done.returncode == 0 and "3 of 3 cases pass" in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("ending", ["pass", "return contexts", "return 'context'"])
+def test_what_is_no_tensor_is_told_by_its_name(made, student, ending):
+    def change(source):
+        return source.replace("return torch.cat(contexts)", ending)
+
+    put(made, student, "minbert/attention.py", change)
+    done = run_check(student, "attention")
+    assert 'raised TypeError: "context" is of type' in done.stdout
+    assert "driver.py" not in done.stdout
 
 
 def test_a_broken_file_fails_the_cases_that_need_it_and_no_others(made, student):

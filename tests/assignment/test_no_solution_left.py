@@ -14,10 +14,7 @@ from assignment.trees import solutions
 # Lines that say nothing: a bracket, or a word and a half that any code may hold.
 TRIVIAL = 14
 # Nor do these, which code around the solutions holds, too; looked at one by one.
-COMMON = {
-    *("with torch.no_grad():", "raise CheckpointError(", "optimizer.step()"),
-    "lengths = batch.cu_seqlens.diff()",
-}
+COMMON = {"with torch.no_grad():", "raise CheckpointError(", "optimizer.step()"}
 
 
 def revealing(names=()) -> set[str]:
