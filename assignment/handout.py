@@ -13,7 +13,12 @@ from assignment.cases_text import case_texts
 from assignment.parts import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
-FIGURES = {"attention": "packed.svg", "simcse": "contrast.svg"}
+FIGURES = {
+    "attention": "packed.svg",
+    "model": "encoder.svg",
+    "simcse": "contrast.svg",
+    "pairs": "encoders.svg",
+}
 
 
 def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> None:
@@ -42,9 +47,9 @@ def to_html(text: str) -> Markup:
     for line in text.splitlines():
         if line.startswith("  "):
             if blocks and blocks[-1].endswith("</pre>"):
-                blocks[-1] = blocks[-1].removesuffix("</pre>") + f"\n{escape(line)}</pre>"
+                blocks[-1] = blocks[-1].removesuffix("</pre>") + f"\n{escape(line[2:])}</pre>"
             else:
-                blocks.append(f"<pre>{escape(line)}</pre>")
+                blocks.append(f"<pre>{escape(line[2:])}</pre>")
         elif line.strip():
             coded = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(line)))
             stressed = re.sub(r"[*]([^*]+)[*]", r"<em>\1</em>", coded)

@@ -21,7 +21,7 @@ from assignment.parts import Part
 from assignment.trees import write_mutant, write_tree
 from runtime.errors import UserError
 
-# About one term in fifty draws a second time; five bad draws in a row are no accident.
+# A few terms in a hundred draw twice; five bad draws in a row are no accident.
 MOST_DRAWS = 5
 
 

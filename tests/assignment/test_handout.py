@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 from assignment.compare import read_suite
 from assignment.course_data import TASKS_GIVEN, write_data
+from assignment.handout import FIGURES
 from assignment.parts import PARTS
 from data.tasks import TASKS, read_task
 
@@ -28,7 +29,9 @@ def test_the_sheet_names_every_part_place_and_its_points(made):
                 assert place.partition(":")[2] in page
     for figure in re.findall(r"\]\((figures/[^)]+)\)", pages[0]):
         ElementTree.parse(made / "student" / figure)
-    assert pages[1].count("<svg") == 2
+    assert pages[1].count("<svg") == pages[0].count("](figures/") == len(FIGURES)
+    for words in ("Gao et al. 2021, SimCSE", "python train.py --task sts"):
+        assert all(words in page for page in pages)
 
 
 def test_the_page_is_closed_html_and_refers_to_nothing_outside(made):
@@ -102,3 +105,14 @@ def test_the_autograders_folder_grades_by_itself(made):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "--suite" in done.stdout
     assert read_suite(folder / "hidden").answers
+
+
+def test_the_students_program_trains_without_a_test_file_and_from_any_folder(made, tmp_path):
+    tree = shutil.copytree(made / "student", tmp_path / "mon étude")
+    shutil.copytree(made / "instructor" / "reference", tree, dirs_exist_ok=True)
+    (tree / "datasets" / TASKS["sts"].files[2]).unlink()
+    words = ("--task", "sts", "--rows", "4", "--epochs", "1")
+    command = [sys.executable, "-B", str(tree / "train.py"), *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "dev pearson" in done.stdout, done.stderr
+    assert [path.name for path in (tmp_path / "predictions").iterdir()] == ["sts-dev-output.csv"]
