@@ -128,9 +128,11 @@ def _load(path: Path) -> ModuleType:
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    if not isinstance(value, Tensor):
+    if isinstance(value, Tensor):
+        return value.detach().cpu().numpy()
+    if not isinstance(value, np.ndarray | np.generic | float | int):
         raise TypeError(f'"{name}" is of type {type(value).__name__}; expected a tensor')
-    return value.detach().cpu().numpy()
+    return np.asarray(value)
 
 
 def _where() -> str:
