@@ -5,8 +5,10 @@ import zipfile
 
 import numpy as np
 import pytest
+import torch
 
 from assignment.compare import Suite, array_difference, difference, judge, read_arrays
+from assignment.driver import _array
 
 
 def suite(expected, mistakes=None) -> Suite:
@@ -89,6 +91,17 @@ def test_the_cause_that_explains_more_cases_is_named(tmp_path):
     both = suite({"a": ONE, "b": ONE}, mistakes)
     assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=TWO))] == ["m", "m"]
     assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=ONE))] == ["n", None]
+
+
+@pytest.mark.parametrize("answer", [0.5, np.float64(0.5), np.array(0.5), torch.tensor(0.5)])
+def test_plain_numbers_are_answers_as_tensors_are(answer):
+    assert difference({"score": np.array(0.5, np.float32)}, {"score": _array("score", answer)}) == ""
+
+
+@pytest.mark.parametrize("answer", [None, "0.5", [0.5]])
+def test_what_is_no_number_is_named(answer):
+    with pytest.raises(TypeError, match='"score" is of type'):
+        _array("score", answer)
 
 
 def test_nothing_answered_is_nothing_passed(tmp_path):
