@@ -16,6 +16,7 @@ from assignment.gradescope import plain, total
 from assignment.grading import Mark
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
+from runtime.terminal import printable
 
 HERE = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report" / "page" / "templates"
@@ -150,7 +151,7 @@ def cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 def stops_table(marks: Sequence[Mark]) -> Table:
     """Return the runs that did not end as they should."""
     rows = [
-        [word(mark.name), word(case), word(why)]
+        [word(printable(mark.name)), word(case), word(why)]
         for mark in marks
         for case, why in mark.stops.items()
     ]
@@ -173,7 +174,7 @@ def marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     names = [part["name"] for part in about["parts"]]
     rows = [
         [
-            Entry(mark.name, note="; ".join(mark.left)), number(total(mark, about), 0),
+            Entry(printable(mark.name), note="; ".join(mark.left)), number(total(mark, about), 0),
             *(number(total(mark, about, name), 0) for name in names),
         ]
         for mark in marks

@@ -19,7 +19,8 @@ Arrays = dict[str, np.ndarray]
 
 # Float32 sums taken in another order differ by less; every known mistake changes more.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
-MOST_BYTES, MOST_ARRAYS = 64 * 2**20, 256
+MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 
 
@@ -176,10 +177,15 @@ def read_arrays(path: Path) -> Arrays:
             members = archive.infolist()
             if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
                 raise ValueError(f"the answers are larger than {MOST_BYTES >> 20} MB")
+            if any(member.compress_type not in METHODS for member in members):
+                raise ValueError("the answers are packed as NumPy does not")
             return {m.filename.removesuffix(".npy"): _read_member(archive, m) for m in members}
     except FileNotFoundError:
         raise ValueError("no answer") from None
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except ValueError:
+        raise
+    # Bytes that were made to break a reader raise what its authors never thought of.
+    except Exception as error:
         raise ValueError(f"the answers cannot be read ({type(error).__name__})") from None
 
 

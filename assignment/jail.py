@@ -38,10 +38,13 @@ def main() -> NoReturn:
     if child == 0:
         _become(spec, layers)
     os.close(spec["report"])
-    _, status = os.waitpid(child, 0)
+    _, status, used = os.wait4(child, 0)
     # Without a process namespace, what the command left behind has become a child of this process.
     process_tree.kill_below(os.getpid())
     code = os.waitstatus_to_exitcode(status)
+    # Where the soft limit of CPU time is the hard one, the kernel kills as it does for memory.
+    if code == -signal.SIGKILL and used.ru_utime + used.ru_stime > spec["limits"]["RLIMIT_CPU"] - 1:
+        code = -signal.SIGXCPU
     os._exit(code if code >= 0 else 128 - code)
 
 
@@ -60,6 +63,7 @@ def _become(spec: dict[str, Any], layers: Layers) -> NoReturn:
         os.umask(0o077)
         os.chdir(spec["folder"])
         _attempt(layers, "landlock", lambda: landlock.restrict(spec["reads"], writes))
+        layers["landlock TCP"] = layers["landlock"]
         if not layers["landlock"] and landlock.abi() < landlock.TCP_SINCE:
             layers["landlock TCP"] = f"ABI {landlock.abi()}, TCP needs 4"
         with os.fdopen(spec["report"], "w") as report:

@@ -32,7 +32,7 @@ HONEST = Mark("=bob", [replace(r, passed=True, reason="", mistake=None) for r in
 
 
 def test_results_have_what_gradescope_documents():
-    found = results(MARK, ABOUT, {"accuracy": 0.5})
+    found = results(replace(MARK, leaderboard={"accuracy": 0.5}), ABOUT)
     assert found["score"] == 3 and found["execution_time"] == 13
     assert found["visibility"] == "visible" and found["stdout_visibility"] == "hidden"
     assert found["leaderboard"] == [{"name": "accuracy", "value": 0.5, "order": "desc"}]
@@ -52,13 +52,13 @@ def test_results_have_what_gradescope_documents():
     for test in found["tests"]:
         assert set(test) <= allowed and test["visibility"] in VISIBILITIES
     assert sum(test["score"] for test in found["tests"]) == found["score"]
-    assert "leaderboard" not in results(MARK, ABOUT, {})
+    assert "leaderboard" not in results(MARK, ABOUT)
 
 
 def test_what_a_student_makes_us_say_has_no_control_characters():
     evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
     (output, *_) = (one["output"] for one in results(
-        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT, {})["tests"])  # fmt: skip
+        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)["tests"])  # fmt: skip
     assert output == "raised \\x1b[2J\\nscore 9"
 
 
@@ -78,7 +78,7 @@ def test_the_files_of_an_autograder_are_scripts(tmp_path):
         assert (tmp_path / name).stat().st_mode & stat.S_IXUSR
         subprocess.run(["bash", "-n", tmp_path / name], check=True)
     run = (tmp_path / "run_autograder").read_text()
-    assert "/autograder/submission --single" in run and "--out /autograder/results" in run
+    assert "AUTOGRADER:=/autograder}" in run and "--single" in run
 
 
 def test_the_page_shows_marks_mistakes_and_layers_escaped():
