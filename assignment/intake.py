@@ -91,7 +91,7 @@ def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> 
         return Submission(name, path, path)
     try:
         unpack(zips[0], unpacked, _is_code, MOST_BYTES)
-    except (DataError, OSError) as error:
+    except DataError as error:
         fault = str(error).removeprefix(f"{zips[0].parent}{os.sep}")
         return Submission(name, path, path, printable(fault))
     return Submission(name, _tree(unpacked, files) or unpacked, zips[0])

@@ -6,7 +6,7 @@ Reads: the bounded reading of submission.opening. Feeds: intake.
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from assignment.submission.opening import is_hidden, zip_entries
+from assignment.submission.opening import is_hidden, printable, zip_entries
 from data.examples import DataError
 
 MOST_ZIP = 2**26  # bytes: a whole tree with its small checkpoint has 16 MB
@@ -30,7 +30,7 @@ def unpack(path: Path, folder: Path, wanted: Callable[[str], bool], most: int) -
 
     Raises:
         DataError: the zip is damaged, encrypted, too large, or holds what no honest zip does.
-        OSError: a file cannot be written.
+        OSError: the folder cannot be made.
     """
     folder.mkdir(parents=True)
     total = 0
@@ -43,7 +43,14 @@ def unpack(path: Path, folder: Path, wanted: Callable[[str], bool], most: int) -
         total += len(content)
         if total > MOST_TOTAL:
             raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip the code alone")
-        target = folder / PurePosixPath(name)
         if len(content) <= most:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            _write(path, folder / PurePosixPath(name), content)
+
+
+def _write(path: Path, target: Path, content: bytes) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except OSError as error:  # a file and a folder of one name, or too long a name
+        shown = printable(target.name, 80)
+        raise DataError(f"{path}: {shown!r} cannot be written ({error.strerror})") from None

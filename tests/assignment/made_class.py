@@ -28,17 +28,16 @@ def %s(*given, **named):
 """
 
 
-def hand_in(made: Path, folder: Path, parts: tuple[str, ...], solved: tuple[str, ...] = ()) -> Path:
-    """Write a submission of all files asked for, those of the `solved` parts with solutions.
+def hand_in(made: Path, folder: Path, parts: tuple[str, ...], left_out: str = "") -> Path:
+    """Write a submission of all files asked for, right but for one that was `left_out`.
 
     Args:
         made: an assignment's folder.
         folder: the submission's, made here; its parent is the class.
         parts: of the assignment.
     """
-    right = set(asked_files(solved))
     for name in asked_files(parts):
-        source = made / ("instructor/reference" if name in right else "student") / name
+        source = made / ("student" if name == left_out else "instructor/reference") / name
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, folder / name)
     return folder
