@@ -41,11 +41,21 @@ def main() -> NoReturn:
     _, status, used = os.wait4(child, 0)
     # Without a process namespace, what the command left behind has become a child of this process.
     process_tree.kill_below(os.getpid())
+    _wait_for_all()
     code = os.waitstatus_to_exitcode(status)
     # Where the soft limit of CPU time is the hard one, the kernel kills as it does for memory.
     if code == -signal.SIGKILL and used.ru_utime + used.ru_stime > spec["limits"]["RLIMIT_CPU"] - 1:
         code = -signal.SIGXCPU
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _wait_for_all() -> None:
+    """Return when no child is left: a kill takes a moment on a busy machine."""
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
 
 
 def _become(spec: dict[str, Any], layers: Layers) -> NoReturn:
