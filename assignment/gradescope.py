@@ -132,7 +132,7 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
     The table has no times: two runs give the same bytes.
     """
     names = [part["name"] for part in about["parts"]]
-    ranked = list(dict.fromkeys(name for mark in marks for name in mark.leaderboard))
+    ranked = ranked_names(marks)
     with (
         whole_file(out / "marks.csv") as path,
         path.open("w", newline="", encoding="utf-8") as file,
@@ -145,6 +145,11 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
             row = [cell(mark.name), total(mark, about), *points, len(mark.stops), *values]
             writer.writerow(row)
     write_json(out / "marks.json", [plain(mark, about) for mark in marks])
+
+
+def ranked_names(marks: Sequence[Mark]) -> list[str]:
+    """Return the names of all values for a leaderboard."""
+    return list(dict.fromkeys(name for mark in marks for name in mark.leaderboard))
 
 
 def cell(text: str) -> str:
