@@ -97,9 +97,9 @@ def _write(marks: Sequence[Mark], suite: Suite, options: GradeOptions) -> None:
         folder = options.out if alone else options.out / mark.name
         gradescope.write_json(folder / "results.json", gradescope.results(mark, suite.about))
     if not alone:
+        gradescope.write_class(marks, suite.about, options.out)
         from assignment.class_page import render  # the libraries that draw take a second
 
-        gradescope.write_class(marks, suite.about, options.out)
         write_text(options.out / PAGE, render(marks, suite.about))
 
 
