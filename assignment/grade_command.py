@@ -67,8 +67,8 @@ def _require(names: Sequence[str], limits: Limits) -> None:
     """Raise UserError if a layer that must hold does not."""
     here = layers_here(limits) if names else {}
     for name in names:
-        if here[name]:
-            raise UserError(f"layer {name!r} does not hold here ({here[name]}); nothing was graded")
+        if why := here.get(name, "not reported"):
+            raise UserError(f"layer {name!r} does not hold here ({why}); nothing was graded")
 
 
 def _check_names(found: Sequence[Submission]) -> None:
