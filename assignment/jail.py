@@ -38,14 +38,11 @@ def main() -> NoReturn:
     if child == 0:
         _become(spec, layers)
     os.close(spec["report"])
-    _, status, used = os.wait4(child, 0)
+    _, status = os.waitpid(child, 0)
     # Without a process namespace, what the command left behind has become a child of this process.
     process_tree.kill_below(os.getpid())
     _wait_for_all()
     code = os.waitstatus_to_exitcode(status)
-    # Where the soft limit of CPU time is the hard one, the kernel kills as it does for memory.
-    if code == -signal.SIGKILL and used.ru_utime + used.ru_stime > spec["limits"]["RLIMIT_CPU"] - 1:
-        code = -signal.SIGXCPU
     os._exit(code if code >= 0 else 128 - code)
 
 
@@ -134,7 +131,9 @@ def _reopen(private: dict[str, list[str]]) -> None:
 
 def _limit(limits: dict[str, int]) -> None:
     for name, most in limits.items():
-        resource.setrlimit(getattr(resource, name), (most, most))
+        # At the lower limit of CPU time comes SIGXCPU, which tells its cause, at the upper SIGKILL.
+        hard = most + 1 if name == "RLIMIT_CPU" else most
+        resource.setrlimit(getattr(resource, name), (most, hard))
 
 
 def _change_user(user: int | None, layers: Layers) -> None:
