@@ -12,10 +12,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from assignment.gradescope import plain, total
+from assignment.gradescope import plain, ranked_names, total
 from assignment.grading import Mark
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
+from runtime.terminal import printable
 
 HERE = Path(__file__).parent / "templates"
 STYLE = Path(__file__).parents[1] / "report" / "page" / "templates"
@@ -111,10 +112,9 @@ def mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     """Return the known mistakes by how many submissions made each."""
     made = Counter(name for mark in marks for name in {r.mistake for r in mark.results} if name)
     known = {mistake["name"]: mistake for mistake in about["mistakes"]}
-    titles = {part["name"]: part["title"] for part in about["parts"]}
     rows = [
         [
-            Entry(known[name]["says"], note=name), word(titles[known[name]["part"]]),
+            Entry(known[name]["says"], note=name), word(known[name]["part"]),
             number(count, 0), share(count / len(marks), 0),
         ]
         for name, count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
@@ -128,7 +128,7 @@ def cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     wrong = Counter(result.case for mark in marks for result in mark.results if not result.passed)
     causes = {
         case["name"]: Counter(
-            result.reason.partition(":")[0].partition(" of shape")[0]
+            _kind(result.reason)
             for mark in marks
             for result in mark.results
             if result.case == case["name"] and not result.passed
@@ -147,10 +147,16 @@ def cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     return Table("Cases, the hardest first", header, rows, kind="long")
 
 
+def _kind(reason: str) -> str:
+    """Return what many submissions' reasons have in common: no place and no number."""
+    array, differs, _ = reason.partition(" of shape ")
+    return f"{array} differs" if differs else reason.partition(":")[0].partition(" at [")[0]
+
+
 def stops_table(marks: Sequence[Mark]) -> Table:
     """Return the runs that did not end as they should."""
     rows = [
-        [word(mark.name), word(case), word(why)]
+        [word(printable(mark.name)), word(case), word(why)]
         for mark in marks
         for case, why in mark.stops.items()
     ]
@@ -169,13 +175,16 @@ def layers_table(marks: Sequence[Mark]) -> Table:
 
 
 def marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    """Return every submission's points."""
+    """Return every submission's points, and the scores of predictions handed in."""
     names = [part["name"] for part in about["parts"]]
+    ranked = ranked_names(marks)
     rows = [
         [
-            Entry(mark.name, note="; ".join(mark.left)), number(total(mark, about), 0),
+            Entry(printable(mark.name), note="; ".join([*mark.left, *filter(None, [mark.fault])])),
+            number(total(mark, about), 0),
             *(number(total(mark, about, name), 0) for name in names),
+            *(number(mark.leaderboard.get(name), 3) for name in ranked),
         ]
         for mark in marks
-    ]  # fmt: skip
-    return Table("Every submission", ("submission", "points", *names), rows)
+    ]
+    return Table("Every submission", ("submission", "points", *names, *ranked), rows)

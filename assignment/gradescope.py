@@ -5,6 +5,7 @@ Source: Gradescope's autograder specification, "Output format".
 
 import csv
 import json
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,19 +32,20 @@ RUN = """\
 #!/usr/bin/env bash
 # Runs for every submission. The student's code never runs in this process.
 set -eu
-cd /autograder/source
-/opt/grading/bin/python -m assignment grade /autograder/submission --single \\
-  --suite hidden --starter student --out /autograder/results
+cd "${AUTOGRADER:=/autograder}/source"
+[ -d gold ] && gold="--gold gold"
+python="${GRADING_PYTHON:-/opt/grading/bin/python}"
+"$python" -m assignment grade "$AUTOGRADER/submission" --single \\
+  --suite hidden --starter student ${gold-} --out "$AUTOGRADER/results"
 """
 
 
-def results(mark: Mark, about: dict[str, Any], leaderboard: dict[str, float]) -> dict[str, Any]:
+def results(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     """Return what Gradescope reads from results.json.
 
     Args:
         mark: of one submission.
         about: the suite's suite.json.
-        leaderboard: name -> value, larger is better; may be empty.
     """
     parts = {part["name"]: (n, part) for n, part in enumerate(about["parts"], 1)}
     seen: dict[str, int] = {}
@@ -61,6 +63,8 @@ def results(mark: Mark, about: dict[str, Any], leaderboard: dict[str, float]) ->
             "output": why(mark, about, case["name"]),
         })  # fmt: skip
     told = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
+    if mark.fault:
+        told = [f"Not marked: {mark.fault}"]
     found = {
         "score": total(mark, about),
         "execution_time": round(mark.seconds),
@@ -69,9 +73,10 @@ def results(mark: Mark, about: dict[str, Any], leaderboard: dict[str, float]) ->
         "stdout_visibility": "hidden",
         "tests": tests,
     }
-    if leaderboard:
+    if mark.leaderboard:
         found["leaderboard"] = [
-            {"name": name, "value": value, "order": "desc"} for name, value in leaderboard.items()
+            {"name": name, "value": value, "order": "desc"}
+            for name, value in mark.leaderboard.items()
         ]
     return found
 
@@ -102,7 +107,7 @@ def why(mark: Mark, about: dict[str, Any], name: str) -> str:
 def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     """Return all that is known of a mark, for other programs."""
     return {
-        "name": mark.name,
+        "name": printable(mark.name),
         "score": total(mark, about),
         "max_score": sum(case["points"] for case in about["cases"]),
         "parts": {part["name"]: total(mark, about, part["name"]) for part in about["parts"]},
@@ -114,6 +119,8 @@ def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
             for result in mark.results
         ],
         "left": mark.left,
+        "fault": mark.fault,
+        "leaderboard": mark.leaderboard,
         "layers": mark.layers,
         "seconds": round(mark.seconds, 1),
     }  # fmt: skip
@@ -125,21 +132,32 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
     The table has no times: two runs give the same bytes.
     """
     names = [part["name"] for part in about["parts"]]
+    ranked = ranked_names(marks)
     with (
         whole_file(out / "marks.csv") as path,
         path.open("w", newline="", encoding="utf-8") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow(["submission", "score", *names, "stopped"])
+        writer.writerow(["submission", "score", *names, "stopped", *ranked])
         for mark in marks:
             points = [total(mark, about, name) for name in names]
-            writer.writerow([cell(mark.name), total(mark, about), *points, len(mark.stops)])
+            values = [mark.leaderboard.get(name) for name in ranked]
+            row = [cell(mark.name), total(mark, about), *points, len(mark.stops), *values]
+            writer.writerow(row)
     write_json(out / "marks.json", [plain(mark, about) for mark in marks])
 
 
+def ranked_names(marks: Sequence[Mark]) -> list[str]:
+    """Return the names of all values for a leaderboard."""
+    return list(dict.fromkeys(name for mark in marks for name in mark.leaderboard))
+
+
 def cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@" else text
+    """Return a text of one line that no spreadsheet takes for a formula."""
+    text = printable(text)
+    # Full-width signs begin a formula, too, in some languages' versions.
+    begin = unicodedata.normalize("NFKC", text).lstrip()[:1]
+    return f"'{text}" if begin and begin in "=+-@" else text
 
 
 def write_json(path: Path, content: Any) -> None:

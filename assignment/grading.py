@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assignment import intake, sandbox
@@ -27,6 +27,8 @@ CASES = Path(__file__).parent / "cases"
 # A run that is stopped gives no answer to the case it was at. The others get another run, but so
 # many stops are no accident any more.
 MOST_RUNS = 8
+# Once a run used up its time, the others get this share of it: a class is not kept waiting.
+LATER = 1 / 4
 # Neither people nor services have ids in this range of systemd's conventions.
 FIRST_USER = 60706
 
@@ -64,6 +66,8 @@ class Mark:
         left: what was not taken from the submission.
         layers: of the sandbox: name -> "" if it held, otherwise why not.
         seconds: of all runs.
+        fault: why it was not graded, "" if it was.
+        leaderboard: name -> value, of predictions that were handed in.
     """
 
     name: str
@@ -72,10 +76,22 @@ class Mark:
     left: list[str]
     layers: dict[str, str]
     seconds: float
+    fault: str = ""
+    leaderboard: dict[str, float] = field(default_factory=dict)
+
+
+def layers_here(limits: Limits) -> dict[str, str]:
+    """Return the layers of the sandbox: name -> "" if it holds on this machine, or why not."""
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        command = [sys.executable, "-SBc", "pass"]
+        return sandbox.run(command, Path(folder), limits, user=FIRST_USER).layers
 
 
 def grade_class(submissions: Sequence[Submission], material: Material, jobs: int) -> Iterator[Mark]:
-    """Yield the marks of submissions in their order, `jobs` at a time."""
+    """Yield the marks of submissions in their order, `jobs` at a time.
+
+    One that cannot be graded is marked with its fault and stops no other.
+    """
     users: queue.SimpleQueue[int] = queue.SimpleQueue()
     for user in range(FIRST_USER, FIRST_USER + jobs):
         users.put(user)
@@ -84,6 +100,8 @@ def grade_class(submissions: Sequence[Submission], material: Material, jobs: int
         user = users.get()
         try:
             return grade(submission, material, user)
+        except OSError as error:
+            return ungraded(submission.name, material.suite, f"could not be graded: {error}")
         finally:
             users.put(user)
 
@@ -100,12 +118,20 @@ def grade(submission: Submission, material: Material, user: int = FIRST_USER) ->
     Raises:
         OSError: a folder cannot be made, or no process can be started.
     """
+    if submission.fault:
+        return ungraded(submission.name, material.suite, submission.fault)
     temporary = tempfile.mkdtemp(prefix="grade-")
     try:
         return _grade(submission, material, user, Path(temporary))
     finally:
         # shutil.rmtree recurses, and a submission may have left a thousand folders in each other.
         subprocess.run(["rm", "-rf", temporary], stderr=subprocess.DEVNULL, check=False)
+
+
+def ungraded(name: str, suite: Suite, fault: str) -> Mark:
+    """Return the mark of a submission that was not run: no points, and the reason for each case."""
+    cases = [CaseResult(case["name"], case["part"], False, fault) for case in suite.about["cases"]]
+    return Mark(name, cases, {}, [], {}, 0.0, fault)
 
 
 def _grade(submission: Submission, material: Material, user: int, place: Path) -> Mark:
@@ -120,7 +146,10 @@ def _grade(submission: Submission, material: Material, user: int, place: Path) -
     stops: dict[str, str] = {}
     outcomes: list[Outcome] = []
     while waiting and len(outcomes) < MOST_RUNS:
-        outcomes.append(_run(waiting, material, place / f"run{len(outcomes)}", user))
+        late = any(outcome.stopped.endswith("seconds") for outcome in outcomes)
+        limits = _shorter(material.limits) if late else material.limits
+        run = replace(material, limits=limits)
+        outcomes.append(_run(waiting, run, place / f"run{len(outcomes)}", user))
         answered = intake.take_answers(place / f"run{len(outcomes) - 1}" / "out", answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
@@ -129,6 +158,11 @@ def _grade(submission: Submission, material: Material, user: int, place: Path) -
     results = judge(material.suite, answers)
     seconds = sum(outcome.seconds for outcome in outcomes)
     return Mark(submission.name, results, stops, left, outcomes[0].layers, seconds)
+
+
+def _shorter(limits: Limits) -> Limits:
+    cpu = max(1, int(limits.cpu_seconds * LATER))
+    return replace(limits, seconds=limits.seconds * LATER, cpu_seconds=cpu)
 
 
 def _lay_out(material: Material, kit: Path, given: Path) -> None:

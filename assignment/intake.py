@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignment.parts import PARTS
+from assignment.submission.opening import is_hidden
+from assignment.unpacking import is_zip, unpack
 from assignment.walk import files_below
+from data.examples import DataError
 from runtime.errors import UserError
+from runtime.terminal import printable
 
 MOST_BYTES = 2**20  # of a file of code
-MOST_ANSWER_BYTES = 64 * 2**20
+MOST_ANSWER_BYTES = 8 * 2**20
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
 FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
@@ -29,12 +33,16 @@ class Submission:
     """One student's.
 
     Attributes:
-        name: of the folder handed in.
+        name: of the folder or zip handed in.
         tree: where the packages lie, in it or a little below.
+        path: the folder or zip.
+        fault: why it cannot be read, "" if it can.
     """
 
     name: str
     tree: Path
+    path: Path
+    fault: str = ""
 
 
 def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
@@ -43,31 +51,55 @@ def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.partition(":")[0] for place in places))
 
 
-def submissions(paths: Sequence[Path], files: Sequence[str], single: bool) -> list[Submission]:
-    """Return the submissions that folders are or hold, by name.
+def submissions(
+    paths: Sequence[Path], files: Sequence[str], single: bool, work: Path
+) -> list[Submission]:
+    """Return the submissions that folders and zips are or hold, by name.
 
     Args:
         paths: each one submission, or a folder of submissions.
         files: what the assignment asks for; a folder that has one of these is a submission,
             any other holds submissions.
         single: each path is one submission, whatever it holds.
+        work: an empty folder, into which the code in zips is unpacked.
 
     Raises:
-        UserError: a path is not a folder, holds no folder, or two submissions have one name.
+        UserError: a path is no folder or zip, holds none, or two submissions have one name.
     """
     found: dict[str, Submission] = {}
     for path in paths:
-        if not path.is_dir():
-            raise UserError(f"{path}: not a folder; give a submission, or a folder of submissions")
-        within = [path] if single or _tree(path, files, depth=0) else _folders(path)
+        if not path.is_dir() and not is_zip(path):
+            raise UserError(f"{path}: not a folder or zip; give a submission, or a folder of them")
+        alone = single or is_zip(path) or _tree(path, files, depth=0)
+        within = [path] if alone else _handed_in(path)
         if not within:
-            raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no folders")
+            raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         for one in within:
-            name = one.resolve().name
+            name = one.stem if is_zip(one) else one.resolve().name
             if name in found:
                 raise UserError(f"{one}: a submission of this name is there already; rename it")
-            found[name] = Submission(name, _tree(one, files) or one)
+            found[name] = _submission(name, one, files, work / str(len(found)))
     return [found[name] for name in sorted(found)]
+
+
+def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> Submission:
+    if path.is_dir() and (tree := _tree(path, files)):
+        return Submission(name, tree, path)
+    # Some platforms give each student a folder with what was handed in.
+    zips = [path] if is_zip(path) else [one for one in sorted(path.iterdir()) if is_zip(one)]
+    if len(zips) != 1:
+        return Submission(name, path, path)
+    try:
+        unpack(zips[0], unpacked, _is_code, MOST_BYTES)
+    except DataError as error:
+        fault = str(error).removeprefix(f"{zips[0].parent}{os.sep}")
+        return Submission(name, path, path, printable(fault))
+    return Submission(name, _tree(unpacked, files) or unpacked, zips[0])
+
+
+def _handed_in(folder: Path) -> list[Path]:
+    zips = [one for one in folder.iterdir() if is_zip(one) and not is_hidden(one.name)]
+    return sorted([*_folders(folder), *zips])
 
 
 def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
@@ -134,9 +166,13 @@ def _code_of(tree: Path) -> Iterable[Path]:
     """Yield the files of a tree that may count, relative to it."""
     for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
         path = Path(entry.path).relative_to(tree)
-        is_test = path.name in FILES_LEFT_OUT or path.name.startswith("test_")
-        if path.suffix in SUFFIXES and not is_test and entry.is_file(follow_symlinks=False):
+        if _is_code(path.name) and entry.is_file(follow_symlinks=False):
             yield path
+
+
+def _is_code(name: str) -> bool:
+    is_test = name in FILES_LEFT_OUT or name.startswith("test_")
+    return Path(name).suffix in SUFFIXES and not is_test
 
 
 def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
@@ -146,6 +182,8 @@ def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
         the cases that have an answer, or say why there is none.
     """
     target.mkdir(parents=True, exist_ok=True)
+    if out.is_symlink():  # to where other people's answers lie
+        return []
     answered = []
     for case in cases:
         copied = [

@@ -41,8 +41,18 @@ def main() -> NoReturn:
     _, status = os.waitpid(child, 0)
     # Without a process namespace, what the command left behind has become a child of this process.
     process_tree.kill_below(os.getpid())
+    _wait_for_all()
     code = os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _wait_for_all() -> None:
+    """Return when no child is left: a kill takes a moment on a busy machine."""
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
 
 
 def _become(spec: dict[str, Any], layers: Layers) -> NoReturn:
@@ -60,6 +70,7 @@ def _become(spec: dict[str, Any], layers: Layers) -> NoReturn:
         os.umask(0o077)
         os.chdir(spec["folder"])
         _attempt(layers, "landlock", lambda: landlock.restrict(spec["reads"], writes))
+        layers["landlock TCP"] = layers["landlock"]
         if not layers["landlock"] and landlock.abi() < landlock.TCP_SINCE:
             layers["landlock TCP"] = f"ABI {landlock.abi()}, TCP needs 4"
         with os.fdopen(spec["report"], "w") as report:
@@ -120,7 +131,9 @@ def _reopen(private: dict[str, list[str]]) -> None:
 
 def _limit(limits: dict[str, int]) -> None:
     for name, most in limits.items():
-        resource.setrlimit(getattr(resource, name), (most, most))
+        # At the lower limit of CPU time comes SIGXCPU, which tells its cause, at the upper SIGKILL.
+        hard = most + 1 if name == "RLIMIT_CPU" else most
+        resource.setrlimit(getattr(resource, name), (most, hard))
 
 
 def _change_user(user: int | None, layers: Layers) -> None:

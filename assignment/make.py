@@ -34,8 +34,8 @@ Exit codes: 0 done, 2 wrong input."""
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
 # The small BERT that `train.py` begins with.
 CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
-# What grades: it needs neither the reference nor the mistakes themselves.
-GRADING = ("assignment", "runtime")
+# What grades, and scores predictions: it needs neither the reference nor the mistakes themselves.
+GRADING = ("assignment", "runtime", "data", "evaluation", "report", "baselines")
 NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes", "inputs", "tasks")
 CHECK = '''\
 """Checks this assignment: python check.py [PART ...]; --help explains."""
@@ -110,17 +110,20 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         for name in CHECKPOINT:
             shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
         write_handout(student, instructor, parts)
-        _write_autograder(instructor / "autograder", student, instructor / "hidden")
         write_data(data, student / "datasets", instructor / "gold", seed_of(term_seed, "data"))
+        _write_autograder(instructor, student)
 
 
-def _write_autograder(folder: Path, student: Path, hidden: Path) -> None:
+def _write_autograder(instructor: Path, student: Path) -> None:
     """Write what Gradescope builds its image from; what is in the folder is to be zipped."""
+    folder = instructor / "autograder"
     for package in GRADING:
         shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
     # Files that students do not hand in come from what was handed out.
     shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini", "datasets"))
-    shutil.copytree(hidden, folder / "hidden")
+    shutil.copytree(instructor / "hidden", folder / "hidden")
+    if any((instructor / "gold").iterdir()):
+        shutil.copytree(instructor / "gold", folder / "gold")
     shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")
     write_autograder(folder)
 

@@ -39,6 +39,15 @@ def _pages(process: int) -> int:
         return 0
 
 
+def out_of_memory_kills() -> int:
+    """Return how many processes of this machine the kernel has killed for want of memory."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
 def kill_below(process: int) -> None:
     """Kill all that a process started, again and again until nothing new appears."""
     seen: set[int] = set()

@@ -183,6 +183,7 @@ class _Watch:
         self.output = bytearray()
         self.written = 0
         self.exceeded = ""
+        self.kills = process_tree.out_of_memory_kills()
 
     def until_the_end(self, deadline: float) -> None:
         """Return when the process has ended or has used up what it may."""
@@ -208,8 +209,11 @@ class _Watch:
 
     def stopped(self) -> str:
         """Return what was used up, "" if nothing."""
-        killed = self.process.returncode in (128 + signal.SIGKILL, 128 + signal.SIGXCPU)
-        return self.exceeded or ("CPU seconds" if killed else "")
+        if self.exceeded or self.process.returncode == 128 + signal.SIGXCPU:
+            return self.exceeded or "CPU seconds"
+        killed = self.process.returncode == 128 + signal.SIGKILL
+        # A process that kills itself is no want of memory.
+        return "memory" if killed and process_tree.out_of_memory_kills() > self.kills else ""
 
     def _read(self, handle: int) -> bool:
         """Read what is there; return whether there may be more."""

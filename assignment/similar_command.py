@@ -1,6 +1,7 @@
 """`python -m assignment similar`: the submissions of a class that are alike, as a table."""
 
 import csv
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +57,11 @@ def main(words: Sequence[str], say: Callable[[str], None] = print) -> None:
     given = read_code(options.starter, files)
     if not given:
         raise UserError(f"{options.starter}: holds no file of the assignment; give make's student/")
-    found = submissions(options.submissions, files, single=False)
-    sources = {one.name: read_code(one.tree, files) for one in found}
+    with tempfile.TemporaryDirectory(prefix="similar-") as work:
+        found = submissions(options.submissions, files, single=False, work=Path(work))
+        sources = {one.name: read_code(one.tree, files) for one in found}
+    for fault in (one.fault for one in found if one.fault):
+        say(f"left out: {fault}")
     pairs = similar(sources, given.values(), options.least)
     for pair in pairs[:SHOWN]:
         say(f"{_shown(pair)}  {printable(pair.places[0])}")

@@ -9,7 +9,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -81,7 +81,7 @@ def _in_folder(folder: Path) -> Iterator[Document]:
     for around, folders, names in os.walk(folder):
         inside = Path(around).relative_to(folder)
         deepest = len(inside.parts) >= DEEPEST
-        folders[:] = [] if deepest else sorted(name for name in folders if not _hidden(name))
+        folders[:] = [] if deepest else sorted(name for name in folders if not is_hidden(name))
         entries += len(names) + len(folders)
         if entries > MOST_ENTRIES:
             raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
@@ -114,19 +114,38 @@ def _at_most(content: bytes, shown: str) -> bytes:
 
 
 def _in_zip(path: Path) -> Iterator[Document]:
+    for name, content in zip_entries(path, _wanted, MOST_BYTES, MOST_BYTES):
+        shown = printable(f"{path.name}/{name}")
+        yield Document(shown, _at_most(content, shown))
+
+
+def zip_entries(
+    path: Path, wanted: Callable[..., bool], most: int, most_zip: int
+) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the wanted files of a zip.
+
+    Args:
+        path: of a zip that anybody may have made.
+        wanted: called with the parts of a name.
+        most: bytes of a file; of a larger one `most` + 1 are given.
+        most_zip: bytes of the zip itself.
+
+    Raises:
+        DataError: it is larger, damaged, encrypted, holds links or names places outside.
+    """
     try:
         # Its list of entries alone takes ten times the memory.
-        if path.stat().st_size > MOST_BYTES:
-            raise DataError(f"{path}: more than {MOST_BYTES >> 20} MB; submit predictions only")
+        if path.stat().st_size > most_zip:
+            raise DataError(f"{path}: more than {most_zip >> 20} MB; submit what is asked for")
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             _check_entries(path, entries)
             for entry in entries:
-                if _wanted(*PurePosixPath(entry.filename).parts) and not entry.is_dir():
-                    shown = printable(f"{path.name}/{entry.filename}")
+                parts = PurePosixPath(entry.filename).parts
+                if not entry.is_dir() and parts and wanted(*parts):
                     # What an entry says of its size may be a lie.
                     with archive.open(entry) as member:
-                        yield Document(shown, _at_most(member.read(MOST_BYTES + 1), shown))
+                        yield entry.filename, member.read(most + 1)
     except DataError:
         raise
     except DAMAGED as error:
@@ -138,7 +157,7 @@ def _in_zip(path: Path) -> Iterator[Document]:
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     """Raise DataError for an archive that an honest program would not have written."""
     if len(entries) > MOST_ENTRIES:
-        raise DataError(f"{path}: {len(entries):,} entries; submit predictions only")
+        raise DataError(f"{path}: {len(entries):,} entries; submit what is asked for")
     names = set()
     for entry in entries:
         shown = f"{path}: entry {printable(entry.filename, 80)!r}"
@@ -158,10 +177,9 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
 
 def _wanted(*parts: str) -> bool:
     """Return whether a path, by its parts, may be a document."""
-    return (
-        parts[-1:] != () and parts[-1].lower().endswith(SUFFIXES) and not any(map(_hidden, parts))
-    )
+    return parts[-1].lower().endswith(SUFFIXES) and not any(map(is_hidden, parts))
 
 
-def _hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is one that its owner does not see."""
     return name.startswith((".", "__MACOSX"))

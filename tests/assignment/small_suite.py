@@ -83,7 +83,7 @@ def submission(folder: Path, source: str = HONEST) -> Submission:
     """Write a submission of one file; return it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "work.py").write_text(source)
-    return Submission(folder.name, folder)
+    return Submission(folder.name, folder, folder)
 
 
 def passed(mark: Mark) -> set[str]:

@@ -67,7 +67,7 @@ def test_a_class_is_graded_in_order_and_two_runs_write_the_same_table(tmp_path, 
     sources = {"cleo": HONEST, "ada": "", "bob": HONEST.replace("2 *", "3 *")}
     for name, source in sources.items():
         submission(tmp_path / "class" / name, source)
-    found = submissions([tmp_path / "class"], FILES, single=False)
+    found = submissions([tmp_path / "class"], FILES, single=False, work=tmp_path)
     tables = []
     for run in ("first", "second"):
         marks = list(grade_class(found, material(suite), jobs=2))
@@ -83,25 +83,25 @@ def test_a_submission_may_lie_deeper_and_is_told_from_a_class(tmp_path):
     submission(tmp_path / "class" / "ada" / "archive" / "src")
     submission(tmp_path / "class" / "bob")
     (tmp_path / "class" / "cleo").mkdir()
-    found = submissions([tmp_path / "class"], FILES, single=False)
+    found = submissions([tmp_path / "class"], FILES, single=False, work=tmp_path)
     trees = {one.name: one.tree.relative_to(tmp_path / "class").as_posix() for one in found}
     assert trees == {"ada": "ada/archive/src", "bob": "bob", "cleo": "cleo"}
-    (one,) = submissions([tmp_path / "class" / "bob"], FILES, single=False)
+    (one,) = submissions([tmp_path / "class" / "bob"], FILES, single=False, work=tmp_path)
     assert one.name == "bob"
-    (one,) = submissions([tmp_path / "class" / "cleo"], FILES, single=True)
+    (one,) = submissions([tmp_path / "class" / "cleo"], FILES, single=True, work=tmp_path)
     assert one.name == "cleo"
 
 
 def test_wrong_folders_are_named(tmp_path):
     with pytest.raises(UserError, match="not a folder"):
-        submissions([tmp_path / "gone"], FILES, single=False)
+        submissions([tmp_path / "gone"], FILES, single=False, work=tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="no folders"):
-        submissions([tmp_path / "empty"], FILES, single=False)
+    with pytest.raises(UserError, match="no submissions"):
+        submissions([tmp_path / "empty"], FILES, single=False, work=tmp_path)
     for place in ("a", "b"):
         submission(tmp_path / place / "ada")
     with pytest.raises(UserError, match="of this name"):
-        submissions([tmp_path / "a", tmp_path / "b"], FILES, single=False)
+        submissions([tmp_path / "a", tmp_path / "b"], FILES, single=False, work=tmp_path)
 
 
 def test_all_but_the_asked_files_come_from_the_starter(tmp_path):

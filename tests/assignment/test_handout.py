@@ -98,7 +98,8 @@ def test_the_requirements_cover_what_the_tree_imports(made):
 def test_the_autograders_folder_grades_by_itself(made):
     folder = made / "instructor" / "autograder"
     assert {path.name for path in folder.iterdir()} == {
-        *("assignment", "runtime", "student", "hidden"),
+        *("assignment", "runtime", "data", "evaluation", "report", "baselines"),
+        *("student", "hidden"),
         *("requirements.txt", "setup.sh", "run_autograder"),
     }
     command = [sys.executable, "-B", "-m", "assignment", "grade", "--help"]

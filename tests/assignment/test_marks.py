@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_suite import ABOUT
+from small_suite import ABOUT, submission, write_suite
 
-from assignment import class_page
+from assignment import class_page, grade_command
 from assignment.__main__ import main
 from assignment.class_page import render
 from assignment.compare import CaseResult
+from assignment.grade_options import LAYERS as ASKED
 from assignment.gradescope import results, write_autograder, write_class
-from assignment.grading import Mark
+from assignment.grading import Mark, layers_here
+from assignment.sandbox import Limits
 
 VISIBILITIES = {"visible", "after_due_date", "after_published", "hidden"}
 LAYERS = {"limits": "", "landlock": "this kernel has no Landlock"}
@@ -32,7 +34,7 @@ HONEST = Mark("=bob", [replace(r, passed=True, reason="", mistake=None) for r in
 
 
 def test_results_have_what_gradescope_documents():
-    found = results(MARK, ABOUT, {"accuracy": 0.5})
+    found = results(replace(MARK, leaderboard={"accuracy": 0.5}), ABOUT)
     assert found["score"] == 3 and found["execution_time"] == 13
     assert found["visibility"] == "visible" and found["stdout_visibility"] == "hidden"
     assert found["leaderboard"] == [{"name": "accuracy", "value": 0.5, "order": "desc"}]
@@ -52,13 +54,13 @@ def test_results_have_what_gradescope_documents():
     for test in found["tests"]:
         assert set(test) <= allowed and test["visibility"] in VISIBILITIES
     assert sum(test["score"] for test in found["tests"]) == found["score"]
-    assert "leaderboard" not in results(MARK, ABOUT, {})
+    assert "leaderboard" not in results(MARK, ABOUT)
 
 
 def test_what_a_student_makes_us_say_has_no_control_characters():
     evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
     (output, *_) = (one["output"] for one in results(
-        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT, {})["tests"])  # fmt: skip
+        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)["tests"])  # fmt: skip
     assert output == "raised \\x1b[2J\\nscore 9"
 
 
@@ -78,7 +80,7 @@ def test_the_files_of_an_autograder_are_scripts(tmp_path):
         assert (tmp_path / name).stat().st_mode & stat.S_IXUSR
         subprocess.run(["bash", "-n", tmp_path / name], check=True)
     run = (tmp_path / "run_autograder").read_text()
-    assert "/autograder/submission --single" in run and "--out /autograder/results" in run
+    assert "AUTOGRADER:=/autograder}" in run and "--single" in run
 
 
 def test_the_page_shows_marks_mistakes_and_layers_escaped():
@@ -140,3 +142,42 @@ def test_a_made_assignment_is_graded_with_torch_inside_the_sandbox(made, tmp_pat
     assert "NotImplementedError" in blank["cases"][0]["reason"]
     assert json.loads((out / "ada" / "results.json").read_text())["score"] == ada["score"]
     assert Path(out / "class.html").stat().st_size > 10_000
+
+
+def test_a_layer_that_must_hold_and_does_not_stops_before_grading(tmp_path, capsys, monkeypatch):
+    suite = write_suite(tmp_path / "hidden")
+    submission(tmp_path / "class" / "ada")
+    words = ["grade", str(tmp_path / "class" / "ada"), "--single", "--suite", str(suite)]
+    out = tmp_path / "marks"
+    here = {"landlock": "this kernel has no Landlock", "limits": ""}
+    monkeypatch.setattr(grade_command, "layers_here", lambda limits: here)
+    assert main([*words, "--require", "limits", "landlock", "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "layer 'landlock' does not hold here (this kernel has no Landlock)" in error
+    assert error.count("\n") == 1 and not out.exists()
+
+
+def test_the_layers_to_ask_for_are_those_of_every_machine():
+    found = layers_here(Limits())
+    assert set(ASKED) <= set(found)
+    assert set(found) - set(ASKED) <= {"no capabilities", "user namespace", "mount namespace"}
+
+
+def test_a_submission_named_as_our_own_files_is_refused_before_grading(tmp_path, capsys):
+    suite = write_suite(tmp_path / "hidden")
+    submission(tmp_path / "class" / "class.html")
+    words = ["grade", str(tmp_path / "class"), "--suite", str(suite)]
+    assert main([*words, "--out", str(tmp_path / "marks")]) == 2
+    assert "results have files of this name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", "né 你好"]
+)
+def test_a_name_that_somebody_chose_harms_neither_table_nor_page(tmp_path, name):
+    mark = replace(MARK, name=name)
+    write_class([mark], ABOUT, tmp_path)
+    (_, (shown, *_)) = csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8")))
+    assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
+    page = render([mark], ABOUT)
+    assert page.encode() and "\x1b" not in page

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assignment import landlock, sandbox
+from assignment import landlock, process_tree, sandbox
 from assignment.grading import FIRST_USER
 from assignment.sandbox import Limits, Outcome
 
@@ -52,7 +52,9 @@ def test_resource_limits_are_those_asked_for(tmp_path):
     names = sorted(LIMITS.of_a_process())
     program = f"import resource as r; print([r.getrlimit(getattr(r, n)) for n in {names}])"
     own = LIMITS.of_a_process()
-    assert run(tmp_path / "w", program).output.strip() == str([(own[n], own[n]) for n in names])
+    assert run(tmp_path / "w", program).output.strip() == str(
+        [(own[n], own[n] + (n == "RLIMIT_CPU")) for n in names]
+    )
 
 
 def test_output_is_kept_up_to_a_bound_and_then_stops_the_command(tmp_path):
@@ -131,6 +133,18 @@ def test_a_layer_that_is_refused_is_reported_and_the_rest_holds(tmp_path, old_ke
     refused = {name for name, why in outcome.layers.items() if why}
     assert {"landlock", "network namespace", "process namespace"} <= refused
     assert "limits" not in refused and outcome.layers["landlock"] == "this kernel has no Landlock"
+
+
+def test_want_of_memory_is_told_from_cpu_time_and_from_suicide(tmp_path, old_kernel, monkeypatch):
+    outcome = run(tmp_path / "busy", "while True: pass", user=None, cpu_seconds=2)
+    assert outcome.stopped == "CPU seconds"
+    killed = "import os; os.kill(os.getpid(), 9)"
+    outcome = run(tmp_path / "itself", killed, user=None)
+    assert (outcome.stopped, outcome.exit_code) == ("", 128 + 9)
+    # As if the kernel had done it, which counts such kills.
+    kills = iter([3, 4])
+    monkeypatch.setattr(process_tree, "out_of_memory_kills", lambda: next(kills))
+    assert run(tmp_path / "kernel", killed, user=None).stopped == "memory"
 
 
 def test_without_a_process_namespace_what_was_left_behind_is_killed_too(tmp_path, old_kernel):

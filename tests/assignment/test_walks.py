@@ -1,0 +1,150 @@
+"""The walks of docs/classroom.md: an instructor's, a student's, and a class that is marked.
+
+One part is made, of four cases: what is printed is the same with twelve, and takes minutes less.
+"""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made_class import FORGES, NEVER_ENDS, hand_in, mistake_in
+from made_submissions import write_data, write_submission
+from markupsafe import escape
+
+from assignment.__main__ import main
+
+PART = ("attention",)
+SECONDS = "10"  # of a core: importing torch takes two
+MISTAKEN = {
+    "ben": "no-scaling",
+    "cleo": "softmax-axis",
+    "dora": "scaled-by-size",
+    "finn": "no-scaling",
+    "gus": "multiplied",
+}
+HOSTILE = {"eve": FORGES, "mia": NEVER_ENDS % "attention"}
+
+
+@pytest.fixture(scope="module")
+def fall(tmp_path_factory, toy_data) -> Path:
+    """What an instructor makes, with the command of the page."""
+    folder = tmp_path_factory.mktemp("term") / "fall"
+    words = ["--out", str(folder), "--term-seed", "7", "--parts", *PART, "--data", str(toy_data)]
+    assert main(["make", *words]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def marks(fall, tmp_path_factory) -> Path:
+    """The marks of ten submissions, as folders and zips; two are hostile."""
+    submissions = tmp_path_factory.mktemp("class") / "submissions"
+    for name in ("ada", "hal", "ivy", *MISTAKEN, *HOSTILE):
+        hand_in(fall, submissions / name, PART, "minbert/model.py" if name == "hal" else "")
+    for name, mistake in MISTAKEN.items():
+        mistake_in(submissions / name, mistake)
+    for name, source in HOSTILE.items():
+        with (submissions / name / "minbert" / "attention.py").open("a") as file:
+            file.write(source)
+    shutil.make_archive(str(submissions / "ivy"), "zip", submissions / "ivy")
+    shutil.rmtree(submissions / "ivy")
+    return grade(fall, submissions, submissions.parent / "marks")
+
+
+def grade(fall: Path, submissions: Path, out: Path) -> Path:
+    suite, starter = fall / "instructor" / "hidden", fall / "student"
+    words = [str(submissions), "--suite", str(suite), "--starter", str(starter)]
+    assert main(["grade", *words, "--out", str(out), "--seconds", SECONDS]) == 0
+    return out
+
+
+def table(out: Path) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader((out / "marks.csv").read_text(encoding="utf-8").splitlines())
+    return {row["submission"]: row for row in rows}
+
+
+def test_an_instructor_makes_a_terms_assignment(toy_data, tmp_path):
+    words = ["--out", "fall", "--term-seed", "7", "--parts", "metrics", "--data", str(toy_data)]
+    command = [sys.executable, "-m", "assignment", "make", *words]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "fall/student: to hand out; fall/instructor: to keep (seed 7)\n"
+    for name in ("checks", "handout.md", "handout.html", "datasets", "requirements.txt"):
+        assert (tmp_path / "fall" / "student" / name).exists()
+    for name in ("hidden", "rubric.md", "reference", "autograder"):
+        assert (tmp_path / "fall" / "instructor" / name).exists()
+
+
+def test_a_student_solves_a_part_wrongly_and_then_rightly(fall, tmp_path):
+    folder = shutil.copytree(fall / "student", tmp_path / "student")
+    code, empty = check(folder)
+    assert code == 1 and "0 of 4 cases pass" in empty
+    assert "to do  attention-one-sequence: raised NotImplementedError" in empty
+    reference = fall / "instructor" / "reference" / "minbert" / "attention.py"
+    shutil.copyfile(reference, folder / "minbert" / "attention.py")
+    says = mistake_in(folder, "no-scaling")
+    code, wrong = check(folder)
+    assert code == 1 and "0 of 4 cases pass" in wrong and f"likely cause: {says}" in wrong
+    assert 'wrong  attention-one-sequence: "context" of shape' in wrong
+    shutil.copyfile(reference, folder / "minbert" / "attention.py")
+    code, right = check(folder)
+    assert code == 1 and "3 of 4 cases pass" in right and "likely cause" not in right
+    assert "to do  attention-heads" in right
+
+
+def check(folder: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-B", "check.py", "attention"], cwd=folder, env={}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+def test_ten_submissions_have_their_marks_two_hostile_ones_among_them(fall, marks):
+    found = table(marks)
+    earned = {name: int(row["score"]) for name, row in found.items()}
+    assert earned.pop("ada") == earned.pop("ivy") == 11
+    # Her heads are not written; everything else is.
+    assert earned.pop("hal") == 7
+    assert all(points < 11 for points in earned.values()) and len(earned) == 7
+    assert earned["ben"] == earned["finn"] == earned["eve"] == earned["mia"] == 0
+    stopped = {name: int(row["stopped"]) for name, row in found.items()}
+    assert stopped.pop("eve") == stopped.pop("mia") == 4 and not any(stopped.values())
+
+
+def test_each_mistake_is_named_in_the_marks_and_on_the_page(fall, marks):
+    about = json.loads((fall / "instructor" / "hidden" / "suite.json").read_text("utf-8"))
+    says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
+    page = (marks / "class.html").read_text(encoding="utf-8")
+    for one in json.loads((marks / "marks.json").read_text(encoding="utf-8")):
+        named = {case["mistake"] for case in one["cases"]} - {None}
+        assert named == ({MISTAKEN[one["name"]]} if one["name"] in MISTAKEN else set())
+        assert all(escape(says[name]) in page for name in named)
+        results = json.loads((marks / one["name"] / "results.json").read_text(encoding="utf-8"))
+        assert results["score"] == one["score"]
+    assert "too much of its CPU seconds" in page
+
+
+def test_predictions_are_packed_validated_scored_and_ranked(tmp_path, capsys):
+    data = str(write_data(tmp_path / "data"))
+    own = write_submission(tmp_path / "own", dialect="handout", skill=0.9)
+    packed = tmp_path / "submissions" / "ada.zip"
+    packed.parent.mkdir()
+    write_submission(packed.parent / "ben", skill=0.4)
+    assert main(["package", str(own), "--data", data, "--out", str(packed)]) == 0
+    assert main(["validate", str(packed), "--data", data]) == 0
+    assert "as the course asks for it" in capsys.readouterr().out
+    assert main(["score", str(packed), "--gold", data]) == 0
+    assert "| aggregate" in capsys.readouterr().out
+    words = ["--gold", data, "--html", str(tmp_path / "board.html")]
+    assert main(["leaderboard", str(packed.parent), *words]) == 0
+    first, second = capsys.readouterr().out.splitlines()[2:4]
+    assert "ada.zip" in first and "ben" in second
