@@ -38,11 +38,16 @@ def main() -> NoReturn:
     if child == 0:
         _become(spec, layers)
     os.close(spec["report"])
-    _, status = os.waitpid(child, 0)
+    _, status, usage = os.wait4(child, 0)
     # Without a process namespace, what the command left behind has become a child of this process.
     process_tree.kill_below(os.getpid())
     _wait_for_all()
     code = os.waitstatus_to_exitcode(status)
+    # At the limit comes SIGKILL, which does not tell its cause. The kernel counts by ticks, hence
+    # the tenth; SIGXCPU would not do, as the first process of a namespace ignores it.
+    spent = usage.ru_utime + usage.ru_stime
+    if code == -signal.SIGKILL and spent >= 0.9 * spec["limits"]["RLIMIT_CPU"]:
+        code = -signal.SIGXCPU
     os._exit(code if code >= 0 else 128 - code)
 
 
@@ -131,9 +136,7 @@ def _reopen(private: dict[str, list[str]]) -> None:
 
 def _limit(limits: dict[str, int]) -> None:
     for name, most in limits.items():
-        # At the lower limit of CPU time comes SIGXCPU, which tells its cause, at the upper SIGKILL.
-        hard = most + 1 if name == "RLIMIT_CPU" else most
-        resource.setrlimit(getattr(resource, name), (most, hard))
+        resource.setrlimit(getattr(resource, name), (most, most))
 
 
 def _change_user(user: int | None, layers: Layers) -> None:

@@ -5,6 +5,7 @@ One part is made, of four cases: what is printed is the same with twelve, and ta
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -130,7 +131,8 @@ def test_each_mistake_is_named_in_the_marks_and_on_the_page(fall, marks):
         assert all(escape(says[name]) in page for name in named)
         results = json.loads((marks / one["name"] / "results.json").read_text(encoding="utf-8"))
         assert results["score"] == one["score"]
-    assert "too much of its CPU seconds" in page
+    # The clock, if other work on this machine leaves it no processor.
+    assert re.search("too much of its (CPU )?seconds", page)
 
 
 def test_predictions_are_packed_validated_scored_and_ranked(tmp_path, capsys):
