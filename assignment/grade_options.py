@@ -60,7 +60,7 @@ class GradeOptions:
     jobs: int = option(0, "submissions at a time; 0: one per core", least=0, most=256)
     seconds: int = option(
         60,
-        "of a core, for one run of all cases; on the clock five times that",
+        "of a core, for one run of all cases; on the clock ten times that",
         least=1,
         most=3600,
     )
