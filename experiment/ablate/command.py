@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from experiment.ablate.judging import judge
+from experiment.ablate.making import training_file
 from experiment.ablate.measuring import Bench, Measured
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import settings_of
@@ -66,7 +67,9 @@ def _table(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool
     for row in table.rows:
         for seed in range(options.seed, options.seed + options.seeds):
             try:
-                one = bench.measured(row.label, settings_of(row, table, options, seed))
+                file = training_file(row, options)
+                settings = settings_of(row, table, options, seed, file.path)
+                one = bench.measured(row.label, settings, file.command)
             except UserError as error:
                 failed[row.label] = str(error)
                 say(f"  {table.name}, {row.label}: left out: {error}")

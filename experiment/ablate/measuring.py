@@ -77,8 +77,13 @@ class Bench:
             self._read = (key, inputs, inputs.load())
         return self._read[1:]
 
-    def measured(self, label: str, settings: Settings) -> Measured:
+    def measured(self, label: str, settings: Settings, before: str = "") -> Measured:
         """Return what was measured of a row with one seed; measure it unless an earlier run did.
+
+        Args:
+            label: of the row.
+            settings: of this seed.
+            before: the command that made the training file, "" for none.
 
         Raises:
             UserError: something that the settings name cannot be used.
@@ -96,6 +101,7 @@ class Bench:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             history, seconds, made = (found[part] for part in ("history", "seconds", "made"))
+            made |= {"command": " && ".join(filter(None, (before, command_of(settings))))}
             return Measured(label, settings.seed, values_of(history), seconds, history, made, key)
         except (ValueError, LookupError, TypeError) as error:
             raise UserError(f"{path}: not a measurement ({error!r}); delete it") from None
@@ -129,7 +135,6 @@ class Bench:
         history = trainer.run(resume=True)
         seconds = time.perf_counter() - started
         made = {
-            "command": command_of(settings),
             "config": asdict(config),
             "steps": trainer.num_steps,
             "precision": str(backbone.encoder.dtype).removeprefix("torch."),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiment.ablate.recipes import SCALES
+from runtime.errors import UserError
 from runtime.options import option, parse
 
 DESCRIPTION = """Measure a table of a paper again: its rows, with several seeds, beside what was
@@ -47,6 +48,13 @@ class AblateOptions:
     documents: str | None = option(
         None, "sentences in their order, a blank line between documents", metavar="FILE"
     )
+    sources: tuple[str, ...] = option(
+        (),
+        "what triplets are made of, for supervised-data: nli (premise, hypothesis, label TSV), "
+        "quora, pairs, captions, anli, as python -m data.triplets reads them",
+        flag="--from",
+        metavar="FORM=FILE",
+    )
     device: str = option("auto", "as of run_multitask.py", choices=("auto", "cpu", "cuda"))
     precision: str = option(
         "auto", "as of run_multitask.py", choices=("auto", "float32", "bfloat16")
@@ -56,6 +64,18 @@ class AblateOptions:
     dry_run: bool = option(
         False, "measure a few steps; print steps, projected hours and memory, and stop"
     )
+
+    def source(self, form: str) -> Path:
+        """Return the file of a form of pairs.
+
+        Raises:
+            UserError: --from names none.
+        """
+        for one in self.sources:
+            name, _, path = one.partition("=")
+            if name == form and path:
+                return Path(path)
+        raise UserError(f"no pairs of the form {form}; name them: --from {form}=FILE")
 
 
 def parse_options(argv: Sequence[str] | None = None) -> AblateOptions:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiment.ablate.table import Row, Table
 from experiment.settings import Settings
+from runtime.errors import UserError
 from runtime.options import flag_of, options_of
 
 if TYPE_CHECKING:
@@ -21,11 +22,19 @@ RATES = {"unsup": 1e-3, "dual": 1e-3, "sup": 5e-4}
 BATCH = 64
 
 
-def settings_of(row: Row, table: Table, options: "AblateOptions", seed: int) -> Settings:
+def settings_of(
+    row: Row, table: Table, options: "AblateOptions", seed: int, sup_data: str | None = None
+) -> Settings:
     """Return the settings of one row and seed.
 
+    Args:
+        row, table: which.
+        options: the command line.
+        seed: of the tuning.
+        sup_data: the training file of a supervised row; None leaves it to the data folder.
+
     Raises:
-        UserError: a setting that is unknown or out of bounds.
+        UserError: a setting that is unknown or out of bounds; documents that are not named.
     """
     recipe = _quick if options.scale == "quick" else _paper
     values = {
@@ -34,7 +43,7 @@ def settings_of(row: Row, table: Table, options: "AblateOptions", seed: int) -> 
         "backbone": options.backbone,
         "data": options.data,
         "unsup_data": options.unsup_data,
-        "sup_data": options.sup_data,
+        "sup_data": sup_data or options.sup_data,
         "device": options.device,
         "precision": options.precision,
         "threads": options.threads,
@@ -42,6 +51,10 @@ def settings_of(row: Row, table: Table, options: "AblateOptions", seed: int) -> 
         **recipe(row, table, options.steps),
         **row.settings,
     }
+    if "documents" in table.needs:
+        if options.documents is None:
+            raise UserError(f"{table.name} reads sentences in their order; add --documents FILE")
+        values["unsup_data"] = options.documents
     return Settings(**values)
 
 

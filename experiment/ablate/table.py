@@ -25,8 +25,8 @@ class Row:
         published: what the paper reports, in its own units; None where it reports nothing.
         rate: multiplies the recipe's learning rate.
         settings: what differs otherwise, by the names of Settings.
-        made: the command that makes the row's training file, `{out}`, from the user's files
-            `{sup_data}`, `{documents}` or `{FORM}`; () to train on the files themselves.
+        made: what makes the row's training file, words for `python -m data.triplets`: the form of
+            the user's file, and flags; () to train on the user's --sup-data.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Table:
         rows: one per line.
         expected: what the paper found.
         reading: what to make of it, a few sentences for a student.
-        needs: names of options without which it has nothing to read, such as `documents`.
+        needs: what must be named besides training files: `documents`, or forms of --from.
         columns: what is measured; the first is shown in the figure.
         trajectory: whether the figure is also drawn of alignment and uniformity during tuning.
         longer: how many times the quick recipe's examples its rows see.

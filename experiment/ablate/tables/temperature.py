@@ -15,8 +15,8 @@ TABLE = Table(
         Row("0.05", {"temperature": 0.05}, 86.2, "sup"),
         Row("0.1", {"temperature": 0.1}, 82.0, "sup"),
         Row("1", {"temperature": 1.0}, 64.0, "sup"),
-        # "N/A" in the paper: the dot product as it is, which no temperature divides.
-        Row("dot product", {"similarity": "dot", "temperature": 1.0}, 85.9, "sup"),
+        # "N/A" in the paper: dot products, which no temperature divides.
+        Row("dot product", {"similarity": "dot"}, 85.9, "sup"),
     ),
     expected=(
         Expectation("0.001", LESS, "0.05", WHY),
