@@ -230,7 +230,8 @@ class SimCSETrainer:
     def _measure_geometry(self) -> float:
         """Add a point to the curves if it is time for one; return the seconds it took."""
         steps, began = self.config.geometry_steps, time.perf_counter()
-        if steps and self.geometry is not None and self.step % steps == 0:
+        due = steps and (self.step % steps == 0 or self.step == self.num_steps)
+        if due and self.geometry is not None:
             self.history.append({"step": self.step, **self.geometry()})
         return time.perf_counter() - began
 
