@@ -105,6 +105,7 @@ class BertForMaskedLM(nn.Module):
                 "--backbone that has, such as mini or bert-base-uncased"
             )
         model = cls.around(bert, source)
+        # The encoder may be on a GPU already.
         model.head.to(bert.embeddings.word_embeddings.weight.device)
         return model
 

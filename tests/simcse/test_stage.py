@@ -103,6 +103,8 @@ def test_positives_that_cannot_be_made_are_refused(
 
 def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(tiny_checkpoint, tmp_path):
     config, folders = replace(QUICK, max_steps=1), set()
+    guessed = SimCSEConfig(positive="mlm")
+    keys = set()
     for seed in (0, 1):
         torch.manual_seed(seed)
         source = tmp_path / f"bert-{seed}"
@@ -112,10 +114,12 @@ def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(tiny_che
         write_tensors(model.bert.state_dict() | head, source / "model.safetensors")
         encoder = SentenceEncoder.from_pretrained(str(source), device="cpu")
         backbone = Backbone(source, encoder)
+        keys.add(stage_key(backbone, SUP, guessed, DIGESTS))
         for weight in (0.1, 0.0):
             settings = replace(config, mlm_weight=weight)
             folders.add(tuned_backbone(SUP, backbone, texts(encoder), settings, tmp_path))
     assert len(folders) == 3  # without the objective, the head does not matter
+    assert len(keys) == 2  # the head makes positives
     assert all((folder / "model.safetensors").is_file() for folder in folders)
 
 
