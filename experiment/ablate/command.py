@@ -81,6 +81,7 @@ def _table(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool
             say(f"  {table.name}, {row.label}, seed {seed}: {first} {said}, {one.seconds:.0f} s")
         _write(table, options, measured, failed)
     if measured:
+        _show(table, options, measured, failed)
         say(printed(table, measured, judge(table, measured)))
     return not failed
 
@@ -92,3 +93,15 @@ def _write(
     content = json.dumps(json_of(table, measured, judged, failed), indent=1)
     write_text(options.out / f"{table.name}.json", content + "\n")
     write_text(options.out / f"{table.name}.csv", csv_of(table, measured))
+
+
+def _show(
+    table: Table, options: AblateOptions, measured: list[Measured], failed: dict[str, str]
+) -> None:
+    """Write figure and page; the libraries that draw are loaded only now."""
+    from experiment.ablate.figure import figures, standalone
+    from experiment.ablate.page import render
+
+    write_text(options.out / f"{table.name}.svg", standalone(figures(table, measured)[0]))
+    content = render(table, measured, judge(table, measured), failed)
+    write_text(options.out / f"{table.name}.html", content)
