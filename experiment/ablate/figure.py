@@ -3,6 +3,7 @@
 Reads: telling, report.page. Feeds: page, the command.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -31,12 +32,10 @@ def figures(table: Table, measured: Sequence[Measured]) -> list[Figure]:
 
 
 def standalone(figure: Figure) -> str:
-    """Return a figure as the content of an .svg file, with the page's light colours."""
+    """Return a figure as the content of an .svg file, in the page's light colours."""
     style = STYLE.read_text(encoding="utf-8")
-    colours = style[style.index(":root") : style.index("}") + 1]
-    end = figure.svg.index(">") + 1
-    letters = "svg { font-family: sans-serif; background: var(--paper); }"
-    return f"{figure.svg[:end]}<style>{colours} {letters}</style>{figure.svg[end:]}\n"
+    light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
+    return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], figure.svg) + "\n"
 
 
 def _dots(table: Table, measured: Sequence[Measured]) -> Figure:
@@ -69,7 +68,8 @@ def _paint_dots(
     axes.set_yticks(places, list(rows), fontsize=11 if len(rows) <= FEW else 8)
     axes.set_ylim(len(rows) - 0.5, -0.5)  # the first row is at the top
     axes.set_xlabel(f"{column} (dots)")
-    known = [(told, place) for place, told in zip(places, published, strict=True)
+    # Above the dots, which they would cover where both scales end.
+    known = [(told, place - 0.25) for place, told in zip(places, published, strict=True)
              if told is not None]  # fmt: skip
     if known:
         twin = axes.twiny()

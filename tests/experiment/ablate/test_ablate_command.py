@@ -12,6 +12,7 @@ import pytest
 from experiment import run
 from experiment.ablate.command import ablate
 from experiment.ablate.options import AblateOptions
+from experiment.ablate.tables import TABLES
 from experiment.options import parse_options
 from runtime.errors import UserError
 from simcse.train import SimCSETrainer
@@ -51,7 +52,8 @@ def test_a_table_is_measured_and_written(options, said):
     assert "published" in said[-2] and "not measured" in said[-2]
     assert str(options.out) in said[-1]
     svg, page = ((options.out / f"dropout.{form}").read_text() for form in ("svg", "html"))
-    assert svg.startswith("<svg") and "--series-1: #" in svg
+    assert svg.startswith("<svg") and "#1f5fa8" in svg and "var(" not in svg
+    assert (options.out / "dropout-trajectory.svg").is_file()
     assert "trajectory-dropout" in page and "python run_multitask.py" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 
@@ -103,6 +105,46 @@ def test_a_row_that_cannot_be_measured_is_left_out_and_said(options, said, tmp_p
     assert ablate(asked, lines.append) == 2
     assert any("captions: left out" in line and "--from captions=FILE" in line for line in lines)
     assert "was left out" in (tmp_path / "supervised-data.html").read_text()
+
+
+def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch):
+    lines = []
+    rows = ("sts: none bi", "para: unsup cross", "sts: none, linear on [u; v]")
+    asked = replace(options, names=("report",), rows=rows, steps=2, out=tmp_path)
+    assert ablate(asked, lines.append) == 0
+    content = json.loads((tmp_path / "report.json").read_text())
+    assert [(one["row"], one["seed"]) for one in content["measured"]] == [
+        (row, seed) for row in (rows[2], *rows[:2]) for seed in (42, 43)
+    ]
+    (results,) = (tmp_path / "runs").glob("*/results.json")
+    cells = {(c["pretrain"], c["task"], c["encoder"], c["split"], c["seed"]): c["metrics"]
+             for c in json.loads(results.read_text())}  # fmt: skip
+    scores = {(one["row"], one["seed"]): one["values"]["score"] for one in content["measured"]}
+    assert scores[rows[0], 43] == cells["none", "sts", "bi", "dev", 43]["pearson"]
+    assert scores[rows[1], 42] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
+    monkeypatch.setattr("heads.fitting.HeadTrainer", None)
+    assert ablate(asked, lines.append) == 0  # nothing is trained again
+
+
+def test_a_dry_run_projects_and_leaves_nothing(options, tmp_path):
+    lines = []
+    asked = replace(options, names=("batch-size", "report"), rows=(), dry_run=True, out=tmp_path)
+    assert ablate(replace(asked, names=("batch-size",), rows=("32", "64")), lines.append) == 0
+    assert "hours projected" in lines[-1] and "GiB" in lines[-1]
+    # 4 steps of 64 are 256 examples, four times as many here: 32 + 16 steps, two seeds; but an
+    # epoch of the toy sentences has 4 and 2 steps and there are as many epochs as steps.
+    assert lines[-1].startswith("batch-size: 96 steps")
+    assert ablate(replace(asked, names=("report",)), lines.append) == 0
+    assert any("run_multitask.py" in line for line in lines) and not list(tmp_path.iterdir())
+
+
+def test_the_list_tells_all_tables(options):
+    lines = []
+    assert ablate(AblateOptions(list=True), lines.append) == 0
+    assert ablate(AblateOptions(), [].append) == 0
+    told = "\n".join(lines)
+    assert all(f"\n{name}: " in told for name in TABLES) and "--documents FILE" in told
+    assert told.count("price: ") == len(TABLES)
 
 
 @pytest.mark.parametrize(
