@@ -131,8 +131,7 @@ def test_a_dry_run_projects_and_leaves_nothing(options, tmp_path):
     asked = replace(options, names=("batch-size", "report"), rows=(), dry_run=True, out=tmp_path)
     assert ablate(replace(asked, names=("batch-size",), rows=("32", "64")), lines.append) == 0
     assert "hours projected" in lines[-1] and "GiB" in lines[-1]
-    # 4 steps of 64 are 256 examples, four times as many here: 32 + 16 steps, two seeds; but an
-    # epoch of the toy sentences has 4 and 2 steps and there are as many epochs as steps.
+    # 4 steps of 64 are 256 examples, here four times as many: 32 and 16 steps, two seeds.
     assert lines[-1].startswith("batch-size: 96 steps")
     assert ablate(replace(asked, names=("report",)), lines.append) == 0
     assert any("run_multitask.py" in line for line in lines) and not list(tmp_path.iterdir())
