@@ -38,7 +38,7 @@ class Measured:
     Attributes:
         row: its label.
         values: by the names of the table's columns; None where a measure is undefined.
-        seconds: of tuning and measuring.
+        seconds: of tuning and measuring, since the last resumption.
         history: one point per measurement, and one per dev check.
         made: how: command, precision, threads, number of steps.
         key: under which it is stored.

@@ -8,7 +8,7 @@ from typing import Any
 from evaluation.table import csv_text, markdown
 from experiment.ablate.judging import Judged
 from experiment.ablate.measuring import Measured
-from experiment.ablate.table import Table
+from experiment.ablate.table import ALIKE, TUNING, Expectation, Table
 from report.provenance import provenance
 
 NOWHERE = "-"
@@ -55,16 +55,23 @@ def printed(table: Table, measured: Sequence[Measured], judged: Sequence[Judged]
     return "\n".join([head, text, f"{note}.", *map(told_of, judged)])
 
 
+def claim_of(expected: Expectation) -> str:
+    """Return an expectation as a formula: `fixed 0.1 < 0.1`, `alignment: 0 > 0.1`."""
+    claim = f"{expected.row} {expected.relation} {expected.other}"
+    if expected.relation == ALIKE:
+        claim += f", within {expected.within:g}"
+    return claim if expected.of == TUNING[0] else f"{expected.of}: {claim}"
+
+
 def told_of(judged: Judged) -> str:
     """Return one line on an expectation: `holds: fixed 0.1 < 0.1 (...), -0.031 [...]`."""
     one = judged.expected
-    claim = f"{one.of} of {one.row} {one.relation} {one.other}"
     numbers = ""
     if judged.difference is not None:
         numbers = f": {judged.difference:+.3f}"
     if judged.interval is not None:
         numbers += f" [{judged.interval.low:+.3f}, {judged.interval.high:+.3f}]"
-    return f"  {judged.verdict}: {claim}{numbers} ({one.why})"
+    return f"  {judged.verdict}: {claim_of(one)}{numbers} ({one.why})"
 
 
 def csv_of(table: Table, measured: Sequence[Measured]) -> str:

@@ -11,6 +11,7 @@ from experiment.ablate.tables import (
     mlp,
     next_sentence,
     poolers,
+    report,
     supervised_data,
     symmetric,
     temperature,
@@ -18,6 +19,6 @@ from experiment.ablate.tables import (
 
 MODULES = (
     *(dropout, augmentations, next_sentence, poolers, mlp, batch_size, temperature),
-    *(hard_negative_weight, mlm_weight, learning_rate, symmetric, supervised_data),
+    *(hard_negative_weight, mlm_weight, learning_rate, symmetric, supervised_data, report),
 )
 TABLES: dict[str, Table] = {module.TABLE.name: module.TABLE for module in MODULES}

@@ -47,4 +47,5 @@ TABLE = Table(
         "two readings of the same one there is nothing to gain."
     ),
     needs=("documents",),
+    trajectory=True,
 )
