@@ -5,7 +5,11 @@ Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from baselines.isbert import load_tuned
 from data.examples import in_the_other_order
 from data.tasks import TASKS, Splits
 from evaluation.metrics import spearman, task_metrics
@@ -15,17 +19,18 @@ from experiment.backbones import Reader, Say
 from experiment.distillation import Distillation
 from experiment.grid import Training
 from experiment.inputs import Inputs
-from experiment.keys import cell_key, joint_keys, kind_of
+from experiment.keys import cell_key, joint_keys, kind_of, teacher_of
 from experiment.soft import Trained
 from heads.config import HeadConfig
 from heads.fitting import FittedHead, fit_head, save_head
 from heads.joint.fitting import Pupil, fit_joint
+from heads.saved import load_head
 from heads.training import Score
 from minbert.checkpoint import read_about
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
-from runtime.processes import is_main
+from runtime.processes import barrier, is_main
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,11 @@ class Cells:
         pupils = {}
         for head in training.heads:
             config = self._config(head)
-            about = (self._splits(head, config), kind_of(head), config)
-            pupils[head.task] = Pupil(*about, self._dev_score(head.task))
+            splits, score = self._splits(head, config), self._dev_score(head.task)
+            taught = None
+            if "distill" in training.joint.remedies:
+                taught = self._taught(teacher_of(head), splits.train)
+            pupils[head.task] = Pupil(splits, kind_of(head), config, score, taught)
         state = self.folder.state_path(training.name, key)
         fitted = fit_joint(encoder, pupils, training.joint, state, self.inputs.settings.resume)
         if is_main():
@@ -132,6 +140,15 @@ class Cells:
             for name in names:  # where a head looks for its encoder
                 self.folder.link(f"models/{name}", folder)
         return [self._trained(head, fitted[head.task], encoder, reader) for head in training.heads]
+
+    def _taught(self, teacher: Coordinates, examples: list[Any]) -> np.ndarray:
+        """Return the probabilities or scores of the task's own model, a saved head of the run."""
+        settings = self.inputs.settings
+        barrier()  # one of the processes wrote it
+        path = self.folder.head_path(teacher.name)
+        self.say(f"          {len(examples):,} training labels by {teacher.name}")
+        head = load_head(path, load_tuned, settings.device, settings.precision)
+        return head.soft([example.texts for example in examples])
 
     @property
     def _cache(self) -> Path:

@@ -22,6 +22,15 @@ class JointConfig:
         most=0.9,
     )
 
+    recall_strength: float = option(
+        0.1,
+        "recall: share of the way back per step, at first",
+        least=0,
+        most=1,
+        source="gamma 5000 at rate 2e-5: RecAdam",
+    )
+    ranking_weight: float = option(1.0, "ranking: weight of its loss", least=0, most=1e6)
+
     @property
     def name(self) -> str:
         """Return how the encoder is trained, as cells say it: `joint-sequential+replay`."""

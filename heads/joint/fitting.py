@@ -34,6 +34,7 @@ class Pupil:
     kind: str
     config: HeadConfig
     dev_score: Score
+    taught: np.ndarray | None = None  # what a teacher's head decides by, of the training split
 
 
 def fit_joint(
@@ -85,7 +86,9 @@ def _learner(encoder: SentenceEncoder, task: str, pupil: Pupil) -> Learner:
     set_seed(config.seed)
     head = build_head(TASKS[task], pupil.kind, encoder.model.config.hidden_size, config)
     labels = torch.tensor([example.label for example in splits.train]).float()
-    return Learner(head.to(encoder.device), inputs, labels, pupil.dev_score, config)
+    taught = None if pupil.taught is None else torch.from_numpy(pupil.taught).float()
+    about = (pupil.dev_score, config, TASKS[task], taught)
+    return Learner(head.to(encoder.device), inputs, labels, *about)
 
 
 def _fitted(

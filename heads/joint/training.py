@@ -14,11 +14,16 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
+from data.tasks import Task
 from heads.config import HeadConfig
 from heads.head import Head
 from heads.inputs import Inputs
 from heads.joint.config import JointConfig
+from heads.joint.distillation import taught_loss
+from heads.joint.ranking import ranking_loss
+from heads.joint.recall import Recall, annealed
 from heads.joint.schedules import Course, checks, numbered, phases
+from heads.joint.surgery import put_gradient, take_gradient, without_conflicts
 from heads.training import Score, predictions
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
@@ -41,6 +46,8 @@ class Learner:
         labels: (N,) float, of the training split.
         dev_score: predictions (N_dev,) -> what is shown of them; None is undefined.
         config: its epochs; the rates and the batch size are those of all tasks.
+        task: its record.
+        taught: what a teacher says of the training split, (N,) or (N, C); None without a teacher.
     """
 
     head: Head
@@ -48,6 +55,8 @@ class Learner:
     labels: Tensor
     dev_score: Score
     config: HeadConfig
+    task: Task
+    taught: Tensor | None = None
 
 
 class JointTrainer:
@@ -78,6 +87,11 @@ class JointTrainer:
             set_dropout(encoder.model, settings.backbone_dropout)
         rates: list[tuple[nn.Module, float]] = [(heads, settings.learning_rate)]
         rates.append((encoder.model, settings.backbone_learning_rate))
+        self.shared = [p for p in encoder.model.parameters() if p.requires_grad]
+        self.hidden_size = encoder.model.config.hidden_size
+        self.recall: Recall | None = None
+        if "recall" in config.remedies:
+            self.recall = Recall(encoder.model, config.recall_strength)
         self.optimizer = adamw(rates, settings.weight_decay, UNDECAYED)
         self.phases = phases(config, self._courses(), settings.seed)
         self.schedule = LambdaLR(self.optimizer, self._factor)
@@ -113,22 +127,28 @@ class JointTrainer:
             found[name] = Course(count, per_epoch, config.num_epochs)
         return found
 
-    def _factor(self, step: int) -> float:
-        """Return what rates are multiplied by: every phase has a rise and fall of its own."""
+    def _place(self, step: int) -> tuple[int, int]:
+        """Return which step of its phase a step is, and of how many."""
         for phase in self.phases:
             if step < len(phase.steps):
-                return linear_factor(len(phase.steps), self.settings.warmup_ratio)(step)
+                return step, len(phase.steps)
             step -= len(phase.steps)
-        return 0.0
+        return 1, 1  # after the last
+
+    def _factor(self, step: int) -> float:
+        """Return what rates are multiplied by: every phase has a rise and fall of its own."""
+        own, count = self._place(step)
+        return linear_factor(count, self.settings.warmup_ratio)(own)
 
     def _train_to(self, end: int, tick: Callable[[], Any]) -> float:
         """Train up to a step; return the mean loss per batch."""
         self.trained.train()
-        starts = {0, *(end for end, learnt in checks(self.phases) if learnt)}
         total, first = 0.0, self.step
         for step in range(first, end):
-            if step in starts:
+            if self._place(step)[0] == 0:
                 self.optimizer.state.clear()  # what is learnt next begins anew
+                if self.recall:
+                    self.recall.anchor()
             total += self._train_step(step)
             tick()
         self.step = end
@@ -137,11 +157,28 @@ class JointTrainer:
     def _train_step(self, step: int) -> float:
         """Take one step; return the mean loss of its batches."""
         self.optimizer.zero_grad(set_to_none=True)
-        losses = [self._backward(task, number, step) for task, number in self.batches[step]]
+        losses, gradients = [], []
+        for task, number in self.batches[step]:
+            losses.append(self._backward(task, number, step))
+            if len(self.batches[step]) > 1:
+                gradients.append(take_gradient(self.shared))
+        if gradients:
+            put_gradient(self.shared, without_conflicts(torch.stack(gradients)))
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.settings.max_grad_norm)
+        if self.recall:
+            self._recall(self.recall, step)
         self.optimizer.step()
         self.schedule.step()
         return sum(losses) / len(losses)
+
+    def _recall(self, recall: Recall, step: int) -> None:
+        """Pull the encoder back, and let the coming update move it by lambda of its length only."""
+        own, count = self._place(step)
+        learnt = annealed(own / count)
+        recall.pull(learnt, self._factor(step))
+        # Matrices and the rest of the heads are the first two groups; the schedule sets all anew.
+        for group in self.optimizer.param_groups[2:]:
+            group["lr"] *= learnt
 
     def _backward(self, task: str, number: int, step: int) -> float:
         """Add the gradient of a task's batch; return its loss."""
@@ -149,8 +186,8 @@ class JointTrainer:
         rows = batch_rows(number, len(learner.labels), settings.batch_size, settings.seed)
         own = share(rows)
         # Features (B, F) to logits (B,) or (B, C); the encoder runs here.
-        logits = learner.head(learner.inputs["train"].batch(own))
-        loss = learner.head.loss(logits, learner.labels[own].to(logits.device))
+        features = learner.inputs["train"].batch(own)
+        loss = self._loss(learner, features, own, step)
         # Its part of the mean over the joint batch: the shares of all processes add up to it.
         loss = loss * (len(own) / len(rows))
         loss.backward()
@@ -158,6 +195,21 @@ class JointTrainer:
         joint = sum_over_ranks(loss.detach()).item()
         check_finite(joint, step)
         return joint
+
+    def _loss(self, learner: Learner, features: Tensor, rows: np.ndarray, step: int) -> Tensor:
+        """Return the mean loss of a batch, with what remedies make of it or add to it."""
+        head, task = learner.head, learner.task
+        logits, labels = head(features), learner.labels[rows].to(features.device)
+        if learner.taught is None:
+            loss = head.loss(logits, labels)
+        else:
+            own, count = self._place(step)
+            taught = learner.taught[rows].to(features.device)
+            loss = taught_loss(head, logits, labels, taught, own / count)
+        if "ranking" in self.config.remedies and task.is_pair and task.kind != "classes":
+            more = ranking_loss(features, labels, task.largest, self.hidden_size)
+            loss = loss + self.config.ranking_weight * more
+        return loss
 
     def _check(self, loss: float, learnt: str | None) -> None:
         """Score all tasks on dev; keep the predictions of the one that has just been learnt."""
@@ -175,7 +227,12 @@ class JointTrainer:
             self._save(self.state_path)
 
     def _parts(self) -> dict[str, Stateful]:
-        return {"trained": self.trained, "optimizer": self.optimizer, "schedule": self.schedule}
+        parts: dict[str, Stateful] = {
+            "trained": self.trained,
+            "optimizer": self.optimizer,
+            "schedule": self.schedule,
+        }
+        return parts | ({"recall": self.recall} if self.recall else {})
 
     def _save(self, path: Path) -> None:
         names = ("step", "history", "before")

@@ -1,5 +1,7 @@
 """`--tune joint` as a command: its cells, files, what it refuses, and what reads them later."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -117,3 +119,20 @@ def test_settings_of_other_runs_name_the_folders_they_did():
     assert len(folders) == 3
     with pytest.raises(UserError, match="--tune joint"):
         Settings(schedule="sequential")
+
+
+def test_teachers_come_first_and_teach(tiny_checkpoint, toy_data, tmp_path):
+    flags = ["--task", "sst", "para", "--encoder", "cross", "--tune", "joint"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "a" / "r", *flags) == 0
+    assert (
+        run(tiny_checkpoint, toy_data, tmp_path / "b" / "r", *flags, "--remedies", "distill") == 0
+    )
+    found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(tmp_path / "b" / "r")}
+    assert found == {
+        *(("sst", "bi", "full"), ("para", "cross", "full")),
+        *(("sst", "cross", "joint-annealed+distill"), ("para", "cross", "joint-annealed+distill")),
+    }
+    folders = [tmp_path / name / "r" / "metrics.jsonl" for name in "ab"]
+    curves = [json.loads(line) for path in folders for line in path.read_text().splitlines()]
+    losses = {c["curve"]: c["loss"] for c in curves if "sst-cross" in c["curve"]}
+    assert len(losses) == len(set(losses.values())) == 2  # they learnt from other labels

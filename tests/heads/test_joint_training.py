@@ -7,32 +7,14 @@ import numpy as np
 import pytest
 import torch
 from pairings import examples
+from pupils import FULL, Killed, pupils
 
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
-from heads.config import HeadConfig
 from heads.fitting import fit_head
 from heads.joint.config import SCHEDULES, JointConfig
 from heads.joint.fitting import Pupil, fit_joint
 from heads.joint.training import JointTrainer
-
-FULL = HeadConfig(
-    tune="full", backbone_learning_rate=1e-3, num_epochs=2, batch_size=16, warmup_ratio=0.1
-)
-
-
-class Killed(Exception):
-    """Stands for a crash in the middle of training."""
-
-
-def score(found):
-    return float(found.mean())
-
-
-def pupils(data, *tasks, kind="bi"):
-    config = replace(FULL, tune="joint")
-    kinds = {"sst": "bi"}
-    return {t: Pupil(read_task(data, t), kinds.get(t, kind), config, score) for t in tasks}
 
 
 def joint(encoder, data, *tasks, schedule="sequential", **more):
