@@ -13,8 +13,11 @@ from data.tasks import read_task
 from experiment.options import parse_options
 from experiment.settings import Settings
 from heads.saved import load_head
+from report.page.command import write_page
+from report.run_costs import measure_run
 from report.run_folder import RunFolder
 from runtime.errors import UserError
+from search.opening import open_cross_encoder
 
 FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
 FLAGS += ["--schedule", "sequential", "annealed"]
@@ -55,6 +58,21 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
         found = head.logits([example.texts for example in examples])
         predicted = head.head.predict(torch.from_numpy(found)).numpy()
         assert np.allclose(predicted, RunFolder(finished).predictions(cell, examples), atol=1e-5)
+
+
+def test_costs_page_and_search_know_its_heads(finished, toy_data):
+    found = measure_run(finished, 0.02, "cpu", lambda line: None, ranking=False)
+    places = [(cell.task, cell.cost.encoder) for cell in found.cells]
+    pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
+    assert sorted(places) == sorted([("sst", "bi"), *pairs])
+    page = write_page(finished).read_text()
+    assert "tuned jointly (sequential)" in page and "joint-annealed" in page
+    path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
+    pair = read_task(toy_data, "sts").dev[0]
+    (score,) = open_cross_encoder(path, "cpu", "float32")(pair.text_a, [pair.text_b])
+    (cell,) = (c for c in cells_of(finished) if c.name == path.stem and c.split == "dev")
+    predicted = RunFolder(finished).predictions(cell, read_task(toy_data, "sts").dev)
+    assert score == pytest.approx(predicted[0], abs=1e-4)
 
 
 def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):

@@ -55,6 +55,7 @@ class ForgettingOptions:
     data: str = option("bundled", "as for run_multitask.py")
     seeds: int = option(3, "how many", least=1, most=1000)
     epochs: int | None = option(None, "per task (the preset's)", least=1, most=10**6)
+    rate: float | None = option(None, "of the encoder (the preset's)", least=1e-12, most=1e12)
     preset: str = option("quick", "recipe", choices=("quick", "report"))
     rows: tuple[str, ...] = option(tuple(ROWS), "which rows", choices=tuple(ROWS))
     out: Path = option(Path("runs/forgetting"), "folder of the runs and of the results")
@@ -90,8 +91,8 @@ def settings_of(options: ForgettingOptions, row: str) -> Settings:
     schedule, remedies = ROWS.get(row, ("annealed", ()))
     joint: dict[str, Any] = {"schedule": schedule, "remedies": remedies or ("none",)}
     return Settings(
-        task="all",
-        tune="full" if row == OWN else "joint",
+        task=("all",),
+        tune=("full" if row == OWN else "joint",),
         **({} if row == OWN else joint),
         **_shared(options),
         backbone=options.backbone,
@@ -122,7 +123,7 @@ def transfer(options: ForgettingOptions) -> list[dict[str, Any]]:
             name = f"none-{source}-bi-full-interaction-{seed}"
             folder = options.out / "runs" / "models" / name
             settings = Settings(
-                task="all",
+                task=("all",),
                 **_shared(options, frozen=True),
                 backbone=options.backbone if source == "none" else str(folder),
                 seed=seed,
@@ -179,7 +180,8 @@ def _told(own: Sequence[Line]) -> str:
 
 
 def _shared(options: ForgettingOptions, frozen: bool = False) -> dict[str, Any]:
-    head = {} if frozen or options.epochs is None else {"num_epochs": options.epochs}
+    given = {"num_epochs": options.epochs, "backbone_learning_rate": options.rate}
+    head = {} if frozen else {name: value for name, value in given.items() if value is not None}
     return {"data": options.data, "preset": options.preset, "head": head}
 
 
