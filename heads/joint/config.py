@@ -21,7 +21,6 @@ class JointConfig:
         least=0.001,
         most=0.9,
     )
-
     recall_strength: float = option(
         0.1,
         "recall: share of the way back per step, at first",

@@ -168,6 +168,36 @@ def table(found: Sequence[Line]) -> str:
     return markdown(("row", *REPORT_ORDER), rows)
 
 
+def transfer_table(found: Sequence[dict[str, Any]]) -> str:
+    """Return what `transfer` returned as Markdown, means over seeds: a row per tuned encoder."""
+    scores: dict[str, dict[str, list[float]]] = {}
+    for one in found:
+        score = float("nan") if one["score"] is None else one["score"]
+        scores.setdefault(one["tuned_on"], {}).setdefault(one["task"], []).append(score)
+    rows = [
+        [source, *(f"{mean(own[task]):.3f}" for task in REPORT_ORDER)]
+        for source, own in scores.items()
+    ]
+    return markdown(("frozen, tuned on", *REPORT_ORDER), rows)
+
+
+def drift_table(found: Sequence[dict[str, Any]]) -> str:
+    """Return what `drifts` returned as Markdown, means over seeds, of the last layer."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in found:
+        groups.setdefault(one["row"], []).append(one)
+    last = list(found[0]["cka"])[-1]
+    rows = [
+        [
+            row,
+            *(f"{mean(one[name][last] for one in own):.3f}" for name in ("weights", "cka")),
+            f"{mean(one['perplexity'] for one in own):.1f}",
+        ]
+        for row, own in groups.items()
+    ]
+    return markdown(("encoder", f"weights, {last}", f"CKA, {last}", "perplexity"), rows)
+
+
 def _told(own: Sequence[Line]) -> str:
     """Return one task of one row: `0.528 > 0.135 (-0.393)`."""
     if not own or any(line.after is None or line.own is None for line in own):
@@ -211,6 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [list(asdict(line).values()) for line in found]
     write_text(options.out / "forgetting.csv", csv_text(list(Line.__annotations__), rows))
     more = {"transfer": transfer(options), "drift": drifts(options)}
+    print(transfer_table(more["transfer"]), drift_table(more["drift"]), sep="\n\n")
     write_text(options.out / "forgetting.json", json.dumps(more, indent=2) + "\n")
     print(f"results: {options.out / 'forgetting.csv'} and .json")
     return 0
