@@ -33,9 +33,9 @@ ROWS = (
     ),
     # The puzzle: what a head on two embeddings can see.
     _row("sts: none, linear on [u; v]", "sts", 0.36, "none", head="linear"),
-    _row("sts: none, linear with |u-v|, u*v", "sts", None, "none", head="linear",
+    _row("sts: none, linear, interaction", "sts", None, "none", head="linear",
          features="interaction"),
-    _row("sts: none, MLP with |u-v|, u*v", "sts", None, "none", features="interaction"),
+    _row("sts: none, MLP, interaction", "sts", None, "none", features="interaction"),
     *(
         _row(f"{task}: tuned, {how}", task, published, "none",
              # One text has no pair to join, unless its encoder is that of the pairs.
