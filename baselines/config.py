@@ -37,7 +37,7 @@ def _quick(recipe: SimCSEConfig, batch_size: int = DUAL_QUICK.batch_size) -> Sim
         batch_size=batch_size,
         learning_rate=10 * recipe.learning_rate,
         pooling=recipe.pooling,
-        mlp_only_train=recipe.mlp_only_train,
+        mlp=recipe.mlp,
     )
 
 

@@ -186,7 +186,7 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
         recipe = ALL_PRESETS["quick"][objective.name]
         config = replace(recipe, seed=options.seed, pooling=options.pooling or recipe.pooling)
         say(f"tuning    {objective.name} on {path}")
-        texts = read_texts(objective, path, backbone.encoder, config, selection, home)
+        texts = read_texts(objective, path, backbone, config, selection, home)
         root = options.run_dir / "backbones"
         score = dev_score if selection else None
         yield objective.name, tuned_backbone(objective, backbone, texts, config, root, score)

@@ -4,9 +4,14 @@ Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 """
 
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from baselines.isbert import load_tuned
 from data.examples import in_the_other_order
-from data.tasks import TASKS
+from data.tasks import TASKS, Splits
 from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
@@ -14,14 +19,18 @@ from experiment.backbones import Reader, Say
 from experiment.distillation import Distillation
 from experiment.grid import Training
 from experiment.inputs import Inputs
-from experiment.keys import cell_key
+from experiment.keys import cell_key, joint_keys, kind_of, teacher_of
 from experiment.soft import Trained
 from heads.config import HeadConfig
-from heads.fitting import fit_head, save_head
+from heads.fitting import FittedHead, fit_head, save_head
+from heads.joint.fitting import Pupil, fit_joint
+from heads.saved import load_head
+from heads.training import Score
 from minbert.checkpoint import read_about
+from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
-from runtime.processes import is_main
+from runtime.processes import barrier, is_main
 
 
 @dataclass(frozen=True)
@@ -36,18 +45,47 @@ class Cells:
 
     def of(self, training: Training, reader: Reader) -> list[Cell]:
         """Return the cells of one training, one per head and labelled split."""
-        return [cell for head in training.heads for cell in self._of_head(head, reader)]
+        keys = self._keys(training, reader)
+        if all(map(self._is_done, training.heads, keys)):
+            for head in training.heads:
+                self.say(f"cell      {head.name}: done earlier")
+            return [cell for key in keys for cell in self.earlier[key]]
+        for head in training.heads:
+            self.say(f"cell      {head.name}")
+        if training.joint is None:
+            (head,), (key,) = training.heads, keys
+            trained = [self._fit(head, reader, key)]
+        else:
+            trained = self._fit_jointly(training, reader, keys[0])
+        return [
+            cell
+            for head, one, key in zip(training.heads, trained, keys, strict=True)
+            for cell in self._kept(head, one, key)
+        ]
 
-    def _of_head(self, head: Coordinates, reader: Reader) -> list[Cell]:
-        config = self.inputs.settings.head_config(head.task, head.tune, head.seed)
+    def _keys(self, training: Training, reader: Reader) -> list[str]:
+        if training.joint is not None:
+            return joint_keys(training, reader.encoder, reader.fingerprint, self.inputs)
+        (head,) = training.heads
         silver = self.distillation.made_of(head)
-        key = cell_key(head, reader.encoder, reader.fingerprint, config, self.inputs, silver)
-        path = self.folder.head_path(head.name)
-        if key in self.earlier and read_about(path).get("key") == key and self._predicted(key):
-            self.say(f"cell      {head.name}: done earlier")
-            return self.earlier[key]
-        self.say(f"cell      {head.name}")
-        trained = self._fit(head, reader, config, key)
+        about = (reader.encoder, reader.fingerprint, self._config(head), self.inputs, silver)
+        return [cell_key(head, *about)]
+
+    def _config(self, head: Coordinates) -> HeadConfig:
+        tune = "joint" if head.tune.startswith("joint") else head.tune
+        return self.inputs.settings.head_config(head.task, tune, head.seed)
+
+    def _is_done(self, head: Coordinates, key: str) -> bool:
+        """Return whether an earlier run has the cells, and the files that belong to them."""
+        if key not in self.earlier:
+            return False
+        saved = read_about(self.folder.head_path(head.name)).get("key") == key
+        # Comparisons read the predictions.
+        found = self.earlier[key]
+        return saved and all(self.folder.predictions_path(cell).is_file() for cell in found)
+
+    def _kept(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
+        """Write what belongs to a head, and return its cells."""
         fitted = trained.fitted
         self.folder.add_curve(head.name, fitted.history)
         splits = self.inputs.splits[head.task]
@@ -55,31 +93,22 @@ class Cells:
             ids = [example.id for example in getattr(splits, split)]
             self.folder.write_predictions(head.name, head.task, split, ids, predictions)
         # Last: its presence shows that the others are complete.
-        save_head(fitted.head, path, head.task, head.encoder, config, key)
+        path = self.folder.head_path(head.name)
+        save_head(fitted.head, path, head.task, trained.kind, trained.config, key)
         return self._scored(head, trained, key)
 
-    def _predicted(self, key: str) -> bool:
-        """Return whether an earlier run's predictions, which comparisons read, are still there."""
-        return all(self.folder.predictions_path(cell).is_file() for cell in self.earlier[key])
-
-    def _fit(self, head: Coordinates, reader: Reader, config: HeadConfig, key: str) -> Trained:
+    def _fit(self, head: Coordinates, reader: Reader, key: str) -> Trained:
         """Train the head, and with it a copy of the encoder if that is to be tuned."""
         encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
-        task, splits = TASKS[head.task], self.inputs.splits[head.task]
-        kept, held_out = self.inputs.kept_and_held_out(head.task)
-        train = [*kept, *self.distillation.silver(head)]
-        if config.both_orders:
-            train += in_the_other_order(train)
-        splits = replace(splits, train=train)
-        labels, cache = labels_of(splits.dev), self.folder.path.parent / "cache"
+        config = self._config(head)
         fitted = fit_head(
             encoder,
-            splits,
+            self._splits(head, config),
             head.task,
             head.encoder,
             config,
-            lambda found: task_metrics(head.task, found, labels)[task.main_metric],
-            cache,
+            self._dev_score(head.task),
+            self._cache,
             self.folder.state_path(head.name, key),
             self.inputs.settings.resume,
             reader.fingerprint,
@@ -87,8 +116,62 @@ class Cells:
         if head.tune != "frozen" and is_main():
             notes = {"head": head.name, "history": fitted.history}
             encoder.save(self.folder.path / "models" / head.name, notes)
-        about = (encoder, reader.fingerprint, config, held_out, cache)
-        return Trained(head.task, head.encoder, fitted, *about)
+        return self._trained(head, fitted, encoder, reader)
+
+    def _fit_jointly(self, training: Training, reader: Reader, key: str) -> list[Trained]:
+        """Train a copy of the encoder and the heads of all tasks, in their order."""
+        assert training.joint is not None
+        encoder = reader.encoder.clone()
+        pupils = {}
+        for head in training.heads:
+            config = self._config(head)
+            splits, score = self._splits(head, config), self._dev_score(head.task)
+            taught = None
+            if "distill" in training.joint.remedies:
+                taught = self._taught(teacher_of(head), splits.train)
+            pupils[head.task] = Pupil(splits, kind_of(head), config, score, taught)
+        state = self.folder.state_path(training.name, key)
+        fitted = fit_joint(encoder, pupils, training.joint, state, self.inputs.settings.resume)
+        if is_main():
+            names = [head.name for head in training.heads]
+            histories = {task: found.history for task, found in fitted.items()}
+            folder = self.folder.path / "models" / training.name
+            encoder.save(folder, {"heads": names, "histories": histories})
+            for name in names:  # where a head looks for its encoder
+                self.folder.link(f"models/{name}", folder)
+        return [self._trained(head, fitted[head.task], encoder, reader) for head in training.heads]
+
+    def _taught(self, teacher: Coordinates, examples: list[Any]) -> np.ndarray:
+        """Return the probabilities or scores of the task's own model, a saved head of the run."""
+        settings = self.inputs.settings
+        barrier()  # one of the processes wrote it
+        path = self.folder.head_path(teacher.name)
+        self.say(f"          {len(examples):,} training labels by {teacher.name}")
+        head = load_head(path, load_tuned, settings.device, settings.precision)
+        return head.soft([example.texts for example in examples])
+
+    @property
+    def _cache(self) -> Path:
+        return self.folder.path.parent / "cache"
+
+    def _splits(self, head: Coordinates, config: HeadConfig) -> Splits:
+        """Return the examples of a head: what it is trained on, and dev and test as they are."""
+        kept, _ = self.inputs.kept_and_held_out(head.task)
+        train = [*kept, *self.distillation.silver(head)]
+        if config.both_orders:
+            train += in_the_other_order(train)
+        return replace(self.inputs.splits[head.task], train=train)
+
+    def _dev_score(self, task: str) -> Score:
+        labels, metric = labels_of(self.inputs.splits[task].dev), TASKS[task].main_metric
+        return lambda found: task_metrics(task, found, labels)[metric]
+
+    def _trained(
+        self, head: Coordinates, fitted: FittedHead, encoder: SentenceEncoder, reader: Reader
+    ) -> Trained:
+        _, held_out = self.inputs.kept_and_held_out(head.task)
+        about = (encoder, reader.fingerprint, self._config(head), held_out, self._cache)
+        return Trained(head.task, kind_of(head), fitted, *about)
 
     def _scored(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
         """Return a cell per labelled split."""
@@ -107,6 +190,9 @@ class Cells:
                 soft["cosines"] = pair_cosines(*fitted.inputs[split].columns())
                 labels = labels_of(examples)
                 scores["metrics"]["cosine_spearman"] = spearman(soft["cosines"], labels)
+            if split in fitted.before:
+                before = task_metrics(head.task, fitted.before[split], labels_of(examples))
+                scores["before"] = before
             cell = Cell(
                 **asdict(head),
                 split=split,

@@ -4,18 +4,25 @@ Reads: settings. Feeds: cells, comparison.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from data.tasks import TASKS
 from experiment.settings import Settings
+from heads.joint.config import JointConfig
 from report.cell import Coordinates
 
 
 @dataclass(frozen=True)
 class Training:
-    """One training and its heads: one head, unless several tasks share a training."""
+    """One training and its heads: one head, unless several tasks share a training (`joint`)."""
 
     heads: tuple[Coordinates, ...]
+    joint: JointConfig | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of its encoder, `none-sst+sts-bi-joint-annealed-interaction-42`."""
+        return replace(self.heads[0], task="+".join(head.task for head in self.heads)).name
 
 
 def seeds(settings: Settings) -> range:
@@ -36,16 +43,26 @@ def pairings(settings: Settings) -> list[tuple[str, str]]:
 
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
     """Yield the trainings on one backbone."""
+
+    def head(task: str, encoder: str, tune: str) -> Coordinates:
+        return Coordinates(
+            pretrain=pretrain,
+            task=task,
+            encoder=encoder,
+            tune=tune,
+            features=settings.features,
+            backbone=settings.backbone,
+            data=settings.data,
+            seed=seed,
+        )
+
     for tune in settings.tune:
-        for task, encoder in pairings(settings):
-            head = Coordinates(
-                pretrain=pretrain,
-                task=task,
-                encoder=encoder,
-                tune=tune,
-                features=settings.features,
-                backbone=settings.backbone,
-                data=settings.data,
-                seed=seed,
-            )
-            yield Training((head,))
+        if tune != "joint":
+            for task, encoder in pairings(settings):
+                yield Training((head(task, encoder, tune),))
+            continue
+        for joint in settings.joints:
+            for encoder in settings.encoder:
+                # Single texts too, of which each of these encoders makes something else.
+                heads = (head(task, encoder, joint.name) for task in settings.in_order)
+                yield Training(tuple(heads), joint)

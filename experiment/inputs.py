@@ -81,9 +81,10 @@ class Inputs:
         for tune in settings.tune:
             if (TUNES[tune] or 0) > layers:
                 raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
+        backbone = Backbone(self.backbone_folder, encoder)
         for name in settings.objectives:
-            self.texts[name] = self._read(name, encoder)
-        return Backbone(self.backbone_folder, encoder)
+            self.texts[name] = self._read(name, backbone)
+        return backbone
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -113,13 +114,13 @@ class Inputs:
         flag = f"--{file_setting(name).replace('_', '-')}"
         return training_file(name, ALL_OBJECTIVES[name].source, named, self.data_folder, flag)
 
-    def _read(self, name: str, encoder: SentenceEncoder) -> TrainingTexts:
+    def _read(self, name: str, backbone: Backbone) -> TrainingTexts:
         """Read a training file once: its token ids for training, its texts for the audit."""
         config = self.settings.simcse_config(name, seeds(self.settings)[0])
         return read_texts(
             ALL_OBJECTIVES[name],
             self.files[name],
-            encoder,
+            backbone,
             config,
             self.selection,
             self.data_folder,

@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import minbert
+from data.tasks import TASKS
+from experiment.grid import Training
 from experiment.inputs import Inputs
 from heads.config import HeadConfig
 from minbert.encoder import SentenceEncoder
@@ -40,3 +42,37 @@ def cell_key(
         teacher = replace(head, encoder="cross")
         made_of += [cell_key(teacher, encoder, fingerprint, config, inputs), *silver]
     return digest([*made_of, minbert.__version__, world_size()])[:16]
+
+
+def joint_keys(
+    training: Training, encoder: SentenceEncoder, fingerprint: str, inputs: Inputs
+) -> list[str]:
+    """Return the keys of the heads of a joint training: each depends on all tasks, in their order.
+
+    Args:
+        training: the heads, and how they are trained jointly.
+        encoder: the one under them, before the training.
+        fingerprint: of the encoder.
+        inputs: the data.
+    """
+    assert training.joint is not None
+
+    def key(head: Coordinates, tune: str) -> str:
+        config = inputs.settings.head_config(head.task, tune, head.seed)
+        return cell_key(head, encoder, fingerprint, config, inputs)
+
+    own = [key(head, "joint") for head in training.heads]
+    shared = [asdict(training.joint), *own]
+    if "distill" in training.joint.remedies:
+        shared += [key(teacher_of(head), "full") for head in training.heads]
+    return [digest([one, *shared])[:16] for one in own]
+
+
+def teacher_of(head: Coordinates) -> Coordinates:
+    """Return the head of the task's own fully tuned encoder; a single text is read by bi."""
+    return replace(head, encoder=kind_of(head), tune="full")
+
+
+def kind_of(head: Coordinates) -> str:
+    """Return how a head's texts are read: a single text by `bi`, whatever reads the pairs."""
+    return head.encoder if TASKS[head.task].is_pair else "bi"

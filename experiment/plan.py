@@ -48,7 +48,7 @@ def describe(inputs: Inputs, folder: Path) -> str:
     cells = " ".join(f"{task}/{encoder}" for task, encoder in pairings(settings))
     lines.append(
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
-        f"{' '.join(settings.tune)}, {settings.features} features, preset {settings.preset}"
+        f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
     for task, source in inputs.unlabelled.items():
         pairs = f"{settings.distill_pairs:,} unlabelled pairs at most, {source.told}"
@@ -66,12 +66,14 @@ def run_config(inputs: Inputs) -> dict[str, Any]:
         for task in inputs.splits
         for tune in settings.tune
     }
+    joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}
     simcse = {name: asdict(settings.simcse_config(name, seed)) for name in inputs.files}
     return {
         "command": sys.argv,
         "options": settings.to_json(),
         "simcse": simcse,
         "heads": heads,
+        **joint,
         "device": str(device),
         "precision": str(choose_precision(settings.precision, device)),
         "threads": torch.get_num_threads(),

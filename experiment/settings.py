@@ -9,7 +9,9 @@ from typing import Any
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
+from experiment.combinations import check_distill, check_joint
 from heads.config import TUNES, HeadConfig, head_config
+from heads.joint.config import REMEDIES, REPORT_ORDER, SCHEDULES, JointConfig
 from minbert.config import POOLINGS
 from runtime.digests import digest
 from runtime.errors import UserError
@@ -74,6 +76,11 @@ def told_of_heads(name: str) -> str:
     return frozen if frozen == full else f"{frozen}; not frozen: {full}"
 
 
+def told_of_joint(name: str) -> str:
+    """Return the default of a field of JointConfig."""
+    return shown_value(getattr(JointConfig(), name))
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of a run; several values of a field make a grid."""
@@ -97,8 +104,22 @@ class Settings:
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "train the head only (frozen), with it the last 1, 2 or 4 layers, or the whole encoder",
+        "train the head only (frozen), with it the last 1, 2 or 4 layers, or the whole encoder; or "
+        "one encoder for all tasks of --task, with a head each (joint)",
         choices=tuple(TUNES),
+    )
+    schedule: tuple[str, ...] = option(
+        ("annealed",),
+        "joint: task after task, as --task names them, all being sst sts para (sequential); in "
+        "turn; drawn by their sizes; or by sizes that matter less and less (annealed)",
+        choices=SCHEDULES,
+    )
+    remedies: tuple[str, ...] = option(
+        ("none",),
+        "joint, all of them together: gradient surgery (pcgrad), a pull back to the weights before "
+        "(recall), a few batches of earlier tasks (replay), true pairs against the batch's others "
+        "(ranking), the labels of the tasks' own models (distill)",
+        choices=("none", *REMEDIES),
     )
     distill: bool = option(
         False,
@@ -167,6 +188,7 @@ class Settings:
     )
     simcse: dict[str, Any] = option({}, nested=SimCSEConfig, told=told_of_simcse)
     head: dict[str, Any] = option({}, nested=HeadConfig, told=told_of_heads)
+    joint: dict[str, Any] = option({}, nested=JointConfig, told=told_of_joint)
 
     device: str = option(
         "auto",
@@ -197,31 +219,39 @@ class Settings:
         Raises:
             UserError: a value that is out of bounds or unknown.
         """
-        for name in ("pretrain", "task", "encoder", "tune"):
+        for name in ("pretrain", "task", "encoder", "tune", "schedule", "remedies"):
             value = getattr(self, name)
             words = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
             if not words:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
-        self._check_distill()
-
-    def _check_distill(self) -> None:
-        if not self.distill:
-            if self.distill_data is not None:
-                raise UserError(
-                    f"--distill-data {self.distill_data}: nothing reads it; add --distill"
-                )
-        elif not {"bi", "cross"} <= set(self.encoder):
-            raise UserError("--distill: one encoder learns from the other; add --encoder bi cross")
-        elif not self.distilled:
-            told = " ".join(self.task)
-            raise UserError(f"--distill: --task {told} has no pairs to distill; add para or sts")
+        check_distill(self)
+        check_joint(self)
+        if "distill" in self.remedies:  # the teachers come first
+            object.__setattr__(self, "tune", tuple(dict.fromkeys(("full", *self.tune))))
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Return the names of the tasks, `all` spelled out."""
         return tuple(TASKS) if "all" in self.task else self.task
+
+    @property
+    def in_order(self) -> tuple[str, ...]:
+        """Return the tasks as joint training learns them."""
+        return tuple(dict.fromkeys((*REPORT_ORDER, *TASKS))) if "all" in self.task else self.task
+
+    @property
+    def joints(self) -> list[JointConfig]:
+        """Return the joint trainings, one per schedule."""
+        remedies = tuple(name for name in REMEDIES if name in self.remedies)
+        return [JointConfig(name, remedies, **self.joint) for name in self.schedule]
+
+    @property
+    def tunings(self) -> list[str]:
+        """Return the ways to tune as cells name them."""
+        joints = [joint.name for joint in self.joints]
+        return [own for tune in self.tune for own in (joints if tune == "joint" else [tune])]
 
     @property
     def distilled(self) -> tuple[str, ...]:
@@ -256,7 +286,8 @@ class Settings:
         """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
             return Path(self.run_dir)
-        unused = () if self.distill else ("distill", "distill_pairs", "distill_data")
+        unused = [] if self.distill else ["distill", "distill_pairs", "distill_data"]
+        unused += [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))

@@ -6,8 +6,8 @@ from runtime.options import option
 
 MOST = 1e12
 # How many layers of the encoder are trained along, from the last one down; None for all of it,
-# embeddings too.
-TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None}
+# embeddings too; joint: of all tasks at once.
+TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None}
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 

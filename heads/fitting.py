@@ -5,8 +5,8 @@ Reads: inputs, the heads, training. Feeds: experiment, with predictions and a tr
 
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,8 @@ class FittedHead:
     history: list[dict[str, Any]]
     seconds: float  # encoding (unless cached), training, prediction
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
+    # split -> (N,), as they were when a joint training had just learnt this task and no later one.
+    before: dict[str, np.ndarray] = field(default_factory=dict)
 
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
@@ -127,7 +129,7 @@ def fit_head(
     history = trainer.run(resume)
     predictions = {name: trainer.predict(inputs[name]) for name in inputs if name != "train"}
     seconds = time.perf_counter() - started
-    speed = reading_speed(trainer, encoder, splits.dev[:SPEED_ROWS], features)
+    speed = reading_speed(trainer.predict, encoder, splits.dev[:SPEED_ROWS], features)
     return FittedHead(head, predictions, inputs, history, seconds, speed)
 
 
@@ -142,14 +144,14 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 
 
 def reading_speed(
-    trainer: HeadTrainer,
+    predict: Callable[[Inputs], np.ndarray],
     encoder: SentenceEncoder,
     examples: Sequence[Example],
     features: Features,
 ) -> float:
     """Return sentences per second from raw text to prediction; a pair counts as two sentences."""
     started = time.perf_counter()
-    trainer.predict(LiveInputs(encoder, examples, features))
+    predict(LiveInputs(encoder, examples, features))
     return sum(len(e.texts) for e in examples) / (time.perf_counter() - started)
 
 

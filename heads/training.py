@@ -95,16 +95,7 @@ class HeadTrainer:
     def predict(self, inputs: Inputs) -> np.ndarray:
         """Return predictions (N,) of any split, in evaluation mode."""
         self.trained.eval()
-        predictions = np.zeros(len(inputs), np.float64)
-        largest = torch.zeros((), dtype=torch.float64)
-        with inputs.reading():
-            for rows in share(list(inputs.batches())):
-                logits = self.head(inputs.batch(rows))
-                largest += logits.abs().max().cpu()
-                predictions[rows] = self.head.predict(logits).cpu().numpy()
-        sum_over_ranks(torch.from_numpy(predictions))  # rows of other ranks are zeros so far
-        check_finite(sum_over_ranks(largest).item(), self.epoch * self.steps_per_epoch)
-        return predictions
+        return predictions(self.head, inputs, self.epoch * self.steps_per_epoch)
 
     def _train_epoch(self, tick: Callable[[], Any]) -> float:
         """Train on all examples, shuffled; return the mean loss per example."""
@@ -159,3 +150,21 @@ class HeadTrainer:
     def _load(self, path: Path) -> None:
         for name, value in load_training(path, self._parts()).items():
             setattr(self, name, value)
+
+
+def predictions(head: Head, inputs: Inputs, step: int) -> np.ndarray:
+    """Return a head's predictions (N,) float64; it and its encoder are in evaluation mode.
+
+    Raises:
+        TrainingError: training has diverged before this `step`.
+    """
+    found = np.zeros(len(inputs), np.float64)
+    largest = torch.zeros((), dtype=torch.float64)
+    with inputs.reading():
+        for rows in share(list(inputs.batches())):
+            logits = head(inputs.batch(rows))
+            largest += logits.abs().max().cpu()
+            found[rows] = head.predict(logits).cpu().numpy()
+    sum_over_ranks(torch.from_numpy(found))  # rows of other ranks are zeros so far
+    check_finite(sum_over_ranks(largest).item(), step)
+    return found

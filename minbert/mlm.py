@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from minbert.checkpoint import HEAD, Tensors, load_module, read_tensors, tensors_digest
-from minbert.config import BertConfig
+from minbert.config import BertConfig, CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
@@ -90,6 +90,23 @@ class BertForMaskedLM(nn.Module):
             load_module(model.head, tensors, source)
         else:
             logger.warning("%s: no masked-language-model head; it starts untrained", source)
+        return model
+
+    @classmethod
+    def with_own_head(cls, bert: BertModel, source: Path) -> "BertForMaskedLM":
+        """Put the prediction head in folder `source` on an encoder.
+
+        Raises:
+            CheckpointError: the folder has none.
+        """
+        if not _head_tensors(source):
+            raise CheckpointError(
+                f"{source}: has no masked-language-model head to predict words with; name a "
+                "--backbone that has, such as mini or bert-base-uncased"
+            )
+        model = cls.around(bert, source)
+        # The encoder may be on a GPU already.
+        model.head.to(bert.embeddings.word_embeddings.weight.device)
         return model
 
     def forward(self, batch: PackedBatch, positions: Tensor) -> Tensor:

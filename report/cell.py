@@ -13,7 +13,7 @@ from evaluation.metrics import METRICS, Metrics
 # of results.csv
 NOT_COLUMNS = (
     *("metrics", "interval", "overlap", "phenomena", "key", "threshold", "calibration"),
-    "both_orders",
+    *("both_orders", "before"),
 )
 NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
 
@@ -54,6 +54,8 @@ class Cell(Coordinates):
     threshold: dict[str, Any] = field(default_factory=dict)  # of evaluation.calibration
     calibration: dict[str, Any] = field(default_factory=dict)
     both_orders: dict[str, Any] = field(default_factory=dict)  # of a cross-encoder
+    # metric -> value when a sequential joint training had just learnt this task and no later one.
+    before: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":

@@ -145,12 +145,17 @@ class _Verdict:
         stages: dict[str, list[str]] = {}
         for cell in cells:
             stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
-            stages.setdefault(TUNING[cell.tune], []).append(stage)
+            stages.setdefault(_tuned(cell.tune), []).append(stage)
         words = [
             f"{tune} {_together(own)}" if self.several else _together(own)
             for tune, own in stages.items()
         ]
         return " and ".join(words)
+
+
+def _tuned(tune: str) -> str:
+    """Return how the encoder was tuned: `fully tuned`, `tuned jointly (sequential+replay)`."""
+    return TUNING.get(tune) or f"tuned jointly ({tune.removeprefix('joint-')})"
 
 
 def _together(stages: Sequence[str]) -> str:

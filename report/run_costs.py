@@ -221,7 +221,8 @@ def best_cells(run: RunFolder) -> list[Cell]:
     """
     best: dict[tuple[str, str], Cell] = {}
     for cell in run.cells():
-        place = cell.task, cell.encoder
+        # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
+        place = cell.task, cell.encoder if TASKS[cell.task].is_pair else "bi"
         known = cell.split == "dev" and cell.encoder != "distilled"
         if known and (place not in best or _score(cell) > _score(best[place])):
             best[place] = cell

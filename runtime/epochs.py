@@ -30,6 +30,6 @@ def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
     return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
 
 
-@lru_cache(maxsize=2)  # pre-training reads rows in two orders
+@lru_cache(maxsize=8)  # pre-training reads rows in two orders, joint training in one per task
 def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(count)

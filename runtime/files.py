@@ -1,11 +1,20 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all, and the openers of compressed files."""
 
+import bz2
+import gzip
+import lzma
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+# By the end of a file's name; what these and `open` raise of a missing or damaged file.
+OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 @contextmanager

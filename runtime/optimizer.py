@@ -1,7 +1,7 @@
 """AdamW, the learning rate's schedule, and a check for diverged training."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import nn
@@ -42,6 +42,13 @@ def linear_schedule(
     The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; with 1
     the fall begins where the rise ends.
     """
+    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio, decay_ratio))
+
+
+def linear_factor(
+    num_steps: int, warmup_ratio: float, decay_ratio: float = 1.0
+) -> Callable[[int], float]:
+    """Return what the learning rate is multiplied by in a step, counted from 0."""
     warmup = round(num_steps * warmup_ratio)
     decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
 
@@ -50,7 +57,7 @@ def linear_schedule(
             return (step + 1) / (warmup + 1)
         return min(1.0, max(0, num_steps - step) / max(1, decay))
 
-    return LambdaLR(optimizer, factor)
+    return factor
 
 
 def check_finite(value: float, step: int) -> None:

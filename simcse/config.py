@@ -8,6 +8,11 @@ from dataclasses import dataclass, replace
 from runtime.options import option
 
 MOST = 1e12
+POSITIVES = (
+    *("same", "next", "next3", "crop", "delete", "delete-one", "synonym"),
+    *("mlm", "crop+mlm"),
+)
+SHARED = ("crop", "delete", "mlm", "crop+mlm")  # those that take a share of the words
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,12 @@ class SimCSEConfig:
         least=1e-12,
         most=MOST,
     )
+    similarity: str = option(
+        "cosine",
+        "what the contrastive loss compares embeddings by; dot: dot products, without temperature",
+        choices=("cosine", "dot"),
+        source='SimCSE, table D.1, "N/A"',
+    )
     hard_negative_weight: float = option(
         1.0,
         "weight alpha of an anchor's own hard negative",
@@ -96,6 +107,30 @@ class SimCSEConfig:
         least=0,
         most=0.9,
     )
+    # Drawn once, when the file is read.
+    positive: str = option(
+        "same",
+        "second view of a sentence in unsup and dual: the sentence itself; the next line of its "
+        "document, or one of the next three (a blank line ends a document); the sentence with a "
+        "share of its words cut off at the ends or deleted anywhere, or with one word deleted; "
+        "with a word replaced by a synonym, or tokens by guesses of the backbone's own MLM head",
+        choices=POSITIVES,
+        source="SimCSE, tables 1 and 2",
+    )
+    positive_share: float | None = option(
+        None,
+        "share of words that --positive crop or delete takes away (0.1), of tokens that mlm "
+        "replaces (0.15); of crop+mlm the share of the crop",
+        source="SimCSE, table 1, tried 0.1 to 0.3",
+        least=0,
+        most=0.9,
+    )
+    # For the same sentence twice only: texts of other lengths have other masks.
+    fixed_mask: bool = option(
+        False,
+        "one dropout mask for both views of a sentence, which are then equal",
+        source='SimCSE, table 3, "fixed 0.1"',
+    )
     mlm_weight: float = option(
         0.0,
         "lambda of the auxiliary masked-language-model loss",
@@ -104,7 +139,12 @@ class SimCSEConfig:
         most=MOST,
     )
     pooling: str | None = None  # None: what minbert.pooling.choose_pooling makes of the backbone
-    mlp_only_train: bool = False  # drop the MLP over [CLS] after training (paper, table 8)
+    mlp: str = option(
+        "always",
+        "the MLP over [CLS]: in training only and then dropped, always, or never",
+        choices=("training", "always", "never"),
+        source="SimCSE, table 8",
+    )
     mlm_probability: float = 0.15
     warmup_ratio: float = 0.0
     weight_decay: float = 0.0
@@ -113,7 +153,7 @@ class SimCSEConfig:
 
 
 # (batch size, learning rate, epochs, dev check) are the paper's, section A and the SimCSE scripts.
-UNSUP = SimCSEConfig(mlp_only_train=True)
+UNSUP = SimCSEConfig(mlp="training")
 SUP_PAPER = SimCSEConfig(batch_size=512, learning_rate=5e-5, num_epochs=3)
 # The report had memory for 128 triplets. It skipped the dev check; its authors regret that.
 SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)

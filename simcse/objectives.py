@@ -22,6 +22,7 @@ from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
+from simcse.dot_products import dot_product_loss
 from simcse.loss import in_batch_accuracy, info_nce, nt_xent
 from simcse.projection import attach_projection
 from simcse.views import ContrastiveData, supervised, unsupervised
@@ -67,12 +68,20 @@ class Siamese(nn.Module):
 
         Raises:
             TrainingError: batches without any negative, whose loss is 0 whatever the encoder does;
-                `symmetric` where the loss has no such form.
+                `symmetric`, `similarity` or `fixed_mask` where they have no meaning.
         """
-        if self.config.symmetric and not self.in_batch:
+        config = self.config
+        if config.symmetric and not self.in_batch:
             raise TrainingError("--symmetric is for losses with in-batch negatives; leave it out")
+        # The symmetric loss is written for cosines alone.
+        if config.similarity == "dot" and (config.symmetric or not self.in_batch):
+            raise TrainingError("--similarity dot is for SimCSE's plain loss; leave one out")
+        if config.fixed_mask and (self.two_encoders or not data.same_twice):
+            raise TrainingError(
+                "--fixed-mask is for a sentence as its own positive and one encoder; leave it out"
+            )
         # An anchor's own hard negative would do.
-        alone = min(self.config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
+        alone = min(config.batch_size, len(data)) == 1 and data.rows.shape[1] == 2
         if self.in_batch and alone:
             raise TrainingError("a batch of 1 without hard negatives holds no negatives; use 2")
 
@@ -95,6 +104,8 @@ class Siamese(nn.Module):
             labels: (B,) int64, None for data without.
         """
         # Labels are for other forms: here a view's partner is the answer.
+        if self.config.similarity == "dot":
+            return dot_product_loss(views, math.log(self.config.hard_negative_weight))
         return self.loss(views, self.config), in_batch_accuracy(views)
 
     @property

@@ -1,7 +1,7 @@
 """SimCSE's MLP over [CLS]: a fresh dense + tanh (Gao et al. 2021, section 6.3, "pooler").
 
 Supervised models keep it, so it *becomes* the encoder's pooler. Unsupervised models drop it after
-training (`mlp_only_train`), so it stays outside the encoder, owned by the trainer.
+training (`mlp` is "training"), so it stays outside the encoder, owned by the trainer.
 """
 
 from torch import nn
@@ -23,11 +23,14 @@ def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Modu
     if pooling != "cls":
         encoder.pool_by(pooling)
         return nn.Identity()
+    if config.mlp == "never":
+        encoder.pool_by("cls_before_pooler")
+        return nn.Identity()
     # Dense (H, H) and tanh, as in BERT's pooler, from small random weights.
     fresh = BertPooler(encoder.model.config.hidden_size)
     fresh.apply(encoder.model.init_weights)
     fresh.to(encoder.device)
-    if config.mlp_only_train:
+    if config.mlp == "training":
         # The encoder learns to give a good [CLS]; what is on top of it is discarded.
         encoder.pool_by("cls_before_pooler")
         return fresh

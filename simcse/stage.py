@@ -19,12 +19,15 @@ from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.digests import digest, file_digest
+from runtime.errors import TrainingError
 from runtime.processes import barrier, is_main, main_decides, world_size
 from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective
+from simcse.positives import iter_pairs
+from simcse.substitution import substitute
 from simcse.train import SimCSETrainer
-from simcse.views import ContrastiveData
+from simcse.views import ContrastiveData, supervised, unsupervised
 
 DevScore = Callable[[SentenceEncoder], float]
 Geometry = Callable[[SentenceEncoder], dict[str, Any]]
@@ -58,7 +61,7 @@ class TrainingTexts:
 def read_texts(
     objective: Objective,
     path: Path,
-    encoder: SentenceEncoder,
+    backbone: Backbone,
     config: SimCSEConfig,
     selection: Sequence[SentencePair],
     folder: Path,
@@ -69,7 +72,7 @@ def read_texts(
     Args:
         objective: which texts belong together.
         path: the file.
-        encoder: that will be tuned.
+        backbone: that will be tuned.
         config: the stage's settings.
         selection: the pairs that checkpoints are selected by, [] for none.
         folder: the data folder that they come from.
@@ -79,8 +82,11 @@ def read_texts(
         TrainingError: settings that cannot work.
         DataError: a broken file.
     """
-    check_settings(encoder, config)
-    data = objective.data(path, encoder.tokenizer, config.max_length, seen)
+    check_settings(backbone.encoder, config)
+    if config.positive == "same":
+        data = objective.data(path, backbone.encoder.tokenizer, config.max_length, seen)
+    else:
+        data = _with_positives(objective, path, backbone, config, seen)
     if seen is not None:
         seen.add_examples(selection)
     digests = {
@@ -93,11 +99,27 @@ def read_texts(
     return TrainingTexts(path.name, data, digests, sources)
 
 
+def _with_positives(
+    objective: Objective, path: Path, backbone: Backbone, config: SimCSEConfig, seen: Seen | None
+) -> ContrastiveData:
+    """Return the sentences of a file with the positives that the settings name."""
+    if objective.views is not unsupervised:
+        raise TrainingError(
+            f"--positive is for unsup and dual, not for {objective.name}; leave one out"
+        )
+    pairs = iter_pairs(path, config.positive, config.positive_share)
+    encoder, folder = backbone.encoder, backbone.folder
+    data = supervised(pairs, encoder.tokenizer, config.max_length, seen)
+    if config.positive == "mlm":
+        return substitute(data, encoder, folder, config.positive_share)
+    return substitute(data, encoder, folder) if config.positive == "crop+mlm" else data
+
+
 def stage_key(
     backbone: Backbone, objective: Objective, config: SimCSEConfig, digests: dict[str, str]
 ) -> str:
     """Return the name of the tuned backbone: a hash of everything that decides its weights."""
-    if config.mlm_weight:
+    if config.mlm_weight or "mlm" in config.positive:
         digests = digests | {"mlm head": head_digest(backbone.folder)}
     made_of = {
         "objective": objective.name,

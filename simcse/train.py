@@ -75,6 +75,8 @@ class SimCSETrainer:
         self.form = form(encoder, config)
         self.form.check(data)
         mlm = BertForMaskedLM.around(encoder.model, mlm_source) if config.mlm_weight else None
+        # Under one mask both views are one pass through the encoder.
+        self.rows = data.rows[:, :1] if config.fixed_mask else data.rows
         # What the optimizer changes; the MLM model contains the encoder.
         self.trained = nn.ModuleDict(dict(self.form.named_children()))
         self.trained["encoder"] = mlm or encoder.model
@@ -155,7 +157,7 @@ class SimCSETrainer:
         if self.step % RELEASE_STEPS == 0:
             release_memory()
         # Views of unsupervised examples count, too: each is a pass through the encoder.
-        num_sentences = len(examples) * self.data.rows.shape[1]
+        num_sentences = len(examples) * self.rows.shape[1]
         return {"loss": loss, "accuracy": accuracy, "sentences": num_sentences}
 
     def add_gradients(self, examples: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -165,7 +167,7 @@ class SimCSETrainer:
         """
         own = share(examples)
         # All anchors, then all positives, then all hard negatives: (V * b,).
-        rows = self.data.rows[own].T.ravel()
+        rows = self.rows[own].T.ravel()
         num_first = len(own) if self.form.two_encoders else 0
         chunks, order = cut(self.data.sequences, rows, num_first, self.config.chunk_tokens)
         classes = None  # (B,), those of all processes
@@ -176,6 +178,9 @@ class SimCSETrainer:
             # Encoded longest first; put back into the order of `rows`, one block per view.
             inverse = torch.from_numpy(np.argsort(order)).to(embeddings.device)
             views = embeddings[inverse].unflatten(0, (-1, len(own)))  # (V, b, H)
+            # The one pass stands for both views; it gets the sum of their gradients.
+            if self.config.fixed_mask:
+                views = views.expand(2, -1, -1)
             # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
             return self.form.measure(joint, classes)
@@ -225,7 +230,8 @@ class SimCSETrainer:
     def _measure_geometry(self) -> float:
         """Add a point to the curves if it is time for one; return the seconds it took."""
         steps, began = self.config.geometry_steps, time.perf_counter()
-        if steps and self.geometry is not None and self.step % steps == 0:
+        due = steps and (self.step % steps == 0 or self.step == self.num_steps)
+        if due and self.geometry is not None:
             self.history.append({"step": self.step, **self.geometry()})
         return time.perf_counter() - began
 

@@ -28,6 +28,11 @@ class ContrastiveData:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def same_twice(self) -> bool:
+        """Return whether every example is one sentence, which is its own positive."""
+        return self.rows.shape[1] == 2 and bool((self.rows[:, 0] == self.rows[:, 1]).all())
+
 
 def unsupervised(
     sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None

@@ -17,10 +17,19 @@ def iter_sentences(path: PathLike) -> Iterator[str]:
         DataError: on the first step, an unreadable file; later, a line that is not UTF-8; at
             the end, a file without a single sentence.
     """
+    return filter(None, iter_documents(path))
+
+
+def iter_documents(path: PathLike) -> Iterator[str]:
+    """Yield the sentences as `iter_sentences` does, and "" for each empty line between documents.
+
+    Raises:
+        DataError: as there.
+    """
     found = False
     for _, line in numbered_lines(path):
-        if sentence := line.strip():
-            found = True
-            yield sentence
+        sentence = line.strip()
+        found = found or bool(sentence)
+        yield sentence
     if not found:
         raise DataError(f"{path}: is empty; expected one sentence per line")

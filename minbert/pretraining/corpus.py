@@ -4,15 +4,10 @@ Plain text, a paragraph per line, an empty line between documents; .xz, .gz and 
 directly. Reads: files, the tokenizers library. Feeds: pretrain.
 """
 
-import bz2
-import gzip
 import hashlib
-import lzma
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -25,10 +20,9 @@ from minbert.packing import TokenSequences
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 from runtime.digests import file_digest
 from runtime.errors import UserError
-from runtime.files import whole_file
+from runtime.files import OPENERS, UNREADABLE, whole_file
 from runtime.progress import progress
 
-OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 CHUNK = 2048  # paragraphs tokenized at a time
 
 
@@ -49,7 +43,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
                 for line in lines:
                     found = found or bool(line.strip())
                     yield line.strip()
-        except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError, zlib.error) as error:
+        except (*UNREADABLE, UnicodeDecodeError) as error:
             raise CorpusError(f"{path}: not a readable UTF-8 text file ({error})") from None
         yield ""
     if not found:

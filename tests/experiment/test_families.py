@@ -22,7 +22,7 @@ from simcse.views import unsupervised
 
 FAMILIES = pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "bert"])
 ONE_STEP = SimCSEConfig(
-    batch_size=16, max_steps=1, learning_rate=1e-3, dropout=0.3, mlm_weight=0.1, mlp_only_train=True
+    batch_size=16, max_steps=1, learning_rate=1e-3, dropout=0.3, mlm_weight=0.1, mlp="training"
 )
 CHINESE = ["这只猫在河边睡觉。", "老师今天早上画了一条小船。"]
 

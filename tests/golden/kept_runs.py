@@ -109,7 +109,7 @@ def grid(checkpoint: Path, data: Path, folder: Path, *flags: str) -> dict[str, A
 def all_runs(checkpoint: Path, data: Path, scratch: Path) -> dict[str, Any]:
     """Return the numbers of every run by its name."""
     numbers: dict[str, Any] = {
-        "unsup": simcse(checkpoint, "unsup", pooling="cls", mlp_only_train=True),
+        "unsup": simcse(checkpoint, "unsup", pooling="cls", mlp="training"),
         "sup": simcse(checkpoint, "sup", pooling="cls"),
         "sup, average": simcse(checkpoint, "sup", pooling="avg", hard_negative_weight=2.0),
         "sup, MLM": simcse(checkpoint, "sup", pooling="cls", mlm_weight=0.1),

@@ -26,7 +26,7 @@ from runtime.errors import MachineError
 from simcse import auxiliary
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
-from simcse.views import supervised
+from simcse.views import supervised, unsupervised
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,6 +108,25 @@ def test_two_ranks_have_the_loss_and_gradients_of_one(
             assert (found[2][name] is None) == (gradient is None), name
             if gradient is not None:
                 torch.testing.assert_close(found[2][name], gradient, rtol=1e-5, atol=1e-5)
+
+
+def views_under_one_mask(checkpoint):
+    """Return what the loss compares in training mode, with one dropout mask for both views."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    data = unsupervised(toy_sentences(24), encoder.tokenizer, 32)
+    trainer = SimCSETrainer(encoder, data, SimCSEConfig(fixed_mask=True, chunk_tokens=60))
+    trainer.trained.train()
+    measure, compared = trainer.form.measure, []
+    trainer.form.measure = lambda views, _: compared.extend(views) or measure(views, _)
+    trainer.add_gradients(np.arange(24))
+    return [view.detach() for view in compared]
+
+
+def test_under_one_mask_two_ranks_have_equal_views(tiny_checkpoint, tmp_path):
+    ranks = on_two_ranks(views_under_one_mask, tmp_path, tiny_checkpoint)
+    for first, second in ranks:
+        assert first.shape == (24, 32) and torch.equal(first, second)
+    assert torch.equal(ranks[0][0], ranks[1][0])
 
 
 def classifier_gradients(checkpoint):

@@ -1,5 +1,7 @@
 """The MLP over [CLS]: where it is trained, where it stays, and where there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from conftest import toy_sentences
@@ -8,6 +10,7 @@ from tuning import trainer
 from minbert.encoder import SentenceEncoder
 from simcse.config import UNSUP, SimCSEConfig
 from simcse.projection import attach_projection
+from simcse.views import unsupervised
 
 
 def test_supervised_cls_gets_a_fresh_pooler_that_stays(tiny_encoder):
@@ -18,9 +21,9 @@ def test_supervised_cls_gets_a_fresh_pooler_that_stays(tiny_encoder):
     assert not torch.equal(tiny_encoder.model.pooler.dense.weight, before)
 
 
-def test_mlp_only_train_leaves_the_encoder_without_the_mlp(tiny_encoder, tmp_path):
+def test_an_mlp_in_training_only_leaves_the_encoder_without_the_mlp(tiny_encoder, tmp_path):
     pooler = tiny_encoder.model.pooler.dense.weight.clone()
-    run = trainer(tiny_encoder, SimCSEConfig(pooling="cls", mlp_only_train=True, num_epochs=1))
+    run = trainer(tiny_encoder, SimCSEConfig(pooling="cls", mlp="training", num_epochs=1))
     projection = run.trained["projection"].dense.weight
     start = projection.clone()
     run.run()
@@ -31,6 +34,16 @@ def test_mlp_only_train_leaves_the_encoder_without_the_mlp(tiny_encoder, tmp_pat
     assert reloaded.pooling == "cls_before_pooler"
     texts = toy_sentences(5)
     assert np.array_equal(reloaded.encode(texts), tiny_encoder.encode(texts))
+
+
+def test_without_an_mlp_cls_goes_into_the_loss_as_it_is(tiny_encoder):
+    projection = attach_projection(tiny_encoder, SimCSEConfig(pooling="cls", mlp="never"))
+    assert isinstance(projection, torch.nn.Identity)
+    assert tiny_encoder.pooling == "cls_before_pooler"
+    data = unsupervised(toy_sentences(24), tiny_encoder.tokenizer, 32)
+    run = trainer(tiny_encoder, replace(UNSUP, mlp="never", batch_size=8, max_steps=2), data)
+    run.run()
+    assert not [name for name, _ in run.trained.named_parameters() if "projection" in name]
 
 
 def test_a_backbone_that_states_no_average_is_tuned_by_the_mlp_over_cls(tiny_encoder):

@@ -20,7 +20,7 @@ def without_speed(history):
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [
-        ("unsup", {"pooling": "cls", "mlp_only_train": True}),
+        ("unsup", {"pooling": "cls", "mlp": "training"}),
         ("sup", {"pooling": "cls", "mlm_weight": 0.1}),
         ("sup", {"pooling": "avg", "symmetric": True, "warmup_ratio": 0.2}),
     ],
@@ -118,7 +118,7 @@ def test_the_stage_leaves_a_whole_folder_and_no_state(tiny_checkpoint, toy_data,
 
 def test_a_state_of_another_shape_is_refused(tiny_checkpoint, tmp_path):
     path = tmp_path / "state.pt"
-    config = SimCSEConfig(batch_size=16, eval_steps=2, pooling="cls", mlp_only_train=True)
+    config = SimCSEConfig(batch_size=16, eval_steps=2, pooling="cls", mlp="training")
     simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
     other = SimCSEConfig(batch_size=16, eval_steps=2, pooling="avg")  # without the projection
     with pytest.raises(StateError, match=r"state\.pt"):

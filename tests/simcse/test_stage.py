@@ -7,13 +7,16 @@ from dataclasses import replace
 
 import pytest
 import torch
+from conftest import toy_sentences
 from tuning import QUICK, triplets
 
+from baselines.objectives import ALL_OBJECTIVES
 from minbert.checkpoint import write_tensors
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
+from runtime.errors import UserError
 from simcse.config import SimCSEConfig
 from simcse.loss import info_nce, nt_xent
 from simcse.objectives import OBJECTIVES
@@ -22,6 +25,7 @@ from simcse.stage import (
     TrainingTexts,
     num_negatives,
     read_notes,
+    read_texts,
     stage_key,
     tune,
     tuned_backbone,
@@ -59,8 +63,48 @@ def test_stage_key_changes_with_anything_that_decides_the_weights(tiny_encoder, 
     assert len(keys) == 7
 
 
+def read_positives(encoder, checkpoint, folder, objective="unsup", **settings) -> TrainingTexts:
+    path = folder / "sentences.txt"
+    path.write_text("\n".join([*toy_sentences(12), "", *toy_sentences(8, 1)]))
+    config, backbone = SimCSEConfig(**settings), Backbone(checkpoint, encoder)
+    return read_texts(ALL_OBJECTIVES[objective], path, backbone, config, [], folder)
+
+
+@pytest.mark.parametrize(("name", "pairs"), [("same", 20), ("next", 18), ("crop", 20)])
+@pytest.mark.parametrize("objective", ["unsup", "dual"])
+def test_sentences_are_read_with_the_positives_of_the_settings(
+    objective, name, pairs, tiny_encoder, tiny_checkpoint, tmp_path
+):
+    read = read_positives(tiny_encoder, tiny_checkpoint, tmp_path, objective, positive=name)
+    assert read.data.rows.shape == (pairs, 2) and read.data.same_twice == (name == "same")
+    if name == "next":
+        decode = tiny_encoder.tokenizer.backend.decode
+        anchors = [decode(read.data.sequences[row]) for row in read.data.rows[:, 0]]
+        positives = [decode(read.data.sequences[row]) for row in read.data.rows[:, 1]]
+        assert anchors[1:11] == positives[:10] and anchors[12:] == positives[11:-1]
+        assert anchors == [*toy_sentences(12)[:-1], *toy_sentences(8, 1)[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"objective": "ct", "positive": "crop"}, "for unsup and dual, not for ct"),
+        ({"objective": "sup", "positive": "mlm"}, "for unsup and dual, not for sup"),
+        ({"positive": "next", "positive_share": 0.2}, "nothing reads it with --positive next"),
+        ({"positive": "crop+mlm"}, "has no masked-language-model head"),
+    ],
+)
+def test_positives_that_cannot_be_made_are_refused(
+    settings, said, tiny_encoder, tiny_checkpoint, tmp_path
+):
+    with pytest.raises(UserError, match=said):
+        read_positives(tiny_encoder, tiny_checkpoint, tmp_path, **settings)
+
+
 def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(tiny_checkpoint, tmp_path):
     config, folders = replace(QUICK, max_steps=1), set()
+    guessed = SimCSEConfig(positive="mlm")
+    keys = set()
     for seed in (0, 1):
         torch.manual_seed(seed)
         source = tmp_path / f"bert-{seed}"
@@ -70,10 +114,12 @@ def test_the_head_that_the_mlm_objective_starts_from_is_part_of_the_key(tiny_che
         write_tensors(model.bert.state_dict() | head, source / "model.safetensors")
         encoder = SentenceEncoder.from_pretrained(str(source), device="cpu")
         backbone = Backbone(source, encoder)
+        keys.add(stage_key(backbone, SUP, guessed, DIGESTS))
         for weight in (0.1, 0.0):
             settings = replace(config, mlm_weight=weight)
             folders.add(tuned_backbone(SUP, backbone, texts(encoder), settings, tmp_path))
     assert len(folders) == 3  # without the objective, the head does not matter
+    assert len(keys) == 2  # the head makes positives
     assert all((folder / "model.safetensors").is_file() for folder in folders)
 
 

@@ -1,0 +1,183 @@
+"""Rows that are heads: cells of run_multitask.py's grid, and a linear layer by itself.
+
+Reads: experiment.comparison, recipes. Feeds: the command.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from data.tasks import TASKS
+from evaluation.metrics import task_metrics
+from evaluation.scoring import labels_of
+from experiment.ablate.measuring import Measured
+from experiment.ablate.options import AblateOptions
+from experiment.ablate.recipes import command_of
+from experiment.ablate.table import Row, Table
+from experiment.backbones import Say
+from experiment.comparison import run
+from experiment.grid import pairings
+from experiment.inputs import Inputs
+from experiment.settings import Settings
+from heads.features import FEATURES
+from heads.inputs import frozen_inputs
+from minbert.encoder import SentenceEncoder
+from report.cell import Cell
+from runtime.digests import digest
+from runtime.epochs import steps_per_epoch
+from runtime.errors import UserError
+from runtime.files import write_text
+
+# What makes a run; the rest of a row's settings are places in its grid.
+RUN = ("tune", "features", "schedule")
+LINEAR = "linear"
+PLACE = ("task", "encoder")
+PENALTIES = np.logspace(-2, 4, 13)
+
+
+def grids(table: Table) -> list[list[Row]]:
+    """Return the rows of each run: those whose heads are trained alike."""
+    found: dict[str, list[Row]] = {}
+    for row in table.rows:
+        if row.settings.get("head") != LINEAR:
+            found.setdefault(str([row.settings.get(name) for name in RUN]), []).append(row)
+    return list(found.values())
+
+
+def measured_heads(
+    table: Table, options: AblateOptions, say: Say
+) -> tuple[list[Measured], dict[str, str]]:
+    """Return what was measured of a table of heads, and which rows could not be, with why."""
+    found: list[Measured] = []
+    failed: dict[str, str] = {}
+    linear = [[row] for row in table.rows if row.settings.get("head") == LINEAR]
+    for rows in [*linear, *grids(table)]:
+        try:
+            if rows[0].settings.get("head") == LINEAR:
+                found += measured_linear(rows[0], options)
+            else:
+                found += measured_grid(rows, options, say)
+        except UserError as error:
+            failed |= {row.label: str(error) for row in rows}
+            say(f"  {table.name}: {len(rows)} rows left out: {error}")
+    return found, failed
+
+
+def planned(table: Table, options: AblateOptions) -> Iterator[str]:
+    """Yield what the runs of a table of heads would be: commands, and their steps."""
+    for rows in grids(table):
+        try:
+            settings = grid_settings(rows, options)
+            yield f"{table.name}: {command_of(replace(settings, resume=False))}"
+            yield f"  {_steps(Inputs(settings), settings)}, with {options.seeds} seeds"
+        except UserError as error:
+            yield f"  {table.name}: {len(rows)} rows left out: {error}"
+
+
+def _steps(inputs: Inputs, settings: Settings) -> str:
+    """Return the steps of all heads of a run in words."""
+    steps = 0
+    for tune in settings.tune:
+        for task, _ in pairings(settings):
+            config = settings.head_config(task, tune, settings.seed)
+            per_epoch = steps_per_epoch(len(inputs.splits[task].train), config.batch_size)
+            steps += per_epoch * config.num_epochs * len(settings.pretrain)
+    stages = f" and {len(settings.objectives)} contrastive stages" if settings.objectives else ""
+    return f"{steps * settings.seeds:,} steps of heads ({', '.join(settings.tune)}){stages}"
+
+
+def grid_settings(rows: Sequence[Row], options: AblateOptions) -> Settings:
+    """Return the settings of the grid that holds all these rows.
+
+    Raises:
+        UserError: a setting that is unknown or out of bounds.
+    """
+    values: dict[str, Any] = {
+        name: tuple(dict.fromkeys(row.settings[name] for row in rows)) for name in PLACE
+    }
+    values |= {name: rows[0].settings[name] for name in RUN if name in rows[0].settings}
+    values["pretrain"] = tuple(dict.fromkeys(row.pretrain for row in rows))
+    for name in ("backbone", "data", "unsup_data", "sup_data", "device", "precision", "threads"):
+        values[name] = getattr(options, name)
+    if unknown := set(values) - {found.name for found in fields(Settings)}:
+        raise UserError(f"unknown setting {', '.join(sorted(unknown))} of run_multitask.py")
+    values["preset"] = "quick" if options.scale == "quick" else "report"
+    if options.steps:
+        values["simcse"] = {"max_steps": options.steps}
+    settings = Settings(**values, seeds=options.seeds, seed=options.seed, cost_seconds=0)
+    name = digest(settings.to_json() | {"run_dir": None, "threads": None})[:8]
+    return replace(settings, run_dir=options.out / "runs" / name, resume=True)
+
+
+def measured_grid(rows: Sequence[Row], options: AblateOptions, say: Say) -> list[Measured]:
+    """Return what was measured of the rows of one run: the main metric on the dev split.
+
+    Raises:
+        UserError: as `experiment.run`.
+    """
+    settings = grid_settings(rows, options)
+    cells = [cell for cell in run(settings, say) if cell.split == "dev"]
+    made = {"command": command_of(replace(settings, resume=False))}
+    return [
+        Measured(
+            row.label, cell.seed, {"score": cell.metrics[TASKS[cell.task].main_metric]},
+            cell.seconds, [], made, cell.key,
+        )
+        for row in rows
+        for cell in cells_of(row, cells)
+    ]  # fmt: skip
+
+
+def cells_of(row: Row, cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Yield the cells of a row, one per seed."""
+    for cell in cells:
+        if (cell.pretrain, cell.task, cell.encoder) == (
+            row.pretrain, *(row.settings[name] for name in PLACE)
+        ):  # fmt: skip
+            yield cell
+
+
+def measured_linear(row: Row, options: AblateOptions) -> list[Measured]:
+    """Return Pearson's r of one linear layer on the untuned encoder's pairs of embeddings.
+
+    Ridge regression, its penalty chosen by leave-one-out on the training pairs: the best linear
+    layer rather than one trained for a while. It is the same for every seed.
+
+    Raises:
+        UserError: as `Inputs`.
+    """
+    names = ("backbone", "data", "device", "precision")
+    values = {name: getattr(options, name) for name in names}
+    settings = Settings(task=("sts",), features=row.settings["features"], **values)
+    inputs = Inputs(settings)
+    how = (settings.features, *(values[name] for name in names))
+    path = options.out / "measured" / f"linear-{digest([*how, inputs.digests['sts']])[:16]}.json"
+    if not path.is_file():
+        write_text(path, json.dumps({"score": _ridge(inputs, options.out / "cache")}) + "\n")
+    score = {"score": json.loads(path.read_text(encoding="utf-8"))["score"]}
+    made = {"command": "python -m experiment.ablate report"}
+    seeds = range(options.seed, options.seed + options.seeds)
+    return [Measured(row.label, seed, score, 0.0, [], made, path.stem) for seed in seeds]
+
+
+def _ridge(inputs: Inputs, cache: Path) -> float | None:
+    """Return Pearson's r on dev of ridge regression on a head's features, standardised."""
+    settings, splits = inputs.settings, inputs.splits["sts"]
+    encoder = SentenceEncoder.from_pretrained(
+        str(inputs.backbone_folder), None, settings.device, settings.precision
+    )
+    encoder.freeze()
+    both = [splits.train, splits.dev]
+    read = frozen_inputs(
+        encoder, encoder.fingerprint(), both, FEATURES["bi"](settings.features), cache
+    )
+    train, dev = (one.batch(np.arange(len(one))).cpu().numpy() for one in read)
+    linear = make_pipeline(StandardScaler(), RidgeCV(PENALTIES)).fit(train, labels_of(both[0]))
+    return task_metrics("sts", linear.predict(dev), labels_of(both[1]))["pearson"]

@@ -1,0 +1,73 @@
+"""A measured table as one HTML file that opens without a network. Reads: figure, telling."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from experiment.ablate.figure import STYLE, figures
+from experiment.ablate.judging import FAILS, Judged
+from experiment.ablate.measuring import Measured
+from experiment.ablate.table import Table
+from experiment.ablate.telling import by_row, claim_of, json_of, shown
+from report.page import tables
+
+HERE = Path(__file__).parent / "templates"
+
+
+def render(
+    table: Table, measured: Sequence[Measured], judged: Sequence[Judged], failed: dict[str, str]
+) -> str:
+    """Return the page of a table, one HTML document that refers to nothing outside."""
+    environment = Environment(
+        loader=FileSystemLoader([HERE, STYLE.parent]), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("ablation.html.j2").render(
+        table_of=table,
+        seeds=len({one.seed for one in measured}),
+        numbers=numbers_table(table, measured),
+        judged=judged_table(judged),
+        figures=figures(table, measured),
+        commands=commands(table, measured),
+        failed=failed,
+        data=json_of(table, measured, judged, failed),
+        style=STYLE.read_text(encoding="utf-8"),
+        script=(STYLE.parent / "page.js").read_text(encoding="utf-8"),
+    )
+
+
+def numbers_table(table: Table, measured: Sequence[Measured]) -> tables.Table:
+    """Return what was measured beside what was published."""
+    published = {row.label: row.published for row in table.rows}
+    lines = []
+    for label, own in by_row(table, measured).items():
+        values = [_entry([one.values[column] for one in own]) for column in table.columns]
+        lines.append([tables.word(label), *values, tables.number(published[label], 1)])
+    return tables.Table(table.title, ("row", *table.columns, "published"), lines)
+
+
+def _entry(values: Sequence[float | None]) -> tables.Entry:
+    text = shown(values)
+    if text == "-":
+        return tables.word(None)
+    middle, _, spread = text.partition(" ")
+    return tables.Entry(middle.replace("-", "−"), float(middle), spread)
+
+
+def judged_table(judged: Sequence[Judged]) -> tables.Table:
+    """Return every expectation with its verdict."""
+    lines = []
+    for one in judged:
+        claim = tables.Entry(claim_of(one.expected), note=one.expected.why)
+        verdict = tables.Entry(one.verdict, strong=one.verdict == FAILS)
+        note = tables.interval(one.interval)
+        lines.append([claim, verdict, tables.number(one.difference, 3, note, sign=True)])
+    return tables.Table("What the paper found, here", ("claim", "verdict", "difference"), lines)
+
+
+def commands(table: Table, measured: Sequence[Measured]) -> list[tuple[str, str]]:
+    """Return each row's command, of its first seed."""
+    return [
+        (label, own[0].made["command"]) for label, own in by_row(table, measured).items() if own
+    ]

@@ -1,0 +1,137 @@
+"""Schedules: of which task the batch of each step is.
+
+Legend: N_i training examples of task i. Reads: config. Feeds: training.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from heads.joint.config import JointConfig
+
+Step = tuple[str, ...]  # the tasks that give a batch each; more than one for pcgrad
+
+
+@dataclass(frozen=True)
+class Course:
+    """What there is to learn of a task: as much as a training of its own would read."""
+
+    examples: int
+    steps_per_epoch: int
+    epochs: int
+
+    @property
+    def steps(self) -> int:
+        """Return the number of its batches in a training of its own."""
+        return self.steps_per_epoch * self.epochs
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps with a rise and fall of the rates of their own.
+
+    Attributes:
+        task: that is learnt; None for all of them.
+        steps: in order.
+        checks: after how many equal parts the dev sets are scored.
+    """
+
+    task: str | None
+    steps: tuple[Step, ...]
+    checks: int
+
+
+def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> list[Phase]:
+    """Return the training as phases: one per task (sequential), or a single one.
+
+    All schedules take as many batches as the tasks' own trainings together.
+
+    - sequential: task after task, each as if it were the only one (the report's table 3).
+    - round-robin: the tasks in turn.
+    - proportional: drawn with probability proportional to N_i.
+    - annealed: to N_i ** alpha, alpha = 1 - 0.8 (e - 1) / (E - 1) in epoch e of E: at first large
+      tasks come more often, in the end all nearly as often (Stickland & Murray 2019,
+      arXiv:1902.02671, section 4.1).
+
+    Args:
+        config: the schedule and remedies.
+        courses: by task, in the order in which they are learnt.
+        seed: of what is drawn.
+    """
+    draw = np.random.default_rng(seed)
+    if config.schedule == "sequential":
+        share = config.replay_share if "replay" in config.remedies else 0.0
+        return [
+            Phase(task, _with_replay(task, course.steps, earlier, share, draw), course.epochs)
+            for (task, course), earlier in zip(courses.items(), _earlier(courses), strict=True)
+        ]
+    total = sum(course.steps for course in courses.values())
+    epochs = max(course.epochs for course in courses.values())
+    if config.schedule == "round-robin":
+        names = tuple(courses)
+        turns = -(-total // len(names))
+        # Surgery needs the gradients of all tasks at once: a whole turn is one step.
+        steps = [names] * turns if "pcgrad" in config.remedies else [(n,) for n in names] * turns
+        return [Phase(None, tuple(steps), epochs)]
+    return [Phase(None, _drawn(config.schedule, courses, total, epochs, draw), epochs)]
+
+
+def checks(plan: Sequence[Phase]) -> list[tuple[int, str | None]]:
+    """Return after how many steps there is a dev check, and what has then been learnt, if a task.
+
+    A phase is cut into as many parts as it has epochs.
+    """
+    found: list[tuple[int, str | None]] = []
+    start = 0
+    for phase in plan:
+        parts = min(phase.checks, len(phase.steps))
+        ends = [start + len(phase.steps) * part // parts for part in range(1, parts + 1)]
+        found += [(end, None) for end in ends[:-1]] + [(ends[-1], phase.task)]
+        start = ends[-1]
+    return found
+
+
+def numbered(plan: Sequence[Phase]) -> list[list[tuple[str, int]]]:
+    """Return the batches of every step: the task, and how many of its batches came before."""
+    counts: Counter[str] = Counter()
+    found = []
+    for phase in plan:
+        for step in phase.steps:
+            found.append([(task, counts[task]) for task in step])
+            counts.update(step)
+    return found
+
+
+def alpha(epoch: int, epochs: int) -> float:
+    """Return the exponent of the annealed schedule in an epoch, counted from 1."""
+    return 1 - 0.8 * (epoch - 1) / max(1, epochs - 1)
+
+
+def _drawn(
+    schedule: str, courses: Mapping[str, Course], total: int, epochs: int, draw: np.random.Generator
+) -> tuple[Step, ...]:
+    names = list(courses)
+    sizes = np.array([course.examples for course in courses.values()], np.float64)
+    steps: list[Step] = []
+    for epoch in range(1, epochs + 1):
+        weights = sizes ** (alpha(epoch, epochs) if schedule == "annealed" else 1.0)
+        count = total * epoch // epochs - len(steps)
+        rows = draw.choice(len(names), count, p=weights / weights.sum())
+        steps += [(names[row],) for row in rows.tolist()]
+    return tuple(steps)
+
+
+def _earlier(courses: Mapping[str, Course]) -> list[list[str]]:
+    names = list(courses)
+    return [names[:count] for count in range(len(names))]
+
+
+def _with_replay(
+    task: str, count: int, earlier: list[str], share: float, draw: np.random.Generator
+) -> tuple[Step, ...]:
+    """Return `count` steps of a task, and among them a `share` of all that are of earlier tasks."""
+    replayed = round(count * share / (1 - share)) if earlier else 0
+    steps = [task] * count + [earlier[row % len(earlier)] for row in range(replayed)]
+    return tuple((steps[row],) for row in draw.permutation(len(steps)).tolist())

@@ -1,0 +1,139 @@
+"""Second views made of words: what SimCSE's dropout is compared with (Gao et al. 2021, 3 and 4).
+
+Tables 1 and 2: crops, deletions, synonyms, the next sentence. Dropout comes on top of each of them.
+Sentences in, pairs of anchor and positive out, as a stream.
+Reads: data.readers.sentences, the lexicon of data.bundled. Feeds: stage.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from random import Random
+
+from data.bundled.synonyms import synonyms
+from data.examples import DataError, Triplet
+from data.readers.sentences import iter_documents, iter_sentences
+
+logger = logging.getLogger(__name__)
+
+# Positives are part of the data: drawn once, so that a stopped and resumed run, and all runs of a
+# series of seeds, meet the same.
+SEED = 0
+# The share of words that is cut off or deleted, where none is asked for (table 1's first columns).
+SHARE = 0.1
+SUCCESSORS = {"next": 1, "next3": 3}
+# Put between a word and its synonym again: quotes and brackets before, marks of punctuation behind.
+MARKS = "\"'([{.,;:!?)]}"
+
+Change = Callable[[list[str], Random], list[str]]
+
+
+def iter_pairs(path: Path, positive: str, share: float | None = None) -> Iterator[Triplet]:
+    """Yield each sentence of a file with its positive.
+
+    Args:
+        path: one sentence per line, a blank line between documents.
+        positive: a value of SimCSEConfig.positive; what `mlm` is to replace is yet as it was.
+        share: SimCSEConfig.positive_share.
+
+    Raises:
+        DataError: a broken file; no sentence has a successor.
+    """
+    draw = Random(SEED)
+    if positive in SUCCESSORS:
+        pairs = following(iter_documents(path), SUCCESSORS[positive], draw)
+        first = next(pairs, None)
+        if first is None:
+            raise DataError(f"{path}: no line is followed by another of its document")
+        return chain([first], pairs)
+    kept = SHARE if share is None else share
+    changes: dict[str, Change] = {
+        "crop": partial(crop, share=kept),
+        "crop+mlm": partial(crop, share=kept),
+        "delete": partial(delete, share=kept),
+        "delete-one": delete_one,
+        "synonym": replace_by_synonym,
+        "mlm": lambda words, draw: words,
+    }
+    return changed(iter_sentences(path), changes[positive], draw, positive)
+
+
+def following(lines: Iterable[str], most: int, draw: Random) -> Iterator[Triplet]:
+    """Yield each line with one of its next `most` lines (table 2), all equally likely.
+
+    An empty line ends a document. A line without a successor in its document is left out; one with
+    fewer than `most` takes one of those it has.
+    """
+    waiting: list[str] = []  # of one document, the first has not met all its successors yet
+    for line in chain(lines, [""]):
+        if line:
+            waiting.append(line)
+        while len(waiting) > most or (not line and len(waiting) > 1):
+            anchor = waiting.pop(0)
+            yield Triplet(anchor, waiting[draw.randrange(min(most, len(waiting)))])
+        if not line:
+            waiting.clear()
+
+
+def changed(
+    sentences: Iterable[str], change: Change, draw: Random, name: str = ""
+) -> Iterator[Triplet]:
+    """Yield each sentence with what a change makes of its words; say how many it left alone."""
+    count = same = 0
+    for sentence in sentences:
+        words = sentence.split()
+        other = change(words, draw)
+        count += 1
+        same += other == words
+        yield Triplet(sentence, " ".join(other))
+    if same and "mlm" not in name:
+        changed_share = f"{1 - same / count:.1%} of {count:,} sentences are changed"
+        logger.warning("--positive %s: %s; %s stay as they are", name, changed_share, f"{same:,}")
+
+
+def crop(words: list[str], draw: Random, share: float) -> list[str]:
+    """Return a span of the words, without this share of them; where it begins is drawn."""
+    size = len(words) - _count(words, draw, share)
+    begin = draw.randrange(len(words) - size + 1)
+    return words[begin : begin + size]
+
+
+def delete(words: list[str], draw: Random, share: float) -> list[str]:
+    """Return the words without a share of them, drawn anywhere."""
+    return _without(words, _count(words, draw, share), draw)
+
+
+def delete_one(words: list[str], draw: Random) -> list[str]:
+    """Return the words without one of them; a single word stays."""
+    return _without(words, min(1, len(words) - 1), draw)
+
+
+def replace_by_synonym(words: list[str], draw: Random) -> list[str]:
+    """Return the words with one of them replaced by a synonym, or as they are if none has any.
+
+    The lexicon is the project's own and small.
+    """
+    known = synonyms()
+    cores = [word.strip(MARKS) for word in words]
+    places = [place for place, core in enumerate(cores) if core.lower() in known]
+    if not places:
+        return words
+    place = draw.choice(places)
+    core = cores[place]
+    other = draw.choice(known[core.lower()])
+    if core[0].isupper():
+        other = other[0].upper() + other[1:]
+    return [*words[:place], words[place].replace(core, other, 1), *words[place + 1 :]]
+
+
+def _count(words: list[str], draw: Random, share: float) -> int:
+    # Rounded up or down at random: the tenth of a sentence of four words is none or one, and 0.4 in
+    # the mean. One word is always left.
+    return min(int(share * len(words) + draw.random()), len(words) - 1)
+
+
+def _without(words: list[str], count: int, draw: Random) -> list[str]:
+    gone = set(draw.sample(range(len(words)), count))
+    return [word for place, word in enumerate(words) if place not in gone]

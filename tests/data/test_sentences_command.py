@@ -1,0 +1,68 @@
+"""Running text as sentences, one per line, with the borders of documents."""
+
+import gzip
+
+import pytest
+
+from data.sentences import main, paragraphs, sentences, split
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["One.", "Two!", "Three?", "No end"],
+        ['He said "No."', "Then he left."],
+        ["It costs 3.50 now.", "7 of them."],
+        [
+            "Dr. Smith met J. Doe vs. Mr. X at 5 p.m. sharp.",
+            "They left (at last.)",
+            "“Why?”",
+            "Well.",
+        ],
+        [
+            "Lower case follows. so it goes on",
+        ],
+        [""],
+    ],
+)
+def test_sentences_end_where_another_begins(expected):
+    assert split(" ".join(expected)) == expected
+
+
+def test_documents_are_one_blank_line_apart():
+    lines = ["", "", "Ah. Be.", "C.", "", "", "D.", ""]
+    assert list(sentences(lines)) == ["Ah.", "Be.", "C.", "", "D."]
+
+
+def test_the_command_writes_what_next_reads(tmp_path, capsys):
+    (tmp_path / "1.txt").write_text("One. Two.\nThree.\n\n\nFour. Five.")
+    (tmp_path / "2.txt").write_text("Six.\n")
+    out = tmp_path / "out.txt"
+    files = [str(tmp_path / f"{number}.txt") for number in (1, 2)]
+    assert main([*files, "--out", str(out)]) == 0
+    assert out.read_text() == "One.\nTwo.\nThree.\n\nFour.\nFive.\n\nSix.\n"
+    assert "6 sentences of 3 document(s)" in capsys.readouterr().out
+
+
+def test_compressed_text_is_read_as_it_is(tmp_path):
+    with gzip.open(tmp_path / "1.txt.gz", "wt") as file:
+        file.write("One. Two.\n")
+    assert list(paragraphs(tmp_path / "1.txt.gz")) == ["One. Two.", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.txt", b"\n\n", "x.txt: no text"),
+        ("x.txt", b"ok\n\xff\n", "x.txt:2: byte 0xff"),
+        ("x.xz", b"no archive", "x.xz: cannot be read"),
+        ("x.gz", gzip.compress(b"One. Two. Three.")[:-9], "x.gz: cannot be read"),
+        ("", b"", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_one_line(name, content, said, tmp_path, capsys):
+    if name:
+        (tmp_path / name).write_bytes(content)
+    assert main([str(tmp_path / name), "--out", str(tmp_path / "out.txt")]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1 and not (tmp_path / "out.txt").exists()

@@ -1,0 +1,165 @@
+"""SimCSE's training file made of other labelled sets."""
+
+import csv
+import json
+import random
+
+import pytest
+from conftest import real_data
+
+from data.readers.nli import iter_nli
+from data.readers.related import FORMS, Related
+from data.readers.triplets import iter_triplets
+from data.triplets import main, sample, triplets
+
+NLI = "premise\thypothesis\tlabel\n" + "".join(
+    f"{premise}\t{premise}{label[0]}{number}\t{label}\n"
+    for premise, labels in {
+        "a": ["entailment", "contradiction", "neutral", "contradiction"],
+        "b": ["entailment", "neutral"],
+        "c": ["entailment", "entailment", "contradiction"],
+    }.items()
+    for number, label in enumerate(labels)
+)
+ANLI = "\n".join(
+    json.dumps({"uid": "1", name: "a", "hypothesis": f"h{label}", "label": label})
+    for name, label in (("context", "e"), ("premise", "contradiction"), ("context", "n"))
+)
+QUORA = (
+    "\tid\tsentence1\tsentence2\tis_duplicate\n"
+    "0\tx\ta\tb\t1.0\n1\ty\tc\tb\t0.0\n2\tz\td\te\t1.0\n3\tw\td\tf\t0.0\n"
+)
+CAPTIONS = "1.jpg#0\tone\n1.jpg#1\ttwo\n2.jpg#0\talone\n1.jpg#2\tthree\n"
+
+
+def made(folder, form, content, *flags):
+    """Return the rows that the command writes, and check that SimCSE's reader takes them."""
+    path, out = folder / "given", folder / "out.csv"
+    path.write_text(content, encoding="utf-8")
+    assert main([form, str(path), "--out", str(out), *flags]) == 0
+    with out.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["sent0", "sent1", "hard_neg"][: len(rows[0])]
+    assert [list(triplet.texts) for triplet in iter_triplets(out)] == rows
+    return rows
+
+
+def test_positives_are_the_labels_that_are_named(tmp_path):
+    entailed = [["a", "ae0"], ["b", "be0"], ["c", "ce0"], ["c", "ce1"]]
+    assert made(tmp_path, "nli", NLI) == entailed
+    both = made(tmp_path, "nli", NLI, "--positive", "entailment", "neutral")
+    assert sorted(both) == sorted([*entailed, ["a", "an2"], ["b", "bn1"]])
+    contradicted = made(tmp_path, "nli", NLI, "--positive", "contradiction")
+    assert contradicted == [["a", "ac1"], ["a", "ac3"], ["c", "cc2"]]
+
+
+def test_a_hard_negative_is_one_of_the_same_premise(tmp_path):
+    met = set()
+    for seed in range(20):
+        flags = ["--hard-negatives", "contradiction", "--seed", str(seed)]
+        rows = made(tmp_path, "nli", NLI, *flags)
+        assert rows == made(tmp_path, "nli", NLI, *flags)
+        assert [row[:2] for row in rows] == [["a", "ae0"], ["c", "ce0"], ["c", "ce1"]]
+        met |= {row[2] for row in rows}
+    assert met == {"ac1", "ac3", "cc2"}
+
+
+def test_anli_is_read_by_either_name_of_its_keys(tmp_path):
+    flags = ["--hard-negatives", "contradiction"]
+    assert made(tmp_path, "anli", ANLI, *flags) == [["a", "he", "hcontradiction"]]
+
+
+def test_questions_are_different_both_ways(tmp_path):
+    rows = made(tmp_path, "quora", QUORA, "--hard-negatives", "different")
+    # "b" differs from "c", so the first pair is turned round; "d" is its own anchor.
+    assert rows == [["b", "a", "c"], ["d", "e", "f"]]
+    assert made(tmp_path, "quora", QUORA) == [["a", "b"], ["d", "e"]]
+    plain = 'sentence1\tsentence2\tis_duplicate\n"a\tb\t1\nc\td\t0\n'
+    assert made(tmp_path, "quora", plain) == [['"a', "b"]]
+
+
+def test_paraphrases_may_have_a_score(tmp_path):
+    assert made(tmp_path, "pairs", 'a, "x"\tb\t0.8\nc\td\n') == [['a, "x"', "b"], ["c", "d"]]
+
+
+def test_captions_of_one_image_are_each_others_positives(tmp_path):
+    assert made(tmp_path, "captions", CAPTIONS) == [
+        *(["one", "two"], ["one", "three"], ["two", "three"])
+    ]
+
+
+def test_several_files_are_read_as_one(tmp_path):
+    for name, text in (("1", "a\tb\n"), ("2", "c\td\n")):
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / "1"), str(tmp_path / "2")]
+    assert main(["pairs", *files, "--out", str(tmp_path / "x.csv")]) == 0
+    assert [t.texts for t in iter_triplets(tmp_path / "x.csv")] == [("a", "b"), ("c", "d")]
+
+
+def test_a_sample_keeps_the_order_and_grows():
+    rows = triplets(
+        [Related(str(i), "x", "pair") for i in range(200)], ["pair"], [], random.Random(0)
+    )
+    last: set = set()
+    for limit in (1, 10, 100, 200, 999, None):
+        kept = sample(rows, limit, seed=3)
+        assert len(kept) == min(limit or 200, 200) and last <= set(kept)
+        assert kept == [row for row in rows if row in set(kept)]
+        last = set(kept)
+    assert sample(rows, 10, seed=3) != sample(rows, 10, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "said"),
+    [
+        (["nli", "--positive", "maybe"], NLI, "nli has no label 'maybe'; expected one of"),
+        (["captions", "--hard-negatives", "x"], CAPTIONS, "captions has no label 'x'"),
+        (["nli", "--hard-negatives", "entailment"], NLI, "positive and hard negative"),
+        (
+            ["quora", "--hard-negatives", "different"],
+            QUORA.replace("0.0", "1"),
+            "no positive with a hard",
+        ),
+        (["anli"], ANLI + "\nx", "given:4: is not JSON"),
+        (["anli"], "[1]", "given:1: is no JSON object"),
+        (["anli"], '\n{"context": "a", "label": "e"}', "given:2: context (or premise)"),
+        (["anli"], '{"context": "a", "hypothesis": "b", "label": "x"}', "given:1: label is 'x'"),
+        (["anli"], "", "no positive"),
+        (["captions"], "1.jpg#0\ta\n2.jpg\tb\n", "given:2: expected IMAGE#NUMBER"),
+        (["pairs"], "a\tb\nc\n", "given:2: 1 tab-separated field"),
+        (["pairs"], "a\t\n", "given:1: a pair lacks a text"),
+        (["quora"], QUORA.replace("1.0", "3"), "given:2: is_duplicate is 3"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(arguments, content, said, tmp_path, capsys):
+    path = tmp_path / "given"
+    path.write_text(content)
+    form, *flags = arguments
+    assert main([form, str(path), "--out", str(tmp_path / "out.csv"), *flags]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.startswith("error: ") and error.count("\n") == 1
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_real_pairs_give_the_triplets_of_a_double_loop(tmp_path):
+    path, out = real_data("nli/nli_pairs.tsv"), tmp_path / "out.csv"
+    flags = ["--hard-negatives", "contradiction", "--out", str(out)]
+    assert main(["nli", str(path), *flags]) == 0
+    premises: dict = {}
+    for pair in iter_nli(path):
+        premises.setdefault(pair.text_a, []).append((pair.text_b, int(pair.label)))
+    wanted = [
+        (premise, text)
+        for premise, others in premises.items()
+        for text, label in others
+        if label == 0 and any(other == 2 for _, other in others)
+    ]
+    found = [triplet.texts for triplet in iter_triplets(out)]
+    assert sorted(texts[:2] for texts in found) == sorted(wanted)
+    assert all((texts[2], 2) in premises[texts[0]] for texts in found)
+
+
+def test_the_real_captions_are_all_paired():
+    rows = list(FORMS["captions"].read(real_data("captions/Flickr8k.token.txt")))
+    # 8,091 images have five captions, one has four, and one has one.
+    assert len(rows) == 8091 * 10 + 6

@@ -1,0 +1,156 @@
+"""`--tune joint` as a command: its cells, files, what it refuses, and what reads them later."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from toy_runs import cells_of, hashes_of, numbers, run
+from transformers import AutoModel
+
+from baselines.isbert import load_tuned
+from data.tasks import read_task
+from experiment.options import parse_options
+from experiment.settings import Settings
+from heads.saved import load_head
+from report.page.command import write_page
+from report.run_costs import measure_run
+from report.run_folder import RunFolder
+from runtime.errors import UserError
+from search.opening import open_cross_encoder
+
+FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
+FLAGS += ["--schedule", "sequential", "annealed"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, tiny_checkpoint, toy_data):
+    folder = tmp_path_factory.mktemp("joint") / "run"
+    assert run(tiny_checkpoint, toy_data, folder, *FLAGS) == 0
+    return folder
+
+
+def test_every_schedule_and_encoder_has_a_cell_per_task(finished):
+    found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(finished)}
+    tunes = ("joint-sequential", "joint-annealed")
+    tasks, kinds = ("sst", "sts", "para"), ("bi", "cross")
+    assert found == {(task, kind, tune) for task in tasks for kind in kinds for tune in tunes}
+    for cell in cells_of(finished):
+        assert bool(cell.before) == (cell.tune == "joint-sequential")
+        if cell.task == "para" and cell.before:  # learnt last: nothing came after it
+            assert cell.before == cell.metrics
+
+
+def test_one_encoder_is_saved_for_all_heads_of_a_training(finished, tiny_checkpoint):
+    folder = finished / "models" / "none-sst+sts+para-cross-joint-sequential-interaction-42"
+    theirs = AutoModel.from_pretrained(folder).state_dict()
+    ours = load_tuned(folder, "cpu", "float32").model.state_dict()
+    assert all(torch.equal(theirs[name], tensor) for name, tensor in ours.items())
+    for task in ("sst", "sts", "para"):
+        linked = finished / "models" / f"none-{task}-cross-joint-sequential-interaction-42"
+        assert linked.resolve() == folder.resolve()
+
+
+def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
+    for cell in cells_of(finished):
+        head = load_head(finished / "heads" / f"{cell.name}.safetensors", load_tuned, "cpu")
+        examples = getattr(read_task(toy_data, cell.task), cell.split)
+        found = head.logits([example.texts for example in examples])
+        predicted = head.head.predict(torch.from_numpy(found)).numpy()
+        assert np.allclose(predicted, RunFolder(finished).predictions(cell, examples), atol=1e-5)
+
+
+def test_costs_page_and_search_know_its_heads(finished, toy_data):
+    found = measure_run(finished, 0.02, "cpu", lambda line: None, ranking=False)
+    places = [(cell.task, cell.cost.encoder) for cell in found.cells]
+    pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
+    assert sorted(places) == sorted([("sst", "bi"), *pairs])
+    page = write_page(finished).read_text()
+    assert "tuned jointly (sequential)" in page and "joint-annealed" in page
+    path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
+    pair = read_task(toy_data, "sts").dev[0]
+    (score,) = open_cross_encoder(path, "cpu", "float32")(pair.text_a, [pair.text_b])
+    (cell,) = (c for c in cells_of(finished) if c.name == path.stem and c.split == "dev")
+    predicted = RunFolder(finished).predictions(cell, read_task(toy_data, "sts").dev)
+    assert score == pytest.approx(predicted[0], abs=1e-4)
+
+
+def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
+    before = hashes_of(finished / "heads")
+    monkeypatch.setattr("experiment.cells.fit_joint", None)  # calling it would fail
+    assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
+    assert hashes_of(finished / "heads") == before
+
+
+def test_a_key_depends_on_the_other_tasks_and_their_order(
+    finished, tiny_checkpoint, toy_data, tmp_path
+):
+    folder = tmp_path / "r"
+    flags = ["--tune", "joint", "--schedule", "sequential", "--task"]
+    assert run(tiny_checkpoint, toy_data, folder, *flags, "sts", "sst") == 0
+    one = {cell.task: cell for cell in cells_of(folder)}
+    assert run(tiny_checkpoint, toy_data, folder, *flags, "sst", "sts") == 0
+    other = {cell.task: cell for cell in cells_of(folder)}
+    assert all(one[task].key != other[task].key for task in one)
+    three = {
+        c.task: c for c in cells_of(finished) if (c.encoder, c.tune) == ("bi", other["sst"].tune)
+    }
+    assert three["sst"].key != other["sst"].key
+    assert three["sst"].before == other["sst"].before  # learnt first, so all the same
+
+
+def test_it_changes_no_other_cell(tiny_checkpoint, toy_data, tmp_path):
+    flags = ["--task", "sst", "sts", "--tune"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "a" / "r", *flags, "full") == 0
+    assert run(tiny_checkpoint, toy_data, tmp_path / "b" / "r", *flags, "joint", "full") == 0
+    alone = {cell.name: numbers(cell) for cell in cells_of(tmp_path / "a" / "r")}
+    mixed = {cell.name: numbers(cell) for cell in cells_of(tmp_path / "b" / "r")}
+    assert alone.items() <= mixed.items() and len(mixed) == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--schedule sequential", "--tune joint"),
+        ("--remedies recall", "--tune joint"),
+        ("--tune joint --task sst", "--task"),
+        ("--tune joint --task all --encoder bi cross --distill", "--remedies distill"),
+        ("--tune joint --task all --encoder cross --remedies ranking", "--encoder bi"),
+        ("--tune joint --task all --remedies pcgrad", "--schedule round-robin"),
+        ("--tune joint --task all --remedies replay --schedule annealed", "sequential"),
+        ("--tune joint --task all --replay-share 0.2", "--remedies replay"),
+    ],
+)
+def test_what_does_not_combine_is_refused_in_one_line(flags, words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        parse_options(flags.split())
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert stopped.value.code == 2 and words in last
+
+
+def test_settings_of_other_runs_name_the_folders_they_did():
+    assert Settings(tune="full").folder() == Settings(tune="full", schedule="annealed").folder()
+    folders = {
+        Settings(task="all", tune="joint", schedule="sequential", remedies=remedies).folder()
+        for remedies in ("none", "replay", ("replay", "recall"))
+    }
+    assert len(folders) == 3
+    with pytest.raises(UserError, match="--tune joint"):
+        Settings(schedule="sequential")
+
+
+def test_teachers_come_first_and_teach(tiny_checkpoint, toy_data, tmp_path):
+    flags = ["--task", "sst", "para", "--encoder", "cross", "--tune", "joint"]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "a" / "r", *flags) == 0
+    assert (
+        run(tiny_checkpoint, toy_data, tmp_path / "b" / "r", *flags, "--remedies", "distill") == 0
+    )
+    found = {(cell.task, cell.encoder, cell.tune) for cell in cells_of(tmp_path / "b" / "r")}
+    assert found == {
+        *(("sst", "bi", "full"), ("para", "cross", "full")),
+        *(("sst", "cross", "joint-annealed+distill"), ("para", "cross", "joint-annealed+distill")),
+    }
+    folders = [tmp_path / name / "r" / "metrics.jsonl" for name in "ab"]
+    curves = [json.loads(line) for path in folders for line in path.read_text().splitlines()]
+    losses = {c["curve"]: c["loss"] for c in curves if "sst-cross" in c["curve"]}
+    assert len(losses) == len(set(losses.values())) == 2  # they learnt from other labels

@@ -1,0 +1,164 @@
+"""Second views made of words: properties of each, and the stream that they come in."""
+
+import logging
+import math
+from collections import Counter
+from random import Random
+
+import pytest
+from conftest import toy_sentences
+
+from data.bundled.synonyms import synonyms
+from data.examples import DataError
+from simcse import positives
+from simcse.positives import crop, delete, delete_one, following, iter_pairs, replace_by_synonym
+
+LENGTHS = (1, 2, 3, 7, 10, 25)
+
+
+def numbered(count: int) -> list[str]:
+    return [str(place) for place in range(count)]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("size", LENGTHS)
+def test_a_crop_is_a_span_without_this_share(size, share):
+    draw, words, lengths, begins = Random(1), numbered(size), [], set()
+    for _ in range(2000):
+        span = crop(words, draw, share)
+        begin = int(span[0])
+        assert span == words[begin : begin + len(span)]
+        lengths.append(len(span))
+        begins.add(begin)
+    lost = share * size
+    assert {size - n for n in lengths} <= {min(size - 1, f(lost)) for f in (math.floor, math.ceil)}
+    if lost <= size - 1:
+        assert size - sum(lengths) / 2000 == pytest.approx(lost, abs=0.05)
+        assert max(begins) == math.ceil(lost)  # every place for the span occurs, the last one too
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("size", LENGTHS)
+def test_deletion_takes_this_share_from_anywhere_and_keeps_the_order(size, share):
+    draw, words, gone = Random(2), numbered(size), Counter()
+    for _ in range(2000):
+        left = delete(words, draw, share)
+        assert left and left == [word for word in words if word in left]
+        gone.update(set(words) - set(left))
+    if share * size <= size - 1:
+        for word in words:
+            assert gone[word] / 2000 == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.parametrize("size", LENGTHS)
+def test_one_word_is_deleted_unless_it_is_the_only_one(size):
+    draw, words, gone = Random(3), numbered(size), set()
+    for _ in range(500):
+        left = delete_one(words, draw)
+        gone |= set(words) - set(left)
+        assert len(left) == max(1, size - 1) and left == [w for w in words if w in left]
+    assert gone == (set(words) if size > 1 else set())
+
+
+DOCUMENTS = [["a", "b", "c", "d"], ["e"], ["f", "g"]]
+LINES = ["", *DOCUMENTS[0], "", "", *DOCUMENTS[1], "", *DOCUMENTS[2]]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_positive_is_one_of_the_next_lines_of_its_document(most):
+    allowed = {
+        anchor: lines[place + 1 : place + 1 + most]
+        for lines in DOCUMENTS
+        for place, anchor in enumerate(lines[:-1])
+    }
+    met = {anchor: Counter() for anchor in allowed}
+    draw = Random(4)
+    for _ in range(600):
+        pairs = list(following(LINES, most, draw))
+        assert [pair.anchor for pair in pairs] == list(allowed)
+        for pair in pairs:
+            met[pair.anchor][pair.positive] += 1
+    for anchor, choices in allowed.items():
+        assert set(met[anchor]) == set(choices)
+        assert min(met[anchor].values()) > 600 / len(choices) - 80  # equally likely
+
+
+def test_lines_without_successors_are_refused_by_file(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("one\n\ntwo\n\nthree\n")
+    with pytest.raises(DataError, match=r"lines.txt: no line is followed"):
+        iter_pairs(path, "next")
+    path.write_text("\n\n")
+    with pytest.raises(DataError, match=r"lines.txt: is empty"):
+        iter_pairs(path, "next")
+
+
+NAMES = ["next", "next3", "crop", "delete", "delete-one", "synonym", "mlm", "crop+mlm"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_has_the_same_pairs_every_time(name, tmp_path):
+    path = tmp_path / "lines.txt"
+    texts = toy_sentences(50)
+    path.write_text("\n".join([*texts[:30], "", *texts[30:]]))
+    pairs = list(iter_pairs(path, name))
+    assert pairs == list(iter_pairs(path, name))
+    assert len(pairs) == (48 if name.startswith("next") else 50)
+    if not name.startswith("next"):
+        assert [pair.anchor for pair in pairs] == texts
+        changed = sum(pair.positive != pair.anchor for pair in pairs)
+        assert (changed == 0) == (name == "mlm")  # its tokens are replaced later
+        part = list(iter_pairs(path, name, share=0.5))
+        assert (part != pairs) == ("crop" in name or name == "delete")
+
+
+def test_pairs_are_a_stream(tmp_path, monkeypatch):
+    read = []
+
+    def lines(path):
+        for text in toy_sentences(50):
+            read.append(text)
+            yield text
+
+    monkeypatch.setattr(positives, "iter_sentences", lines)
+    monkeypatch.setattr(positives, "iter_documents", lines)
+    for name in NAMES:
+        read.clear()
+        next(iter_pairs(tmp_path, name))
+        assert len(read) <= 5, name
+
+
+def test_one_known_word_becomes_a_synonym_in_its_own_form():
+    draw, met = Random(5), set()
+    for _ in range(200):
+        words = 'The "Boys" Quickly peeled two roommates, (friendly) xyzzy.'.split()
+        other = replace_by_synonym(words, draw)
+        (place,) = [
+            i for i, pair in enumerate(zip(words, other, strict=True)) if len(set(pair)) > 1
+        ]
+        met.add((words[place], other[place]))
+    assert ("roommates,", "flatmates,") in met and ("(friendly)", "(kind)") in met
+    assert ("Quickly", "Rapidly") in met
+    assert not {"xyzzy.", "The", "two"} & {before for before, _ in met}
+    assert replace_by_synonym(["xyzzy", "plugh"], draw) == ["xyzzy", "plugh"]
+
+
+def test_synonyms_go_both_ways_and_are_never_the_word_itself():
+    known = synonyms()
+    assert len(known) > 1000 and known["happy"] == ("cheerful",)
+    for word, others in known.items():
+        assert " " not in word and word not in others and list(others) == sorted(set(others))
+        assert all(word in known[other] for other in others if " " not in other)
+
+
+def test_the_share_of_changed_sentences_is_said(tmp_path, caplog):
+    path = tmp_path / "lines.txt"
+    path.write_text("xyzzy plugh\na happy boy\nplugh\nxyzzy\n")
+    with caplog.at_level(logging.WARNING):
+        list(iter_pairs(path, "synonym"))
+        assert "--positive synonym: 25.0% of 4 sentences are changed; 3 stay" in caplog.text
+        caplog.clear()
+        list(iter_pairs(path, "mlm"))
+        path.write_text("a b\nb c\n")
+        list(iter_pairs(path, "delete-one"))
+        assert not caplog.text

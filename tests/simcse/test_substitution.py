@@ -1,0 +1,92 @@
+"""Tokens of the positives replaced by guesses, beside the slow form and transformers' model."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+from tuning import triplets
+
+from data.examples import Triplet
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from simcse.substitution import substitute
+from simcse.views import supervised
+
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.fixture(scope="module")
+def with_head(tiny_checkpoint, tmp_path_factory) -> Path:
+    """The tiny BERT with a random prediction head, as transformers writes it."""
+    folder = tmp_path_factory.mktemp("mlm")
+    torch.manual_seed(1)
+    model = transformers.BertForMaskedLM.from_pretrained(tiny_checkpoint)
+    torch.nn.init.normal_(model.cls.predictions.bias)
+    model.save_pretrained(folder)
+    (folder / "vocab.txt").write_text((tiny_checkpoint / "vocab.txt").read_text())
+    return folder
+
+
+def load(folder) -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained(str(folder), device="cpu", precision="float32")
+
+
+def pairs_of(encoder, count=40):
+    pairs = [Triplet(text, text) for text in toy_sentences(count)]
+    return supervised(pairs, encoder.tokenizer, 32)
+
+
+def test_a_share_of_the_positives_tokens_is_replaced_and_nothing_else(with_head):
+    encoder = load(with_head)
+    data = pairs_of(encoder, 300)
+    found = substitute(data, encoder, with_head, 0.3)
+    assert np.array_equal(found.rows, data.rows)
+    assert np.array_equal(found.sequences.offsets, data.sequences.offsets)
+    changed = tokens = 0
+    for anchor, positive in data.rows:
+        before, after = np.array(data.sequences[positive]), np.array(found.sequences[positive])
+        assert found.sequences[anchor] == data.sequences[anchor]
+        assert (before[[0, -1]] == after[[0, -1]]).all()
+        changed += (before != after).sum()
+        tokens += len(before) - 2
+    assert changed / tokens == pytest.approx(0.3, abs=0.03)
+    published = substitute(data, encoder, with_head).sequences.ids != data.sequences.ids
+    assert published.sum() / tokens == pytest.approx(0.15, abs=0.03)
+
+
+def test_tokens_are_transformers_best_guesses_but_themselves(with_head):
+    encoder = load(with_head)
+    data = pairs_of(encoder)
+    found = substitute(data, encoder, with_head, 0.3)
+    theirs = transformers.BertForMaskedLM.from_pretrained(with_head).eval()
+    special = [*encoder.tokenizer.special_ids, encoder.tokenizer.mask_id]
+    seen = 0
+    for row in data.rows[:, 1]:
+        before, after = torch.tensor(data.sequences[row]), torch.tensor(found.sequences[row])
+        hidden = before != after
+        masked = torch.where(hidden, encoder.tokenizer.mask_id, before)
+        with torch.no_grad():
+            logits = theirs(masked[None]).logits[0]
+        for place in hidden.nonzero().ravel().tolist():
+            order = logits[place].argsort(descending=True).tolist()
+            best = next(i for i in order if i != before[place] and i not in special)
+            assert after[place] == best
+            seen += 1
+    assert seen > 50
+
+
+def test_what_is_replaced_does_not_depend_on_the_batches(with_head):
+    encoder = load(with_head)
+    data = pairs_of(encoder)
+    whole = substitute(data, encoder, with_head).sequences.ids
+    encoder.batch_tokens = 20
+    assert np.array_equal(substitute(data, encoder, with_head).sequences.ids, whole)
+
+
+def test_a_backbone_without_a_head_is_refused_in_one_line(tiny_checkpoint, tiny_encoder):
+    data = supervised(triplets(4), tiny_encoder.tokenizer, 32)
+    with pytest.raises(CheckpointError, match=re.escape(f"{tiny_checkpoint}: has no masked")):
+        substitute(data, tiny_encoder, tiny_checkpoint)
