@@ -143,7 +143,7 @@ class SimCSEConfig:
         "always",
         "the MLP over [CLS]: in training only and then dropped, always, or never",
         choices=("training", "always", "never"),
-        source="SimCSE, table 8",
+        source="SimCSE, table 6",
     )
     mlm_probability: float = 0.15
     warmup_ratio: float = 0.0
