@@ -65,7 +65,7 @@ def main(words: Sequence[str], say: Callable[[str], None] = print) -> None:
     pairs = similar(sources, given.values(), options.least)
     for pair in pairs[:SHOWN]:
         say(f"{_shown(pair)}  {printable(pair.places[0])}")
-    say(f"{len(pairs)} pairs of {len(found)} submissions share {options.least} or more")
+    say(f"pairs that share {options.least} or more: {len(pairs)}, of {len(found)} submissions")
     if options.out is not None:
         _write(pairs, options.out)
         say(f"pairs: {options.out}")
