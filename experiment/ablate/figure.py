@@ -21,6 +21,7 @@ from report.page.figure import INK, MUTED, PAPER, SERIES, STYLES, Figure, draw, 
 STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
 FEW = 8  # rows whose names fit in the usual size of letters
 GEOMETRY = ("uniformity", "alignment")
+NARROWEST = 0.05  # of a scale: what is as good as equal looks so
 
 
 def figures(table: Table, measured: Sequence[Measured]) -> list[Figure]:
@@ -68,15 +69,24 @@ def _paint_dots(
     axes.set_yticks(places, list(rows), fontsize=11 if len(rows) <= FEW else 8)
     axes.set_ylim(len(rows) - 0.5, -0.5)  # the first row is at the top
     axes.set_xlabel(f"{column} (dots)")
+    _widen(axes, NARROWEST)
     # Above the dots, which they would cover where both scales end.
     known = [(told, place - 0.25) for place, told in zip(places, published, strict=True)
              if told is not None]  # fmt: skip
     if known:
         twin = axes.twiny()
         twin.plot(*zip(*known, strict=True), "s", mfc=PAPER, mec=SERIES[1], ms=6, clip_on=False)
+        _widen(twin, NARROWEST if max(told for told, _ in known) <= 1 else 100 * NARROWEST)
         twin.set_xlabel("published (squares)", color=INK)
         twin.spines["top"].set(visible=True, color=MUTED)
         twin.grid(visible=False)
+
+
+def _widen(axes: Any, least: float) -> None:
+    """Let the x scale span at least so much."""
+    low, high = axes.get_xlim()
+    if (missing := least - (high - low)) > 0:
+        axes.set_xlim(low - missing / 2, high + missing / 2)
 
 
 def _trajectory(table: Table, measured: Sequence[Measured]) -> Figure:
