@@ -39,6 +39,9 @@ class AblateOptions:
     steps: int | None = option(
         None, "contrastive steps of a batch of 64; other sizes see as many examples", least=1
     )
+    rate_factor: float = option(
+        1.0, "multiplies all contrastive learning rates, for larger encoders", least=1e-6, most=1e6
+    )
     backbone: str = option("mini", "as of run_multitask.py", metavar="NAME")
     data: str = option("bundled", "folder with the STS files to score by", metavar="NAME")
     unsup_data: str | None = option(

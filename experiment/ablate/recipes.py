@@ -48,7 +48,7 @@ def settings_of(
         "precision": options.precision,
         "threads": options.threads,
         "seed": seed,
-        **recipe(row, table, options.steps),
+        **recipe(row, table, options.steps, row.rate * options.rate_factor),
         **row.settings,
     }
     if "documents" in table.needs:
@@ -58,14 +58,14 @@ def settings_of(
     return Settings(**values)
 
 
-def _quick(row: Row, table: Table, steps: int | None) -> dict[str, Any]:
+def _quick(row: Row, table: Table, steps: int | None, factor: float) -> dict[str, Any]:
     """Return the settings of the quick recipe: every row sees the same number of examples."""
     examples = (BATCH * steps if steps else EXAMPLES) * table.longer
     size = row.simcse.get("batch_size", BATCH)
     most = max(CHECKS, examples // size)
     simcse = {
         "batch_size": size,
-        "learning_rate": RATES[row.pretrain] * row.rate,
+        "learning_rate": RATES[row.pretrain] * factor,
         "num_epochs": most,  # a small file is read again and again
         "max_steps": most,
         "eval_steps": most // CHECKS,
@@ -74,11 +74,11 @@ def _quick(row: Row, table: Table, steps: int | None) -> dict[str, Any]:
     return {"preset": "quick", "pooling": POOLING, "simcse": simcse | dict(row.simcse)}
 
 
-def _paper(row: Row, table: Table, steps: int | None) -> dict[str, Any]:
+def _paper(row: Row, table: Table, steps: int | None, factor: float) -> dict[str, Any]:
     """Return the settings of the paper's recipe; its curves have a point per dev check."""
     published = Settings(preset="paper").simcse_config(row.pretrain, 0)
     simcse = {
-        "learning_rate": published.learning_rate * row.rate,
+        "learning_rate": published.learning_rate * factor,
         "geometry_steps": published.eval_steps,
     }
     if steps:
