@@ -23,7 +23,7 @@ from runtime.errors import UserError
 
 # Seconds of processor time per row and seed of the quick recipe: mini, one core, bfloat16, CS224N's
 # STS, raw sentences or NLI triplets. `dual` was not measured: it reads what `unsup` does.
-# Reading 200,000 sentences takes 15 more: per table, and per row and seed where views are drawn.
+# Reading 200,000 sentences takes 15 more: per table, and per row where views are drawn.
 SECONDS = {"unsup": 27, "sup": 25, "dual": 27}
 # Steps of a projection. The first ones are slower than the rest, which errs on the safe side.
 PROBE = 3
