@@ -47,7 +47,9 @@ def listing(tables: Sequence[Table], seeds: int) -> Iterator[str]:
 def minutes(table: Table, seeds: int) -> str:
     """Return the price of a table in words."""
     if table.of_heads:
-        return "not measured; --dry-run plans its runs"
+        if table.minutes is None:
+            return "not measured; --dry-run plans its runs"
+        return f"{table.minutes * seeds:.0f} minutes of processor time, all its rows"
     seconds = sum(SECONDS[row.pretrain] for row in table.rows) * seeds * table.longer
     return f"{seconds / 60:.0f} minutes ({EXAMPLES * table.longer:,} examples per row)"
 

@@ -78,6 +78,8 @@ class Table:
         longer: how many times the quick recipe's examples its rows see.
         held_out: whether heads are scored on the test split where it has labels; else on dev.
         studies: what else is measured of a table of heads, by the names of `studies.STUDIES`.
+        minutes: of processor time for one seed of a table of heads: quick scale, mini, bundled
+            data; None where it was not measured.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Table:
     longer: int = 1
     held_out: bool = False
     studies: tuple[str, ...] = ()
+    minutes: float | None = None
 
     @property
     def of_heads(self) -> bool:

@@ -122,7 +122,7 @@ def test_the_test_split_is_scored_on_where_it_has_labels(options, said):
     (folder,) = (options.out / "runs").glob("forgetting-????????")
     cells = cells_of(folder)  # toy data: dev only
     held_out, table = TABLES["forgetting"], TABLES["report"]
-    assert scored_on(cells, held_out) == scored_on(cells, table) and len(cells) == len(ROWS)
+    assert {cell.split for cell in scored_on(cells, held_out)} == {"dev"}
     more = [*cells, *(replace(cell, split="test") for cell in cells if cell.task == "sts")]
     assert scored_on(more, table) == cells
     found = [(cell.task, cell.split) for cell in scored_on(more, held_out)]
