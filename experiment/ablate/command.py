@@ -1,7 +1,7 @@
 """The whole command: tables chosen, rows measured, everything written. Reads: all of ablate."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -12,9 +12,9 @@ from experiment.ablate.measuring import Bench, Measured
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.pricing import listing, project
 from experiment.ablate.recipes import settings_of
-from experiment.ablate.table import HEAD, Table
+from experiment.ablate.table import Table
 from experiment.ablate.tables import TABLES
-from experiment.ablate.telling import csv_of, json_of, printed
+from experiment.ablate.telling import Study, csv_of, json_of, printed
 from runtime.errors import UserError
 from runtime.files import write_text
 
@@ -71,22 +71,40 @@ def chosen(options: AblateOptions) -> list[Table]:
 
 def _table(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool:
     """Measure a table and write it; return whether all rows were measured."""
-    if table.columns == HEAD:
+    studies: list[Study] = []
+    if table.of_heads:
         from experiment.ablate.heads import measured_heads  # scikit-learn takes a moment
 
         measured, failed = measured_heads(table, options, say)
         _write(table, options, measured, failed)
+        studies = _studies(table, options, failed, say)
+        _write(table, options, measured, failed, studies)
     else:
         measured, failed = _tunings(table, options, bench, say)
     if measured:
-        _show(table, options, measured, failed)
-        say(printed(table, measured, judge(table, measured)))
+        _show(table, options, measured, failed, studies)
+        told = [printed(table, measured, judge(table, measured))]
+        say("\n\n".join([*told, *(study.printed() for study in studies)]))
     return not failed
+
+
+def _studies(table: Table, options: AblateOptions, failed: dict[str, str], say: Say) -> list[Study]:
+    """Return what else is measured of a table of heads; what could not be is added to `failed`."""
+    from experiment.ablate.studies import STUDIES
+
+    found = []
+    for name in table.studies:
+        try:
+            found.append(STUDIES[name](table, options, say))
+        except UserError as error:
+            failed[name] = str(error)
+            say(f"  {table.name}: {name} left out: {error}")
+    return found
 
 
 def _plan(table: Table, options: AblateOptions, say: Say) -> None:
     """Say what a table would take; of heads, which runs."""
-    if table.columns == HEAD:
+    if table.of_heads:
         from experiment.ablate.heads import planned
 
         lines = planned(table, options)
@@ -121,16 +139,24 @@ def _tunings(
 
 
 def _write(
-    table: Table, options: AblateOptions, measured: list[Measured], failed: dict[str, str]
+    table: Table,
+    options: AblateOptions,
+    measured: list[Measured],
+    failed: dict[str, str],
+    studies: Sequence[Study] = (),
 ) -> None:
     judged = judge(table, measured)
-    content = json.dumps(json_of(table, measured, judged, failed), indent=1)
+    content = json.dumps(json_of(table, measured, judged, failed, studies), indent=1)
     write_text(options.out / f"{table.name}.json", content + "\n")
     write_text(options.out / f"{table.name}.csv", csv_of(table, measured))
 
 
 def _show(
-    table: Table, options: AblateOptions, measured: list[Measured], failed: dict[str, str]
+    table: Table,
+    options: AblateOptions,
+    measured: list[Measured],
+    failed: dict[str, str],
+    studies: Sequence[Study],
 ) -> None:
     """Write figures and page; the libraries that draw are loaded only now."""
     from experiment.ablate.figure import figures, standalone
@@ -138,5 +164,5 @@ def _show(
 
     for figure, more in zip(figures(table, measured), ("", "-trajectory"), strict=False):
         write_text(options.out / f"{table.name}{more}.svg", standalone(figure))
-    content = render(table, measured, judge(table, measured), failed)
+    content = render(table, measured, judge(table, measured), failed, studies)
     write_text(options.out / f"{table.name}.html", content)

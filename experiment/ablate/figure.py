@@ -16,9 +16,10 @@ from experiment.ablate.measuring import Measured
 from experiment.ablate.table import Table
 from experiment.ablate.telling import by_row, shown
 from report.page import tables
-from report.page.figure import INK, MUTED, PAPER, SERIES, STYLES, Figure, draw, legend
+from report.page.figure import INK, MUTED, PAPER, SERIES, SIZE, STYLES, Figure, draw, legend
 
 STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
+LINE = 0.16  # inches per row, at least
 FEW = 8  # rows whose names fit in the usual size of letters
 GEOMETRY = ("uniformity", "alignment")
 NARROWEST = 0.05  # of a scale: what is as good as equal looks so
@@ -56,6 +57,7 @@ def _dots(table: Table, measured: Sequence[Measured]) -> Figure:
         "published, on the upper scale, of another backbone, other data and another set.",
         tables.Table(f"{column}, mean ± standard deviation", ("row", column, "published"), lines),
         partial(_paint_dots, rows=rows, published=published, column=column),
+        max(SIZE[1], LINE * len(rows)),
     )
 
 

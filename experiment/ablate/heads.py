@@ -20,7 +20,7 @@ from evaluation.scoring import labels_of
 from experiment.ablate.measuring import Measured
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import command_of
-from experiment.ablate.table import Row, Table
+from experiment.ablate.table import BEFORE, HEAD, Row, Table
 from experiment.backbones import Say
 from experiment.comparison import run
 from experiment.grid import pairings
@@ -28,17 +28,20 @@ from experiment.inputs import Inputs
 from experiment.settings import Settings
 from heads.features import FEATURES
 from heads.inputs import frozen_inputs
+from heads.joint.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
-from report.cell import Cell
+from report.cell import Cell, Coordinates, best_known
 from runtime.digests import digest
 from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
 from runtime.files import write_text
 
 # What makes a run; the rest of a row's settings are places in its grid.
-RUN = ("tune", "features", "schedule")
+RUN = ("tune", "features", "schedule", "remedies")
 LINEAR = "linear"
 PLACE = ("task", "encoder")
+# What all runs of a table share.
+SHARED = ("backbone", "data", "unsup_data", "sup_data", "device", "precision")
 PENALTIES = np.logspace(-2, 4, 13)
 
 
@@ -63,7 +66,7 @@ def measured_heads(
             if rows[0].settings.get("head") == LINEAR:
                 found += measured_linear(rows[0], options)
             else:
-                found += measured_grid(rows, options, say)
+                found += measured_grid(table, rows, options, say)
         except UserError as error:
             failed |= {row.label: str(error) for row in rows}
             say(f"  {table.name}: {len(rows)} rows left out: {error}")
@@ -74,7 +77,7 @@ def planned(table: Table, options: AblateOptions) -> Iterator[str]:
     """Yield what the runs of a table of heads would be: commands, and their steps."""
     for rows in grids(table):
         try:
-            settings = grid_settings(rows, options)
+            settings = grid_settings(table, rows, options)
             yield f"{table.name}: {command_of(replace(settings, resume=False))}"
             yield f"  {_steps(Inputs(settings), settings)}, with {options.seeds} seeds"
         except UserError as error:
@@ -93,8 +96,10 @@ def _steps(inputs: Inputs, settings: Settings) -> str:
     return f"{steps * settings.seeds:,} steps of heads ({', '.join(settings.tune)}){stages}"
 
 
-def grid_settings(rows: Sequence[Row], options: AblateOptions) -> Settings:
+def grid_settings(table: Table, rows: Sequence[Row], options: AblateOptions) -> Settings:
     """Return the settings of the grid that holds all these rows.
+
+    The runs of a table share a run folder, so that none repeats what another has trained.
 
     Raises:
         UserError: a setting that is unknown or out of bounds.
@@ -103,45 +108,61 @@ def grid_settings(rows: Sequence[Row], options: AblateOptions) -> Settings:
         name: tuple(dict.fromkeys(row.settings[name] for row in rows)) for name in PLACE
     }
     values |= {name: rows[0].settings[name] for name in RUN if name in rows[0].settings}
+    if values.get("tune") == "joint":  # whichever of its rows are asked for
+        values["task"] = REPORT_ORDER
     values["pretrain"] = tuple(dict.fromkeys(row.pretrain for row in rows))
-    for name in ("backbone", "data", "unsup_data", "sup_data", "device", "precision", "threads"):
-        values[name] = getattr(options, name)
+    shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
+    shared["preset"] = "quick" if options.scale == "quick" else "report"
+    if options.steps:
+        shared["simcse"] = {"max_steps": options.steps}
+    values |= shared | {"threads": options.threads}
     if unknown := set(values) - {found.name for found in fields(Settings)}:
         raise UserError(f"unknown setting {', '.join(sorted(unknown))} of run_multitask.py")
-    values["preset"] = "quick" if options.scale == "quick" else "report"
-    if options.steps:
-        values["simcse"] = {"max_steps": options.steps}
-    settings = Settings(**values, seeds=options.seeds, seed=options.seed, cost_seconds=0)
-    name = digest(settings.to_json() | {"run_dir": None, "threads": None})[:8]
-    return replace(settings, run_dir=options.out / "runs" / name, resume=True)
+    folder = options.out / "runs" / f"{table.name}-{digest(shared)[:8]}"
+    values |= {"seeds": options.seeds, "seed": options.seed, "run_dir": folder, "resume": True}
+    return Settings(**values, cost_seconds=0)
 
 
-def measured_grid(rows: Sequence[Row], options: AblateOptions, say: Say) -> list[Measured]:
-    """Return what was measured of the rows of one run: the main metric on the dev split.
+def measured_grid(
+    table: Table, rows: Sequence[Row], options: AblateOptions, say: Say
+) -> list[Measured]:
+    """Return what was measured of the rows of one run, in the main metric of their task.
 
     Raises:
         UserError: as `experiment.run`.
     """
-    settings = grid_settings(rows, options)
-    cells = [cell for cell in run(settings, say) if cell.split == "dev"]
-    made = {"command": command_of(replace(settings, resume=False))}
-    return [
-        Measured(
-            row.label, cell.seed, {"score": cell.metrics[TASKS[cell.task].main_metric]},
-            cell.seconds, [], made, cell.key,
-        )
-        for row in rows
-        for cell in cells_of(row, cells)
-    ]  # fmt: skip
+    settings = grid_settings(table, rows, options)
+    # Teachers are in the run as well, before what they teach.
+    cells = [cell for cell in run(settings, say) if cell.tune == settings.tunings[-1]]
+    command = command_of(replace(settings, resume=False))
+    found = []
+    for row in rows:
+        for cell in cells_of(row, cells, table):
+            metric = TASKS[cell.task].main_metric
+            values = {HEAD[0]: cell.metrics[metric], BEFORE: cell.before.get(metric)}
+            values = {name: values[name] for name in table.columns}
+            made = {"command": command, "split": cell.split}
+            found.append(Measured(row.label, cell.seed, values, cell.seconds, [], made, cell.key))
+    return found
 
 
-def cells_of(row: Row, cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield the cells of a row, one per seed."""
-    for cell in cells:
-        if (cell.pretrain, cell.task, cell.encoder) == (
-            row.pretrain, *(row.settings[name] for name in PLACE)
-        ):  # fmt: skip
-            yield cell
+def cells_of(row: Row, cells: Sequence[Cell], table: Table) -> list[Cell]:
+    """Return the cells of a row, one per seed, on the split that the table is scored on."""
+    return scored_on([cell for cell in cells if is_of(row, cell)], table)
+
+
+def is_of(row: Row, head: Coordinates) -> bool:
+    """Return whether a head of a row's grid is the row's."""
+    place = (row.pretrain, *(row.settings[name] for name in PLACE))
+    return (head.pretrain, head.task, head.encoder) == place
+
+
+def scored_on(cells: Sequence[Cell], table: Table) -> list[Cell]:
+    """Return the cells of the split that a table is scored on, task by task."""
+    if not table.held_out:
+        return [cell for cell in cells if cell.split == "dev"]
+    tasks = dict.fromkeys(cell.task for cell in cells)
+    return [one for task in tasks for one in best_known([c for c in cells if c.task == task])]
 
 
 def measured_linear(row: Row, options: AblateOptions) -> list[Measured]:

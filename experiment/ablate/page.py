@@ -9,14 +9,18 @@ from experiment.ablate.figure import STYLE, figures
 from experiment.ablate.judging import FAILS, Judged
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import Table
-from experiment.ablate.telling import by_row, claim_of, json_of, shown
+from experiment.ablate.telling import Study, by_row, claim_of, json_of, shown
 from report.page import tables
 
 HERE = Path(__file__).parent / "templates"
 
 
 def render(
-    table: Table, measured: Sequence[Measured], judged: Sequence[Judged], failed: dict[str, str]
+    table: Table,
+    measured: Sequence[Measured],
+    judged: Sequence[Judged],
+    failed: dict[str, str],
+    studies: Sequence[Study] = (),
 ) -> str:
     """Return the page of a table, one HTML document that refers to nothing outside."""
     environment = Environment(
@@ -28,10 +32,11 @@ def render(
         seeds=len({one.seed for one in measured}),
         numbers=numbers_table(table, measured),
         judged=judged_table(judged),
+        studies=[study_table(study) for study in studies],
         figures=figures(table, measured),
         commands=commands(table, measured),
         failed=failed,
-        data=json_of(table, measured, judged, failed),
+        data=json_of(table, measured, judged, failed, studies),
         style=STYLE.read_text(encoding="utf-8"),
         script=(STYLE.parent / "page.js").read_text(encoding="utf-8"),
     )
@@ -64,6 +69,12 @@ def judged_table(judged: Sequence[Judged]) -> tables.Table:
         note = tables.interval(one.interval)
         lines.append([claim, verdict, tables.number(one.difference, 3, note, sign=True)])
     return tables.Table("What the paper found, here", ("claim", "verdict", "difference"), lines)
+
+
+def study_table(study: Study) -> tables.Table:
+    """Return the means of a study."""
+    lines = [[tables.word(label), *map(tables.number, values)] for label, values in study.lines]
+    return tables.Table(study.title, study.header, lines)
 
 
 def commands(table: Table, measured: Sequence[Measured]) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from experiment.ablate.making import training_file
 from experiment.ablate.measuring import Bench
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import EXAMPLES, settings_of
-from experiment.ablate.table import HEAD, Row, Table
+from experiment.ablate.table import Row, Table
 from experiment.settings import Settings
 from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
@@ -46,8 +46,10 @@ def listing(tables: Sequence[Table], seeds: int) -> Iterator[str]:
 
 def minutes(table: Table, seeds: int) -> str:
     """Return the price of a table in words."""
-    if table.columns == HEAD:
-        return "not measured; --dry-run plans its runs"
+    if table.of_heads:
+        if table.minutes is None:
+            return "not measured; --dry-run plans its runs"
+        return f"{table.minutes * seeds:.0f} minutes of processor time, all its rows"
     seconds = sum(SECONDS[row.pretrain] for row in table.rows) * seeds * table.longer
     return f"{seconds / 60:.0f} minutes ({EXAMPLES * table.longer:,} examples per row)"
 

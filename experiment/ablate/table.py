@@ -10,8 +10,10 @@ LESS, MORE, ALIKE = "<", ">", "~"
 # Spearman's rho of the best checkpoint by the selection pairs, and of the last state; and of the
 # last state SimCSE's equations 2 and 3, both lower is better.
 TUNING = ("best", "last", "alignment", "uniformity")
-# What is measured of a head: the task's main metric on the dev split.
+# What is measured of a head: the task's main metric.
 HEAD = ("score",)
+# The same when a task learnt before others had just been learnt.
+BEFORE = "before"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class Table:
         columns: what is measured; the first is shown in the figure.
         trajectory: whether the figure is also drawn of alignment and uniformity during tuning.
         longer: how many times the quick recipe's examples its rows see.
+        held_out: whether heads are scored on the test split where it has labels; else on dev.
+        studies: what else is measured of a table of heads, by the names of `studies.STUDIES`.
+        minutes: of processor time for one seed of a table of heads: quick scale, mini, bundled
+            data; None where it was not measured.
     """
 
     name: str
@@ -87,3 +93,11 @@ class Table:
     columns: tuple[str, ...] = TUNING
     trajectory: bool = False
     longer: int = 1
+    held_out: bool = False
+    studies: tuple[str, ...] = ()
+    minutes: float | None = None
+
+    @property
+    def of_heads(self) -> bool:
+        """Return whether its rows are trained heads, not contrastive tunings."""
+        return HEAD[0] in self.columns

@@ -1,7 +1,7 @@
 """A measured table in words: as printed, as CSV and as JSON. Feeds: the command, page."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any
 
@@ -12,6 +12,33 @@ from experiment.ablate.table import ALIKE, TUNING, Expectation, Table
 from report.provenance import provenance
 
 NOWHERE = "-"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A measured study.
+
+    Attributes:
+        name: its key in NAME.json.
+        title: of its table.
+        header: the columns of its table.
+        lines: an encoder's name, and means over the seeds; None where one is undefined.
+        records: all that was measured, one per encoder and seed (and task).
+    """
+
+    name: str
+    title: str
+    header: tuple[str, ...]
+    lines: list[tuple[str, list[float | None]]]
+    records: list[dict[str, Any]]
+
+    def printed(self) -> str:
+        """Return the table as Markdown, with its title."""
+        rows = [
+            [label, *(NOWHERE if value is None else f"{value:.3f}" for value in values)]
+            for label, values in self.lines
+        ]
+        return f"{self.title}\n{markdown(self.header, rows)}"
 
 
 def by_row(table: Table, measured: Sequence[Measured]) -> dict[str, list[Measured]]:
@@ -90,7 +117,11 @@ def csv_of(table: Table, measured: Sequence[Measured]) -> str:
 
 
 def json_of(
-    table: Table, measured: Sequence[Measured], judged: Sequence[Judged], failed: dict[str, str]
+    table: Table,
+    measured: Sequence[Measured],
+    judged: Sequence[Judged],
+    failed: dict[str, str],
+    studies: Sequence[Study] = (),
 ) -> dict[str, Any]:
     """Return all of a measured table, as NAME.json has it."""
     return {
@@ -98,5 +129,6 @@ def json_of(
         "measured": [asdict(one) for one in measured],
         "judged": [asdict(one) for one in judged],
         "failed": failed,
+        **{study.name: study.records for study in studies},
         **provenance(),
     }

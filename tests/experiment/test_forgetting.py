@@ -3,14 +3,24 @@
 import csv
 import json
 import math
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from toy_runs import cells_of
 from transformers import AutoModel, BertForMaskedLM
 
-from experiment.ablate.tables.forgetting import OWN, main
+from data.tasks import TASKS
+from experiment.ablate.command import ablate
+from experiment.ablate.heads import grid_settings, grids, scored_on
+from experiment.ablate.options import AblateOptions
+from experiment.ablate.recipes import command_of
+from experiment.ablate.tables import TABLES
 from experiment.forgetting import drift, layer_means, perplexity
+from experiment.options import parse_options
+from heads.joint.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from minbert.mlm import mask_tokens
@@ -65,25 +75,97 @@ def test_perplexity_is_that_of_transformers_on_the_same_masks():
     assert len(losses) > 5
 
 
-def test_a_small_study(tiny_checkpoint, toy_data, tmp_path, monkeypatch, capsys):
-    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--seeds", "2"]
-    argv += ["--epochs", "1", "--out", str(tmp_path), "--rows", "sequential, replay", "annealed"]
-    assert main(argv) == 0
-    with (tmp_path / "forgetting.csv").open() as file:
-        found = list(csv.DictReader(file))
-    rows = [OWN, "sequential, replay", "annealed"]
-    assert [line["row"] for line in found] == [row for row in rows for _ in range(6)]
-    for line in found:
-        assert bool(line["before"]) == (line["row"] == "sequential, replay")
-        if line["row"] == OWN:
-            assert line["after"] == line["own"]
-    more = json.loads((tmp_path / "forgetting.json").read_text())
-    assert len(more["transfer"]) == 4 * 2 * 3
-    drifts = {(one["row"], one["seed"]): one for one in more["drift"]}
-    assert len(drifts) == 1 + (3 + 2) * 2
-    assert set(drifts["untuned", 0]["weights"].values()) == {0.0}
-    assert all(value > 0 for value in drifts["annealed", 43]["weights"].values())
-    assert "| annealed" in capsys.readouterr().out
-    for name in ("fit_joint", "fit_head"):  # calling them would fail
-        monkeypatch.setattr(f"experiment.cells.{name}", None)
-    assert main(argv) == 0
+TUNES = {
+    "own model": "full",
+    "sequential, replay": "joint-sequential+replay",
+    "annealed, distill": "joint-annealed+distill",
+}
+ROWS = tuple(f"{task}: {how}" for how in TUNES for task in REPORT_ORDER)
+
+
+@pytest.fixture(scope="module")
+def options(tiny_checkpoint, toy_data, tmp_path_factory):
+    return AblateOptions(
+        names=("forgetting",), rows=ROWS,
+        seeds=1, backbone=str(tiny_checkpoint), data=str(toy_data), device="cpu",
+        precision="float32", threads=1, out=tmp_path_factory.mktemp("forgetting"),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def said(options):
+    lines = []
+    assert ablate(options, lines.append) == 0
+    return lines
+
+
+def test_the_table_is_measured_on_the_cells_of_one_run_folder(options, said):
+    with (options.out / "forgetting.csv").open() as file:
+        found = {line["row"]: line for line in csv.DictReader(file)}
+    assert tuple(found) == ROWS
+    (folder,) = (options.out / "runs").glob("forgetting-????????")
+    # The teachers of distill are the own models: nothing was trained twice, nothing besides.
+    trained = [line for line in said if line.startswith("cell ") and "done earlier" not in line]
+    assert len([line for line in trained if "frozen" not in line]) == len(ROWS)
+    cells = {(cell.task, cell.tune): cell for cell in cells_of(folder)}
+    assert len(cells) == len(ROWS)
+    for row, line in found.items():
+        task, _, how = row.partition(": ")
+        cell, metric = cells[task, TUNES[how]], TASKS[task].main_metric
+        for column, metrics in (("score", cell.metrics), ("before", cell.before)):
+            value = metrics.get(metric)
+            assert line[column] == ("" if value is None else str(value))
+        assert bool(cell.before) == ("sequential" in how) and line["key"] == cell.key
+
+
+def test_the_test_split_is_scored_on_where_it_has_labels(options, said):
+    (folder,) = (options.out / "runs").glob("forgetting-????????")
+    cells = cells_of(folder)  # toy data: dev only
+    held_out, table = TABLES["forgetting"], TABLES["report"]
+    assert {cell.split for cell in scored_on(cells, held_out)} == {"dev"}
+    more = [*cells, *(replace(cell, split="test") for cell in cells if cell.task == "sts")]
+    assert scored_on(more, table) == cells
+    found = [(cell.task, cell.split) for cell in scored_on(more, held_out)]
+    assert set(found) == {("sst", "dev"), ("sts", "test"), ("para", "dev")}
+    assert len(found) == len(ROWS)
+
+
+def test_its_encoders_are_studied(options, said):
+    more = json.loads((options.out / "forgetting.json").read_text())
+    scores = {(one["tuned on"], one["task"]) for one in more["transfer"]}
+    assert scores == {(a, b) for a in ("untuned", *REPORT_ORDER) for b in REPORT_ORDER}
+    drifts = {one["encoder"]: one for one in more["drift"]}
+    assert set(drifts) == {"untuned", *ROWS[:3], *list(TUNES)[1:]}
+    assert set(drifts["untuned"]["weights"].values()) == {0.0}
+    assert all(value > 0 for value in drifts["annealed, distill"]["weights"].values())
+    page = (options.out / "forgetting.html").read_text()
+    for told in (page, said[-2]):
+        assert "Drift: change of weights" in told and "Transfer: scores of heads" in told
+    assert "test split" in page and (options.out / "forgetting.svg").is_file()
+
+
+def test_a_second_call_computes_nothing_again(options, said, monkeypatch):
+    files = [options.out / f"forgetting.{form}" for form in ("csv", "json", "html")]
+    before = [path.read_bytes() for path in files]
+    for name in ("cells.fit_joint", "cells.fit_head", "ablate.studies.drift"):
+        monkeypatch.setattr(f"experiment.{name}", None)  # calling them would fail
+    assert ablate(options, [].append) == 0
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_one_row_of_a_joint_training_can_be_asked_for(options, said, monkeypatch):
+    monkeypatch.setattr("experiment.cells.fit_joint", None)
+    lines = []
+    assert ablate(replace(options, rows=("sst: sequential, replay",)), lines.append) == 0
+    assert "| sst: sequential, replay" in lines[-2]
+
+
+def test_rows_of_whole_runs_give_their_commands_settings(options):
+    """The command of a row, typed, trains what the row was measured on."""
+    table = TABLES["forgetting"]
+    for rows in grids(table):
+        settings = grid_settings(table, rows, options)
+        (tune,) = {row.settings["tune"] for row in rows}
+        assert settings.tunings[-1].startswith(tune) and set(settings.tasks) == set(REPORT_ORDER)
+        found = parse_options(shlex.split(command_of(replace(settings, resume=False)))[2:])
+        assert replace(found, resume=True) == settings

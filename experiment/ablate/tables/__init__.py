@@ -5,6 +5,7 @@ from experiment.ablate.tables import (
     augmentations,
     batch_size,
     dropout,
+    forgetting,
     hard_negative_weight,
     learning_rate,
     mlm_weight,
@@ -20,5 +21,6 @@ from experiment.ablate.tables import (
 MODULES = (
     *(dropout, augmentations, next_sentence, poolers, mlp, batch_size, temperature),
     *(hard_negative_weight, mlm_weight, learning_rate, symmetric, supervised_data, report),
+    forgetting,
 )
 TABLES: dict[str, Table] = {module.TABLE.name: module.TABLE for module in MODULES}
