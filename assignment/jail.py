@@ -43,10 +43,11 @@ def main() -> NoReturn:
     process_tree.kill_below(os.getpid())
     _wait_for_all()
     code = os.waitstatus_to_exitcode(status)
-    # At the limit comes SIGKILL, which does not tell its cause. The kernel counts by ticks, hence
-    # the tenth; SIGXCPU would not do, as the first process of a namespace ignores it.
+    # At the limit comes SIGKILL, which does not tell its cause. The kernel counts whole ticks of a
+    # busy machine as the command's, hence the half; SIGXCPU would not do, as the first process of
+    # a namespace ignores it.
     spent = usage.ru_utime + usage.ru_stime
-    if code == -signal.SIGKILL and spent >= 0.9 * spec["limits"]["RLIMIT_CPU"]:
+    if code == -signal.SIGKILL and spent >= spec["limits"]["RLIMIT_CPU"] / 2:
         code = -signal.SIGXCPU
     os._exit(code if code >= 0 else 128 - code)
 
