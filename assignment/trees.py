@@ -15,9 +15,11 @@ from assignment.parts import PARTS, Part
 ROOT = Path(__file__).parents[1]
 # What is in every tree, under the same path as here ...
 FILES = (
-    *(f"minbert/{name}.py" for name in ("__init__", "activations", "attention", "byte_pairs")),
+    *(f"minbert/{name}.py" for name in ("__init__", "activations", "attention", "backend")),
     *(f"minbert/{name}.py" for name in ("checkpoint", "config", "hub", "model", "packing")),
-    *(f"minbert/{name}.py" for name in ("pooling", "tokenizer", "weight_checks")),
+    *(f"minbert/{name}.py" for name in ("byte_pairs", "pooling", "tokenizer")),
+    *(f"minbert/{name}.py" for name in ("tokenizer_settings", "truncation", "weight_checks")),
+    "minbert/word_pieces.py",
     "runtime/json_file.py",
     "simcse/__init__.py",
     "simcse/loss.py",
