@@ -96,5 +96,7 @@ def _listed(folder: Path, settings: TokenizerSettings) -> dict[int, AddedToken]:
 
 
 def _token(entry: dict[str, Any]) -> AddedToken:
+    if not isinstance(entry["content"], str):
+        raise TypeError(f"content is {entry['content']!r}")
     names = ("lstrip", "rstrip", "normalized", "single_word", "special")
     return AddedToken(entry["content"], **{name: entry[name] for name in names if name in entry})
