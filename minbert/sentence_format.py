@@ -115,7 +115,7 @@ def _pooling_of_layers(step: Path, folder: Path) -> str:
     last = BertConfig.from_json(folder / "config.json").num_hidden_layers
     layers = [start + index for index, weight in enumerate(weights) if weight]
     if start + len(weights) == last + 1 and len({weight for weight in weights if weight}) == 1:
-        if layers == [1, last]:
+        if layers == sorted({1, last}):
             return "avg_first_last"
         if layers == [last - 1, last]:
             return "avg_top2"

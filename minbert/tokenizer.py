@@ -32,6 +32,7 @@ BERT_NAMES, ROBERTA_NAMES = (
 )
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
 CHUNK, CHUNK_CHARACTERS = 4096, 2**21
+NOTHING_STATED = TokenizerSettings()
 
 
 class BertTokenizer:
@@ -49,7 +50,7 @@ class BertTokenizer:
         self,
         backend: Tokenizer,
         source: str = "tokenizer",
-        settings: TokenizerSettings = TokenizerSettings(),  # noqa: B008
+        settings: TokenizerSettings = NOTHING_STATED,
     ):
         truncation = backend.truncation or {}
         self.truncation_side = settings.truncation_side or truncation.get("direction", "right")
