@@ -135,19 +135,20 @@ def test_the_older_layout_is_named(tiny_encoder, tmp_path):
     assert_refused(folder, "0_Transformer", "save it again")
 
 
-def columns():
-    pandas = pytest.importorskip("pandas", reason="pandas makes columns")
-    yield pandas.Series(TEXTS, index=range(5, 5 + len(TEXTS)))
-    yield pandas.Series(TEXTS, dtype="string")
-    yield (text for text in TEXTS)
-    yield iter(TEXTS)
-    yield dict.fromkeys(TEXTS).keys()
-
-
-def test_generators_and_columns_are_texts(tiny_encoder):
+def test_generators_are_texts(tiny_encoder):
     expected = tiny_encoder.encode(TEXTS)
-    for column in columns():
+    for texts in ((text for text in TEXTS), iter(TEXTS), dict.fromkeys(TEXTS).keys()):
+        assert np.array_equal(tiny_encoder.encode(texts), expected)
+
+
+def test_columns_of_pandas_are_texts_and_its_tables_are_not(tiny_encoder):
+    pandas = pytest.importorskip("pandas", reason="pandas makes columns")
+    expected = tiny_encoder.encode(TEXTS)
+    for kind in ("object", "string"):
+        column = pandas.Series(TEXTS, index=range(5, 5 + len(TEXTS)), dtype=kind)
         assert np.array_equal(tiny_encoder.encode(column), expected)
+    with pytest.raises(UserError, match="got a DataFrame"):
+        tiny_encoder.encode(pandas.DataFrame({"text": TEXTS}))
 
 
 @pytest.mark.parametrize(
