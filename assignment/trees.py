@@ -15,9 +15,12 @@ from assignment.parts import PARTS, Part
 ROOT = Path(__file__).parents[1]
 # What is in every tree, under the same path as here ...
 FILES = (
-    *(f"minbert/{name}.py" for name in ("__init__", "attention", "byte_pairs", "checkpoint")),
-    *(f"minbert/{name}.py" for name in ("config", "hub", "model", "packing", "pooling")),
-    "minbert/tokenizer.py",
+    *(f"minbert/{name}.py" for name in ("__init__", "activations", "attention", "backend")),
+    *(f"minbert/{name}.py" for name in ("checkpoint", "config", "hub", "model", "packing")),
+    *(f"minbert/{name}.py" for name in ("byte_pairs", "pooling", "tokenizer")),
+    *(f"minbert/{name}.py" for name in ("tokenizer_settings", "truncation", "weight_checks")),
+    "minbert/word_pieces.py",
+    "runtime/json_file.py",
     "simcse/__init__.py",
     "simcse/loss.py",
     *(f"heads/{name}.py" for name in ("__init__", "cross_encoder", "features", "head")),

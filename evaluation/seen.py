@@ -3,7 +3,6 @@
 Reads: training.json, the files it names. Feeds: opening.
 """
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from data.selection import selection_pairs
 from data.trained_on import note_file
 from minbert.config import CheckpointError
 from minbert.hub import find_checkpoint
+from runtime.json_file import read_object
 
 logger = logging.getLogger(__name__)
 
@@ -47,22 +47,19 @@ def _note_stages(folder: Path, seen: Seen) -> None:
         note_file(Path(noted["trained_on"]), seen)
     if "selected_by" in noted and _is_there(Path(noted["selected_by"]), notes):
         seen.add_examples(selection_pairs(Path(noted["selected_by"])))
-    if "trained_on" in noted and _is_there(Path(noted["backbone"]), notes):
+    if {"trained_on", "backbone"} <= noted.keys() and _is_there(Path(noted["backbone"]), notes):
         _note_stages(Path(noted["backbone"]), seen)
 
 
 def _read_notes(notes: Path) -> dict[str, str]:
     """Return the paths that a tuned folder notes, {} where it notes none."""
-    try:
-        found = dict(json.loads(notes.read_text(encoding="utf-8"))) if notes.is_file() else {}
-    except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{notes}: not the notes of a tuned backbone ({error!r})") from None
+    found = read_object(notes, CheckpointError) if notes.is_file() else {}
     paths = {
         name: found[name] for name in ("trained_on", "selected_by", "backbone") if name in found
     }
     for name, path in paths.items():
-        if not isinstance(path, str):
-            raise CheckpointError(f"{notes}: {name} is {path!r}; expected a path")
+        if not isinstance(path, str) or "\0" in path:
+            raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
     return paths
 
 

@@ -11,6 +11,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.processors import RobertaProcessing
 
+from minbert.backend import refusing
 from minbert.config import CheckpointError
 
 SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
@@ -28,11 +29,8 @@ def byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Token
     Raises:
         CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
     """
-    try:
+    with refusing(f"{vocab}, {merges.name}"):
         backend = Tokenizer(BPE.from_file(str(vocab), str(merges)))
-    # The library raises a bare Exception for files that it cannot parse.
-    except Exception as error:
-        raise CheckpointError(f"{vocab}, {merges.name}: not a BPE vocabulary ({error})") from None
     ids = backend.get_vocab()
     for token in SPECIAL_TOKENS:
         if token not in ids:

@@ -5,9 +5,7 @@ Reads: folders that `hub` finds. Feeds: model, mlm, encoder.
 """
 
 import hashlib
-import json
 import logging
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +15,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from minbert.config import ARCHITECTURES, Architecture, CheckpointError
+from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
+from minbert.weight_checks import check_numbers, check_plain, check_sizes
 from runtime.files import whole_folder
+from runtime.json_file import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,17 @@ Tensors = dict[str, Tensor]
 HEAD = "cls.predictions."  # BERT's masked-language-model head
 
 
-def read_tensors(folder: Path) -> Tensors:
+def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
     """Read all weights of a checkpoint folder, with the key names of a bare BertModel.
 
     Looks for `model.safetensors`, then a sharded index, then `pytorch_model.bin`.
 
+    Args:
+        folder: the checkpoint's.
+        config: if given, the sizes that the weights must have.
+
     Raises:
-        CheckpointError: no weights, a missing shard, or a truncated or foreign file.
+        CheckpointError: no weights, a missing shard, a truncated or foreign file, other sizes.
     """
     if (folder / SAFETENSORS).is_file():
         tensors = read_file(folder / SAFETENSORS)
@@ -45,7 +49,10 @@ def read_tensors(folder: Path) -> Tensors:
         raise CheckpointError(
             f"{folder}: no weights; expected {SAFETENSORS}, {INDEX} with its shards, or {PICKLE}"
         )
-    return _rename(tensors)
+    tensors = _rename(tensors)
+    if config is not None:
+        check_sizes(tensors, config, folder)
+    return tensors
 
 
 def read_file(path: Path) -> Tensors:
@@ -58,21 +65,24 @@ def read_file(path: Path) -> Tensors:
         if path.suffix == ".safetensors":
             return load_file(path)
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError) as error:
+    except MemoryError:
+        raise
+    # What a damaged pickle makes its reader raise is of any kind.
+    except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"{path}: not a readable weights file, truncated or foreign ({reason})"
         ) from None
-    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
-        raise CheckpointError(f"{path}: expected a dictionary of tensors")
-    return tensors
+    check_plain(tensors, path)
+    found: Tensors = tensors
+    return found
 
 
 def _read_shards(index: Path) -> Tensors:
     try:
-        weight_map = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        weight_map = read_json(index, CheckpointError)["weight_map"]
         shards = sorted(set(weight_map.values()))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{index}: not a readable index of shards ({error!r})") from None
     tensors: Tensors = {}
     for shard in shards:
@@ -145,8 +155,10 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
     """Copy `tensors` into all of `module`'s state; surplus tensors are left to the caller.
 
     Raises:
-        CheckpointError: a tensor is missing or has another shape; names the first, and `source`.
+        CheckpointError: a tensor is missing, has another shape, or its numbers are not real and
+            finite; names the first, and `source`.
     """
+    check_numbers(tensors, module.state_dict(), source)
     # BEGIN SOLUTION
     state = module.state_dict()
     missing = [key for key in state if key not in tensors]

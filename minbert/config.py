@@ -3,22 +3,24 @@
 `ARCHITECTURES` holds all that tells RoBERTa and XLM-R from BERT: names, and where positions begin.
 """
 
-import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from runtime.errors import UserError
+from runtime.json_file import read_object
 
 POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
 # What this encoder computes. With other values it would load the weights and compute wrongly.
-SUPPORTED = {
-    "position_embedding_type": "absolute",
-    "hidden_act": "gelu",
-    "is_decoder": False,
-    "add_cross_attention": False,
+SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "position_embedding_type": ("absolute",),
+    "hidden_act": ("gelu", "gelu_new", "relu", "silu"),  # `minbert.activations`
+    "is_decoder": (False,),
+    "add_cross_attention": (False,),
 }
+# The largest size that is believed; no published BERT has a number half as large.
+LARGEST = 2**31
 
 
 class CheckpointError(UserError):
@@ -109,7 +111,9 @@ class BertConfig:
         Raises:
             CheckpointError: no such file, not JSON, or an architecture other than this encoder's.
         """
-        raw = _read_object(path)
+        if not path.exists():
+            raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
+        raw = read_object(path, CheckpointError)
         raw = {**_architecture(raw, path).defaults, **raw}
         _check_architecture(raw, path)
         known = {field.name: field.type for field in fields(cls)}
@@ -130,35 +134,21 @@ class BertConfig:
         return {**architecture, "position_embedding_type": "absolute", **asdict(self)}
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path}: no such file; a BERT checkpoint folder has a config.json"
-        ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
-        raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
-    if not isinstance(raw, dict):
-        raise CheckpointError(f"{path}: expected a JSON object, found {type(raw).__name__}")
-    return raw
-
-
 def _architecture(raw: dict[str, Any], path: Path) -> Architecture:
     kind = raw.get("model_type", "bert")
     if not isinstance(kind, str) or kind not in ARCHITECTURES:
         raise CheckpointError(
-            f"{path}: model_type is {kind!r}; supported are {', '.join(ARCHITECTURES)}"
+            f"{path}: model_type is {kind!r:.60}; supported are {', '.join(ARCHITECTURES)}"
         )
     return ARCHITECTURES[kind]
 
 
 def _check_architecture(raw: dict[str, Any], path: Path) -> None:
     """Refuse what this encoder would load but compute wrongly."""
-    for name, expected in SUPPORTED.items():
-        if raw.get(name, expected) != expected:
+    for name, supported in SUPPORTED.items():
+        if name in raw and raw[name] not in supported:
             raise CheckpointError(
-                f"{path}: {name} is {raw[name]!r}; only {expected!r} is supported"
+                f"{path}: {name} is {raw[name]!r:.60}; supported: {', '.join(map(str, supported))}"
             )
     pieces = raw.get("vocab_size", BertConfig.vocab_size)
     padding = raw.get("pad_token_id", BertConfig.pad_token_id)
@@ -180,8 +170,12 @@ def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     whole = isinstance(default, int)
     least = 1 if whole and name != "pad_token_id" else 0
-    if not number or (whole and not isinstance(value, int)) or value < least:
+    # NaN is neither below a number nor above it.
+    if not number or (whole and not isinstance(value, int)) or not least <= value <= LARGEST:
         kind = "an integer" if whole else "a number"
-        raise CheckpointError(f"{path}: {name} is {value!r}; expected {kind} of at least {least}")
+        raise CheckpointError(
+            f"{path}: {name} is {value!r:.60}; expected {kind} of at least {least}"
+            + (f" and at most {LARGEST}" if number and value > LARGEST else "")
+        )
     if name.endswith("_prob") and value >= 1:
         raise CheckpointError(f"{path}: {name} is {value!r}; expected less than 1")

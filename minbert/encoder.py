@@ -28,6 +28,7 @@ from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
+from runtime.errors import UserError
 from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
 
@@ -118,8 +119,9 @@ class SentenceEncoder(SentenceCalls):
         )
         load_dense(folder, encoder.model)
         encoder.stated_pooling = stated.pooling
-        if stated.max_length is not None:
-            encoder.max_length = min(encoder.max_length, stated.max_length)
+        # As sentence-transformers does: its own settings first, then the tokenizer's.
+        length = stated.max_length or encoder.tokenizer.stated_length
+        encoder.max_length = min(encoder.max_length, length or encoder.max_length)
         return encoder
 
     def pool_by(self, pooling: str) -> None:
@@ -145,13 +147,21 @@ class SentenceEncoder(SentenceCalls):
 
         Raises:
             CheckpointError: pairs for a model with one segment only.
+            UserError: no texts, or a length that the model has no positions for.
         """
+        length = self.max_length if max_length is None else max_length
+        positions = self.model.config.num_positions
+        if not isinstance(length, int | np.integer) or not 3 <= length <= positions:
+            raise UserError(
+                f"max_length is {length!r}; expected an integer from 3 to {positions}, the number "
+                "of this encoder's positions"
+            )
         if (
             text_pairs is not None
             and self.model.config.type_vocab_size <= self.tokenizer.second_type
         ):
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
-        return self.tokenizer(texts, text_pairs, max_length or self.max_length)
+        return self.tokenizer(texts, text_pairs, int(length))
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return pooled float32 embeddings (B, H), in the model's current mode, with gradient.
@@ -165,16 +175,23 @@ class SentenceEncoder(SentenceCalls):
 
     @contextmanager
     def reading(self, sequences: TokenSequences) -> Iterator[None]:
-        """Put the model into evaluation mode and, for the block, switch gradients off.
+        """Put the model into evaluation mode and switch gradients off, both for the block.
 
         If `sequences`, which the block will read, are long enough, products use kept weights
         (`minbert.fast.linear`): nothing may write to the model's weights inside the block.
         """
+        modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         lasting = len(sequences.ids) >= WORTH_KEEPING
         kept = kept_weights(self.model, self.device, self.dtype, lasting)
-        with torch.inference_mode(), kept:
-            yield
+        try:
+            with torch.inference_mode(), kept:
+                yield
+        finally:
+            # Parents come first, so that a part in another mode than its parent gets it back.
+            for module, training in modes:
+                if module.training != training:
+                    module.train(training)
 
     def encode_texts(
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
@@ -256,5 +273,6 @@ class SentenceEncoder(SentenceCalls):
             *(config.num_attention_heads, config.layer_norm_eps),
             *(self.pooling, self.max_length, str(self.dtype), self.device.type),
             *([config.first_position] if config.first_position else []),
+            *([config.hidden_act] if config.hidden_act != "gelu" else []),
         )
         return hashlib.sha256(str(made_of).encode()).hexdigest()

@@ -34,6 +34,7 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     with suppress(RuntimeError):  # ~name of an unknown user: no such folder, below
         folder = folder.expanduser()
     if folder.is_dir():
+        _refuse_older_layout(folder)
         return folder
     if name == "mini":
         return MINI
@@ -51,6 +52,16 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
             raise
         logger.warning("%s: loaded from the cache, which does not state its pooling", name)
         return cached
+
+
+def _refuse_older_layout(folder: Path) -> None:
+    """Raise CheckpointError for a folder that sentence-transformers wrote before its release 2."""
+    if not (folder / "config.json").is_file():
+        for config in folder.glob("0_*/config.json"):
+            raise CheckpointError(
+                f"{folder}: the model is in {config.parent.name}, the older layout of "
+                "sentence-transformers; load it there and save it again, which writes today's"
+            )
 
 
 def _knows_pooling(name: str) -> bool:

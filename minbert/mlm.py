@@ -13,11 +13,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from minbert.activations import ACTIVATIONS
 from minbert.checkpoint import HEAD, Tensors, load_module, read_tensors, tensors_digest
 from minbert.config import BertConfig, CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
+from runtime.json_file import read_object
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +32,11 @@ class BertPredictionTransform(nn.Module):
         # (M, H) -> (M, H): from "what stands here" to "what is missing here".
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        # RoBERTa's head has GELU whatever its encoder has.
+        self.activation = ACTIVATIONS[config.hidden_act if config.model_type == "bert" else "gelu"]
 
     def forward(self, hidden_states: Tensor) -> Tensor:
-        return self.LayerNorm(F.gelu(self.dense(hidden_states)))
+        return self.LayerNorm(self.activation(self.dense(hidden_states)))
 
 
 class BertMLMHead(nn.Module):
@@ -73,7 +77,8 @@ class BertForMaskedLM(nn.Module):
         """Load encoder and prediction head from a checkpoint; arguments as for BertModel.
 
         Raises:
-            CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head.
+            CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head,
+                or one with an output matrix of its own.
         """
         folder = find_checkpoint(path_or_name)
         model = cls(BertModel.from_pretrained(str(folder), **changes))
@@ -162,6 +167,12 @@ def _head_tensors(folder: Path) -> Tensors:
     # Newer releases of transformers store the bias twice, older ones once, under this name.
     if "decoder.bias" in tensors:
         tensors.setdefault("bias", tensors["decoder.bias"])
+    settings = folder / "config.json"
+    if tensors and read_object(settings, CheckpointError).get("tie_word_embeddings") is False:
+        raise CheckpointError(
+            f"{settings}: tie_word_embeddings is false; a prediction head with an output matrix of "
+            "its own is not supported, only one that shares the word embeddings"
+        )
     return tensors
 
 

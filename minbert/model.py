@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from minbert.activations import OtherIntermediate
 from minbert.attention import attention
 from minbert.checkpoint import load_encoder, read_tensors
 from minbert.config import BertConfig
@@ -155,7 +156,8 @@ class BertLayer(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         self.attention = BertAttention(config)
-        self.intermediate = BertIntermediate(config)
+        wide = BertIntermediate if config.hidden_act == "gelu" else OtherIntermediate
+        self.intermediate = wide(config)
         self.output = BertResidual(config.intermediate_size, config)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
@@ -233,10 +235,9 @@ class BertModel(nn.Module):
         Raises:
             CheckpointError: not found, damaged, of another architecture, or incomplete.
         """
-        # Sizes come from config.json, and every tensor is then checked against them.
         folder = find_checkpoint(path_or_name)
         config = replace(BertConfig.from_json(folder / "config.json"), **changes)
-        tensors = read_tensors(folder)
+        tensors = read_tensors(folder, config)
         model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
         load_encoder(model, tensors, folder)
         return model.eval()

@@ -48,6 +48,7 @@ from minbert.pretraining.options import (
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError, UserError
+from runtime.json_file import read_json
 from runtime.options import parse
 from runtime.processes import num_started
 from runtime.seeds import set_seed
@@ -133,10 +134,7 @@ def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
             f"word embeddings; --length is {length}, its vocabulary {pieces} pieces"
         )
     notes = source / "training.json"
-    try:
-        return model, json.loads(notes.read_text("utf-8")) if notes.is_file() else None
-    except ValueError as error:
-        raise CheckpointError(f"{notes}: not JSON ({error}); fix or delete it") from None
+    return model, read_json(notes, CheckpointError) if notes.is_file() else None
 
 
 def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:

@@ -8,7 +8,7 @@ Legend: N, M texts, H hidden_size, D dimensions that are kept.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,8 @@ from torch import Tensor
 
 from runtime.errors import UserError
 
-# One call of the process computes at a time: kept weights and the tokenizer's truncation belong
-# to the encoder, not to a thread, and asynchronous callers encode from many threads.
+# One call of the process computes at a time: kept weights and the model's mode belong to the
+# encoder, not to a thread, and asynchronous callers encode from many threads.
 ONE_AT_A_TIME = threading.RLock()
 PRECISIONS = ("float32", "binary", "ubinary")
 
@@ -52,7 +52,7 @@ class SentenceCalls:
 
     def encode(
         self,
-        texts: str | Sequence[str],
+        texts: str | Iterable[str],
         batch_tokens: int | None = None,
         show_progress: bool | None = None,
         *,
@@ -71,7 +71,7 @@ class SentenceCalls:
         """Encode one text or many in evaluation mode, each distinct text once.
 
         Args:
-            texts: one text, or N; a list of pairs is not accepted.
+            texts: one text, or N in a list, array, column or generator; pairs are not accepted.
             batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
             show_progress, show_progress_bar: None shows a bar where stderr is a terminal.
             batch_size: no pass holds more tokens than this many texts of `max_length`.
@@ -86,7 +86,7 @@ class SentenceCalls:
             float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
 
         Raises:
-            UserError: an element that is no text, or a value that is not supported.
+            UserError: something that is no text, or a value that is not supported.
         """
         self._refuse(prompt_name, output_value, precision, device)
         tokens = self._tokens_per_pass(batch_tokens, batch_size)
@@ -152,14 +152,21 @@ class SentenceCalls:
             )
 
 
-def _checked(texts: str | Sequence[str], prompt: str | None) -> Sequence[str]:
+def _checked(texts: str | Iterable[str], prompt: str | None) -> list[str]:
     """Return the texts, prompts before them, as a list.
 
     Raises:
-        UserError: one of them is not a text.
+        UserError: one of them is not a text, or nothing that has them one by one.
     """
     if isinstance(texts, str):
         texts = [texts]
+    no_column = getattr(texts, "ndim", 1) != 1 or isinstance(texts, bytes | bytearray | Mapping)
+    if no_column or not isinstance(texts, Iterable):
+        raise UserError(
+            f"encode: got a {type(texts).__name__}; expected a text, or a list, array, column or "
+            "generator of texts"
+        )
+    texts = list(texts)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             kind = type(text).__name__

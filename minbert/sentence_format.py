@@ -6,14 +6,19 @@ WeightedLayerPooling and Pooling(mean). Feeds: encoder.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from minbert.checkpoint import load_module, read_file, write_tensors
-from minbert.config import CheckpointError
+from minbert.checkpoint import Tensors, load_module, read_file, write_tensors
+from minbert.config import BertConfig, CheckpointError
 from minbert.model import BertModel
+from runtime.json_file import read_json, read_object
+
+KNOWN_STEPS = {"Transformer", "WeightedLayerPooling", "Pooling", "Dense", "Dropout", "Normalize"}
 
 
 class StatedPooling(NamedTuple):
@@ -32,12 +37,21 @@ def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
     hub's cache names folders models--ORGANISATION--NAME/snapshots/COMMIT.
 
     Raises:
-        CheckpointError: a damaged file, or steps that this project has no pooling for.
+        CheckpointError: a damaged file, steps that this project has no pooling for, or a prompt
+            before every text.
     """
     place = folder.absolute()  # a name for "." as well
     name = place.parent.parent.name if place.parent.name == "snapshots" else place.name
-    try:
+    with _in_their_format(folder):
+        _refuse_default_prompt(folder)
         return _read_pooling(folder, name, chosen)
+
+
+@contextmanager
+def _in_their_format(folder: Path) -> Iterator[None]:
+    """Turn what values of another kind raise inside the block into a CheckpointError."""
+    try:
+        yield
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, CheckpointError):
             raise
@@ -53,23 +67,74 @@ def _read_pooling(folder: Path, name: str, chosen: str | None) -> StatedPooling:
         if "unsup-simcse" in name:
             return StatedPooling("cls_before_pooler")
         return StatedPooling("cls") if "sup-simcse" in name else StatedPooling()
-    paths = {step["type"].rpartition(".")[2]: step["path"] for step in _read(modules_file)}
-    steps, pooling = list(paths), None
-    if "Pooling" in steps:
-        try:
-            pooling = _pooling_of(_read(folder / paths["Pooling"] / "config.json"), steps, folder)
-        except CheckpointError:
-            if not chosen:
-                raise
-    if "WeightedLayerPooling" in steps:
-        first = _read(folder / paths["WeightedLayerPooling"] / "config.json")["layer_start"]
-        pooling = "avg_first_last" if first == 1 else "avg_top2"
+    modules = read_json(modules_file, CheckpointError)
+    steps = [step["type"].rpartition(".")[2] for step in modules]
+    paths = {
+        step: folder / str(module["path"]) for step, module in zip(steps, modules, strict=True)
+    }
+    pooling = None
+    try:
+        pooling = _pooling_of_steps(steps, paths, folder)
+    except CheckpointError:
+        if not chosen:
+            raise
     settings_file = folder / "sentence_bert_config.json"
-    settings = _read(settings_file) if settings_file.is_file() else {}
+    settings = read_object(settings_file, CheckpointError) if settings_file.is_file() else {}
     length = settings.get("max_seq_length")
     if length is not None and not 3 <= length <= 1e9:
         raise CheckpointError(f"{settings_file}: max_seq_length is {length}; expected 3 or more")
     return StatedPooling(pooling, "Normalize" in steps, None if length is None else int(length))
+
+
+def _pooling_of_steps(steps: list[str], paths: dict[str, Path], folder: Path) -> str | None:
+    """Return the pooling that a folder's steps amount to, None if there is none among them."""
+    if len(paths) < len(steps) or not paths.keys() <= KNOWN_STEPS:
+        raise CheckpointError(
+            f"{folder}: sentence-transformers' steps {', '.join(steps)} are not supported; "
+            "give --pooling to choose another"
+        )
+    if "Pooling" not in paths:
+        return None
+    pooling = _pooling_of(
+        read_json(paths["Pooling"] / "config.json", CheckpointError), steps, folder
+    )
+    if "WeightedLayerPooling" not in paths:
+        return pooling
+    if pooling != "avg":
+        raise CheckpointError(
+            f"{folder}: WeightedLayerPooling with another Pooling than the mean is not supported; "
+            "give --pooling to choose another"
+        )
+    return _pooling_of_layers(paths["WeightedLayerPooling"], folder)
+
+
+def _pooling_of_layers(step: Path, folder: Path) -> str:
+    """Return which of the two averages over layers a WeightedLayerPooling is."""
+    start = read_json(step / "config.json", CheckpointError)["layer_start"]
+    weights = _step_tensors(step)["layer_weights"].tolist()
+    last = BertConfig.from_json(folder / "config.json").num_hidden_layers
+    layers = [start + index for index, weight in enumerate(weights) if weight]
+    if start + len(weights) == last + 1 and len({weight for weight in weights if weight}) == 1:
+        if layers == sorted({1, last}):
+            return "avg_first_last"
+        if layers == [last - 1, last]:
+            return "avg_top2"
+    raise CheckpointError(
+        f"{step}: WeightedLayerPooling of other layers than the first and last or the last two, or "
+        "with unequal weights, is not supported; give --pooling to choose another"
+    )
+
+
+def _refuse_default_prompt(folder: Path) -> None:
+    """Raise CheckpointError if a prompt goes before every text: embeddings would lack it."""
+    path = folder / "config_sentence_transformers.json"
+    settings = read_object(path, CheckpointError) if path.is_file() else {}
+    name = settings.get("default_prompt_name")
+    if name is not None and (prompt := (settings.get("prompts") or {}).get(name)):
+        raise CheckpointError(
+            f"{path}: a default prompt, {prompt!r:.60}, is not supported; set default_prompt_name "
+            "to null and give the prompt with the texts"
+        )
 
 
 def _pooling_of(config: dict[str, Any], steps: list[str], folder: Path) -> str:
@@ -97,15 +162,21 @@ def load_dense(folder: Path, model: BertModel) -> None:
         CheckpointError: a Dense that is not (H, H) with tanh.
     """
     modules_file = folder / "modules.json"
-    steps = _read(modules_file) if modules_file.is_file() else []
-    for path in (folder / step["path"] for step in steps if step["type"].endswith(".Dense")):
-        activation = str(dict(_read(path / "config.json")).get("activation_function"))
-        if not activation.endswith(".Tanh") or model.pooler is None:
-            raise CheckpointError(f"{path}: expected a Dense with Tanh, found {activation!r}")
-        weights = path / "model.safetensors"
-        tensors = read_file(weights if weights.is_file() else path / "pytorch_model.bin")
-        renamed = {key.replace("linear.", "dense."): tensor for key, tensor in tensors.items()}
-        load_module(model.pooler, renamed, path)
+    with _in_their_format(folder):
+        steps = read_json(modules_file, CheckpointError) if modules_file.is_file() else []
+        for path in (folder / step["path"] for step in steps if step["type"].endswith(".Dense")):
+            config = read_object(path / "config.json", CheckpointError)
+            activation = str(config.get("activation_function"))
+            if not activation.endswith(".Tanh") or model.pooler is None:
+                raise CheckpointError(f"{path}: expected a Dense with Tanh, found {activation!r}")
+            tensors = _step_tensors(path)
+            renamed = {key.replace("linear.", "dense."): tensor for key, tensor in tensors.items()}
+            load_module(model.pooler, renamed, path)
+
+
+def _step_tensors(path: Path) -> Tensors:
+    weights = path / "model.safetensors"
+    return read_file(weights if weights.is_file() else path / "pytorch_model.bin")
 
 
 def write_modules(
@@ -180,13 +251,6 @@ def _write_layer_pooling(folder: Path, model: BertModel, pooling: str) -> None:
     }
     _write(folder / "config.json", config)
     write_tensors({"layer_weights": weights}, folder / "model.safetensors")
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None
 
 
 def _write(path: Path, content: Any) -> None:

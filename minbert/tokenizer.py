@@ -6,31 +6,33 @@ settings in tokenizer_config.json. Feeds: packing.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.processors import TemplateProcessing
+from tokenizers import Tokenizer
 
+from minbert.backend import encode, read_template, refusing
 from minbert.byte_pairs import byte_level_bpe
 from minbert.config import CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.packing import TokenSequences
+from minbert.tokenizer_settings import TokenizerSettings, add_tokens
+from minbert.truncation import longest_first
+from minbert.word_pieces import casing_of, vocabulary_lines, word_pieces
+from runtime.errors import UserError
+from runtime.json_file import read_object
 from runtime.progress import progress
 
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # What begins a sequence, ends it, hides a token, fills up: by BERT's names or RoBERTa's.
 BERT_NAMES, ROBERTA_NAMES = (
     ("[CLS]", "[SEP]", "[MASK]", "[PAD]"),
     ("<s>", "</s>", "<mask>", "<pad>"),
 )
-CHUNK = 4096  # texts tokenized at a time: enough for all threads, little memory
+# Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
+CHUNK, CHUNK_CHARACTERS = 4096, 2**21
+NOTHING_STATED = TokenizerSettings()
 
 
 class BertTokenizer:
@@ -38,20 +40,33 @@ class BertTokenizer:
 
     BERT's is WordPiece, uncased or cased (Devlin et al. 2019, section 3), RoBERTa's BPE on bytes,
     XLM-R's Unigram.
+
+    Attributes:
+        truncation_side: `right` or `left`, the end of a long text that is cut off.
+        stated_length: the most tokens that the checkpoint's tokenizer_config.json states, or None.
     """
 
-    def __init__(self, backend: Tokenizer, source: str = "tokenizer"):
+    def __init__(
+        self,
+        backend: Tokenizer,
+        source: str = "tokenizer",
+        settings: TokenizerSettings = NOTHING_STATED,
+    ):
+        truncation = backend.truncation or {}
+        self.truncation_side = settings.truncation_side or truncation.get("direction", "right")
+        self.stated_length = settings.max_length
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
-        self.vocab_size = backend.get_vocab_size()
+        # Not how many pieces there are: one that stands on two lines leaves an id without a piece.
+        self.vocab_size = max(backend.get_vocab().values(), default=-1) + 1
         # Two bytes hold every id of a usual vocabulary.
         self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
         self.cls_id, self.sep_id, self.mask_id, self.pad_id = (
             self._special_id(token, source) for token in self._names()
         )
         # The token type of a pair's second text: 1, or 0 where only separators mark the border.
-        self.second_type = max(backend.encode("", "").type_ids, default=1)
+        self.separators, self.second_type = read_template(backend, self.cls_id, self.sep_id, source)
         self.special_ids = (self.cls_id, self.sep_id, self.pad_id)  # never masked to be predicted
 
     @classmethod
@@ -64,18 +79,21 @@ class BertTokenizer:
         folder = find_checkpoint(path_or_name)
         fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
         pairs, merges = folder / "vocab.json", folder / "merges.txt"
-        config = folder / "tokenizer_config.json"
+        settings = TokenizerSettings.read(folder)
         if fast.is_file():
-            try:
-                return cls(Tokenizer.from_str(fast.read_text(encoding="utf-8")), str(fast))
-            # The library raises a bare Exception for a file that it cannot parse.
-            except Exception as error:
-                raise CheckpointError(f"{fast}: not a tokenizer file ({error})") from None
+            with refusing(str(fast)):
+                backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
+            return cls(backend, str(fast), settings)
         if vocab.is_file():
-            return cls.from_vocab(vocab, _read_json(config))
+            backend = word_pieces(vocab, settings.raw)
+            add_tokens(backend, folder, settings)
+            return cls(backend, str(vocab), settings)
         if pairs.is_file() and merges.is_file():
-            settings = _read_json(config) | _read_json(folder / "special_tokens_map.json")
-            return cls(byte_level_bpe(pairs, merges, settings), str(pairs))
+            more = folder / "special_tokens_map.json"
+            specials = read_object(more, CheckpointError) if more.is_file() else {}
+            backend = byte_level_bpe(pairs, merges, settings.raw | specials)
+            add_tokens(backend, folder, settings)
+            return cls(backend, str(pairs), settings)
         raise CheckpointError(
             f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
             "merges.txt (a sentencepiece model alone is not read)"
@@ -83,39 +101,8 @@ class BertTokenizer:
 
     @classmethod
     def from_vocab(cls, vocab: Path, casing: dict[str, Any] | None = None) -> "BertTokenizer":
-        """Build the tokenizer from `vocab.txt`, one piece per line; the line number is the id.
-
-        Args:
-            vocab: the file.
-            casing: `do_lower_case`, `strip_accents`, `tokenize_chinese_chars`, named as in
-                tokenizer_config.json; if absent, lower-casing, as for bert-base-uncased.
-        """
-        casing = casing or {}
-        try:
-            pieces = vocab.read_text(encoding="utf-8").split("\n")
-        except (UnicodeDecodeError, OSError) as error:
-            raise CheckpointError(f"{vocab}: not a readable vocabulary ({error})") from None
-        if pieces[-1] == "":
-            pieces.pop()
-        ids = {piece.removesuffix("\r"): index for index, piece in enumerate(pieces)}
-        for token in ("[UNK]", *BERT_NAMES):
-            if token not in ids:
-                raise CheckpointError(f"{vocab}: has no line {token}; not a BERT vocabulary")
-        backend = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
-        backend.normalizer = BertNormalizer(
-            clean_text=True,
-            handle_chinese_chars=casing.get("tokenize_chinese_chars", True),
-            strip_accents=casing.get("strip_accents"),
-            lowercase=casing.get("do_lower_case", True),
-        )
-        backend.pre_tokenizer = BertPreTokenizer()
-        backend.add_special_tokens(list(SPECIAL_TOKENS))
-        backend.post_processor = TemplateProcessing(
-            single="[CLS]:0 $A:0 [SEP]:0",
-            pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-            special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
-        )
-        return cls(backend, str(vocab))
+        """Build the tokenizer from `vocab.txt` alone; arguments and errors as of `word_pieces`."""
+        return cls(word_pieces(vocab, casing or {}), str(vocab))
 
     def __call__(
         self,
@@ -131,72 +118,80 @@ class BertTokenizer:
             texts: N texts, or any iterable of them, which is read as a stream.
             text_pairs: the N second sentences.
             max_length: tokens kept, special ones included; of a pair, the longer text is cut first.
+
+        Raises:
+            UserError: something that is no text, or no room for the special tokens.
         """
-        inputs = texts if text_pairs is None else zip(texts, text_pairs, strict=True)
-        self.backend.enable_truncation(max_length, strategy="longest_first")
+        paired = text_pairs is not None
+        room = max_length - (2 + self.separators * paired)
+        if room < 0:
+            raise UserError(f"max_length is {max_length}; the special tokens need {-room} more")
+        inputs = zip(texts) if text_pairs is None else zip(texts, text_pairs, strict=True)
         empty = np.empty(0, np.int32)
         ids, offsets = empty.astype(self.dtype), np.zeros(1, np.int64)
         parts = [TokenSequences(ids, offsets, empty, self.second_type)]
+        done = 0
         with progress("tokenize", None, "text", delay=2) as bar:
-            for chunk in _chunks(inputs, CHUNK):
-                parts.append(self._sequences(self.backend.encode_batch_fast(chunk)))
+            for chunk in _chunks(inputs):
+                parts.append(self._sequences(chunk, room, done))
+                done += len(chunk)
                 bar.update(len(chunk))
         return TokenSequences.join(parts)
 
-    def _sequences(self, encodings: list[Encoding]) -> TokenSequences:
-        lengths = [len(encoding.ids) for encoding in encodings]
-        firsts = [self._first_length(encoding) for encoding in encodings]
+    def _sequences(self, chunk: list[tuple[str, ...]], room: int, before: int) -> TokenSequences:
+        """Tokenize N texts or pairs, of which `room` tokens are kept besides the special ones."""
+        sides = [encode(self.backend, side, before) for side in zip(*chunk, strict=True)]
+        ids: list[int] = []
+        lengths, firsts = [0], []
+        for first, *others in zip(*sides, strict=True):
+            start = len(ids)
+            kept, rest = longest_first(len(first), len(others[0]) if others else 0, room)
+            ids += [self.cls_id, *self._cut(first, kept), self.sep_id]
+            firsts.append(len(ids) - start)
+            for second in others:
+                ids += [self.sep_id] * (self.separators - 1)
+                ids += [*self._cut(second, rest), self.sep_id]
+            lengths.append(len(ids) - start)
         return TokenSequences(
-            np.concatenate([np.array(encoding.ids, self.dtype) for encoding in encodings]),
-            np.concatenate([[0], np.cumsum(lengths)]),
+            np.array(ids, self.dtype),
+            np.cumsum(lengths),
             np.array(firsts, np.int32),
             self.second_type,
         )
 
-    def _first_length(self, encoding: Encoding) -> int:
-        # Token type ids are 0 in the first segment and 1 in the second ...
-        if self.second_type or encoding.n_sequences < 2:
-            return len(encoding.ids) - sum(encoding.type_ids)
-        # ... or all 0: <s> a </s> is two tokens longer than a, which sequence ids name.
-        return int(encoding.sequence_ids.count(0)) + 2
+    def _cut(self, ids: list[int], kept: int) -> list[int]:
+        return ids[:kept] if self.truncation_side == "right" else ids[len(ids) - kept :]
 
     def save(self, folder: Path, max_length: int) -> None:
-        """Write tokenizer.json, tokenizer_config.json and, of WordPiece, vocab.txt into `folder`.
+        """Write tokenizer.json, tokenizer_config.json and, of BERT's own, vocab.txt into `folder`.
 
         Args:
             folder: the checkpoint's.
             max_length: the most tokens that its model takes.
         """
-        self.backend.no_truncation()
         self.backend.save(str(folder / "tokenizer.json"))
-        if isinstance(self.backend.model, WordPiece):
-            pieces = sorted(self.backend.get_vocab().items(), key=lambda item: item[1])
-            (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), "utf-8")
-            config = self._casing()
-        else:
+        casing = casing_of(self.backend)
+        if casing is None:
             config = self._generic()
+        else:
+            (folder / "vocab.txt").write_text(vocabulary_lines(self.backend), "utf-8")
+            config = {"tokenizer_class": "BertTokenizer", **casing}
         config["model_max_length"] = max_length
+        if self.truncation_side != "right":
+            config["truncation_side"] = self.truncation_side
         (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2), "utf-8")
-
-    def _casing(self) -> dict[str, Any]:
-        normalizer = json.loads(self.backend.to_str())["normalizer"] or {}
-        return {
-            "tokenizer_class": "BertTokenizer",
-            "do_lower_case": normalizer.get("lowercase", True),
-            "strip_accents": normalizer.get("strip_accents"),
-            "tokenize_chinese_chars": normalizer.get("handle_chinese_chars", True),
-        }
 
     def _generic(self) -> dict[str, Any]:
         """Return settings under which transformers reads tokenizer.json as it is.
 
-        Its own classes of RoBERTa and XLM-R would build another backend from parts of the file.
+        Its own classes of BERT, RoBERTa and XLM-R build another backend from parts of the file.
         """
         cls, sep, mask, pad = self._names()
+        types = ["token_type_ids"] if self.second_type else []
         ends = {"bos_token": cls, "eos_token": sep, "cls_token": cls, "sep_token": sep}
         return {
             "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_input_names": ["input_ids", "attention_mask"],
+            "model_input_names": ["input_ids", *types, "attention_mask"],
             **ends,
             "mask_token": mask,
             "pad_token": pad,
@@ -204,8 +199,8 @@ class BertTokenizer:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of everything that determines the ids of a text."""
-        self.backend.no_truncation()
-        return hashlib.sha256(self.backend.to_str().encode()).hexdigest()
+        side = "" if self.truncation_side == "right" else self.truncation_side
+        return hashlib.sha256((self.backend.to_str() + side).encode()).hexdigest()
 
     def _names(self) -> tuple[str, ...]:
         """Return the names of this vocabulary's special tokens: those of which it has most."""
@@ -224,16 +219,15 @@ class BertTokenizer:
         return int(index)
 
 
-def _chunks(items: Iterable[Any], size: int) -> Iterator[Sequence[Any]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
+def _chunks(items: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the items in lists of at most CHUNK, or of about CHUNK_CHARACTERS in long texts."""
+    chunk: list[tuple[Any, ...]] = []
+    characters = 0
+    for item in items:
+        chunk.append(item)
+        characters += sum(len(text) for text in item if isinstance(text, str))
+        if len(chunk) == CHUNK or characters > CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
         yield chunk
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, OSError) as error:
-        raise CheckpointError(f"{path}: not a readable JSON file ({error})") from None

@@ -98,10 +98,10 @@ class RunFolder:
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
         """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one."""
         path = self.path / "metrics.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         try:
+            lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
             kept = [line for line in lines if json.loads(line)["curve"] != name]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(f"{path}: not a run's curves ({error!r}); fix or delete it") from None
         new = [json.dumps({"curve": name, **record}) for record in history]
         self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))

@@ -3,7 +3,6 @@
 Reads: an untuned encoder and training texts. Feeds: heads, through the folder it leaves.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.digests import digest, file_digest
 from runtime.errors import TrainingError
+from runtime.json_file import read_json
 from runtime.processes import barrier, is_main, main_decides, world_size
 from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
@@ -229,9 +229,17 @@ def read_notes(folder: Path) -> dict[str, Any]:
     """
     path = folder / "training.json"
     try:
-        notes = json.loads(path.read_text(encoding="utf-8"))
-        return {key: notes[key] for key in ("history", "best_score", "seconds")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        notes = read_json(path, CheckpointError)
+        found = {key: notes[key] for key in ("history", "best_score", "seconds")}
+        curve, score, seconds = found.values()
+        if not (
+            all(isinstance(record, dict) for record in [*curve])
+            and isinstance(score, int | float | None)
+            and isinstance(seconds, int | float)
+        ):
+            raise TypeError("values of another kind")
+        return found
+    except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path}: not a tuned backbone's notes ({error!r}); delete the folder to tune again"
         ) from None

@@ -6,12 +6,10 @@ Where one was trained on from the other, their mean often keeps what both can do
 words and finds spans at least as well as either, at no cost. Reads: loop, corpus, minbert.pretrain.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -25,6 +23,7 @@ from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import UserError
+from runtime.json_file import read_object
 from runtime.options import option, parse
 
 
@@ -86,10 +85,13 @@ def run(options: Options) -> dict[str, float]:
     first, second = (BertForMaskedLM.from_pretrained(str(f), **NO_DROPOUT) for f in (before, after))
     average(first, second)
     tokenizer = BertTokenizer.from_pretrained(after)
-    notes: dict[str, Any] = json.loads((after / "training.json").read_text(encoding="utf-8"))
+    notes = read_object(after / "training.json", CheckpointError)
+    try:
+        config = PretrainConfig(**notes["config"])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{after}/training.json: not of pre-training ({error!r})") from None
     work = options.out.resolve().with_name(options.out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
-    config = PretrainConfig(**notes["config"])
     rows = tokenize_corpus([options.valid], tokenizer, config.length, work)
     valid = as_sequences(rows[: config.valid_rows])
     # The heads for pairs are not part of a checkpoint: what they tell cannot be scored.

@@ -17,7 +17,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.trainers import WordPieceTrainer
 
 from minbert.packing import TokenSequences
-from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
+from minbert.tokenizer import BertTokenizer
+from minbert.word_pieces import SPECIAL_TOKENS
 from runtime.digests import file_digest
 from runtime.errors import UserError
 from runtime.files import OPENERS, UNREADABLE, whole_file

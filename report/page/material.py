@@ -181,7 +181,7 @@ class Material:
             for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
                 record = dict(json.loads(line))
                 found.setdefault(str(record.pop("curve")), []).append(record)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(f"{path}: not a run's curves ({error!r}); fix or delete it") from None
         return found
 

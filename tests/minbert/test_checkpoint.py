@@ -172,7 +172,7 @@ def test_a_missing_or_misshapen_tensor_is_named(how, tmp_path):
     [
         ({"model_type": "distilbert"}, "distilbert"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
-        ({"hidden_act": "relu"}, "relu"),
+        ({"hidden_act": "tanh"}, "tanh"),
         ({"is_decoder": True}, "is_decoder"),
         ({"hidden_size": 15}, "multiple"),
         ({"hidden_size": "large"}, "hidden_size"),

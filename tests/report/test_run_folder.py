@@ -156,9 +156,9 @@ def test_cells_that_the_table_cannot_show_are_refused_when_read(damage, tmp_path
         RunFolder(tmp_path).finished_cells("b", "d")
 
 
-@pytest.mark.parametrize("line", ['{"half', "{}", "[1]"])
+@pytest.mark.parametrize("line", [b'{"half', b"{}", b"[1]", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
-    (tmp_path / "metrics.jsonl").write_text(f"{line}\n")
+    (tmp_path / "metrics.jsonl").write_bytes(line + b"\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl"):
         RunFolder(tmp_path).add_curve("a", [{"step": 1}])
 

@@ -145,9 +145,16 @@ def test_the_tuned_folder_says_what_made_it(tiny_encoder, tiny_checkpoint, tmp_p
     assert notes["config"]["learning_rate"] == 1e-3
     assert [record["step"] for record in notes["history"]] == [5, 10, 12]
     assert read_notes(folder)["history"] == notes["history"]
-    (folder / "training.json").write_text("{")
-    with pytest.raises(CheckpointError, match=r"training\.json"):
-        read_notes(folder)
+    of_other_types = [{"history": 3}, {"history": [3]}, {"best_score": "high"}, {"seconds": []}]
+    for content in (
+        "{",
+        "null",
+        "[" * 100_000,
+        *(json.dumps({**notes, **n}) for n in of_other_types),
+    ):
+        (folder / "training.json").write_text(content)
+        with pytest.raises(CheckpointError, match=r"training\.json"):
+            read_notes(folder)
     assert not list(tmp_path.glob("*.state.pt"))
 
 

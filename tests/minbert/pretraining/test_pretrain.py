@@ -14,7 +14,8 @@ from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED, BertModel
 from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig, PretrainOptions, Sizes
-from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
+from minbert.tokenizer import BertTokenizer
+from minbert.word_pieces import SPECIAL_TOKENS
 from runtime.errors import UserError
 from runtime.optimizer import adamw
 

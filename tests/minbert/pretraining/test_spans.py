@@ -151,7 +151,7 @@ def test_a_checkpoint_that_cannot_be_gone_on_from_is_one_line(topics, tmp_path, 
     for start, more, told in (
         ("mini", ("--length", "129"), "128 positions"),
         (tmp_path / "no", (), "no such folder"),
-        (broken, (), "training.json: not JSON"),
+        (broken, (), "training.json: not a readable JSON"),
     ):
         assert pretrain.main(goes_on(topics, out, start, *more)) == 2
         error = capsys.readouterr().err.strip()

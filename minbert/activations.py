@@ -1,0 +1,33 @@
+"""The feed-forward network's wide side with other activations than BERT's GELU. Feeds: model, mlm.
+
+Few published BERTs have one; their names are those of `hidden_act` in config.json.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from minbert.config import BertConfig
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,
+    # The tanh approximation (Hendrycks and Gimpel 2016, section 2), from GPT-2's first release.
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
+}
+
+
+class OtherIntermediate(nn.Module):
+    """`minbert.model.BertIntermediate` with the activation that config.json names."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.activation = ACTIVATIONS[config.hidden_act]
+
+    def forward(self, hidden_states: Tensor) -> Tensor:
+        """Return (total_tokens, I) from (total_tokens, H)."""
+        return self.activation(self.dense(hidden_states))
