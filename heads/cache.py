@@ -16,7 +16,7 @@ from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
 from runtime.digests import texts_digest
-from runtime.files import whole_file
+from runtime.files import sweep, whole_file
 from runtime.processes import (
     barrier,
     gather_objects,
@@ -50,6 +50,8 @@ def frozen_embeddings(
     """
     about = f"{minbert.__version__} {fingerprint} {len(items[0])} {len(items)}"
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
+    if is_main():
+        sweep(folder)
     if main_decides(_load(path) is None):
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) if is_main() else nullcontext(path) as temporary:

@@ -20,7 +20,7 @@ from data.tasks import TASKS
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
-from runtime.files import link, whole_file, write_text
+from runtime.files import link, sweep, whole_file, write_text
 
 
 class RunFolder:
@@ -37,6 +37,8 @@ class RunFolder:
                 file names hold only what a grid varies, and these two are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
+        if not self.read_only:
+            sweep(self.path, deep=True)
         self._check_is_ours()
         for cell in self.cells():
             if (cell.backbone, cell.data) != (backbone, data):

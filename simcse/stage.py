@@ -20,6 +20,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.digests import digest, file_digest
 from runtime.errors import TrainingError
+from runtime.files import sweep
 from runtime.processes import barrier, is_main, main_decides, world_size
 from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
@@ -158,9 +159,17 @@ def tuned_backbone(
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
     """
     folder = root / f"{objective.name}-{stage_key(backbone, objective, config, texts.digests)}"
+    if is_main():
+        sweep(root)
     if not main_decides((folder / "config.json").is_file()):
         tune(objective, backbone, texts, config, folder, dev_score, resume, geometry)
+    elif is_main():  # a run that was killed right after it had finished
+        _state_path(folder).unlink(missing_ok=True)
     return folder
+
+
+def _state_path(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".state.pt")
 
 
 def tune(
@@ -180,7 +189,7 @@ def tune(
     started = time.perf_counter()
     check_target(folder)
     encoder = backbone.encoder.clone()
-    state_path = folder.with_name(folder.name + ".state.pt")
+    state_path = _state_path(folder)
     trainer: SimCSETrainer
     # What is scored is what is saved: a form may put something on top of the encoder.
     score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
