@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[1]
 STANDARD = set(sys.stdlib_module_names)
 # The part of runtime that needs the standard library alone.
 PLAIN = {
-    f"runtime.{name}" for name in "errors files digests options interrupt terminal commands".split()
+    f"runtime.{name}"
+    for name in "errors files sealed locks digests options interrupt terminal commands".split()
 }
 TENSORS = {"torch", "numpy"}
 ALLOWED = {
