@@ -48,9 +48,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     try:
         yield temporary
-        _to_disk(temporary)
+        to_disk(temporary)
         os.replace(temporary, path)
-        _to_disk(path.parent)
+        to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -72,9 +72,9 @@ def whole_folder(target: Path) -> Iterator[Path]:
         yield temporary
         for folder, _, names in os.walk(temporary):
             for name in (*names, ""):
-                _to_disk(Path(folder, name))
+                to_disk(Path(folder, name))
         _replace(target, temporary)
-        _to_disk(target.parent)
+        to_disk(target.parent)
 
 
 @contextmanager
@@ -168,7 +168,7 @@ def _is_abandoned(path: Path, piece: re.Match[str]) -> bool:
     return False
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
     """Wait until the disk has a file's content, or a folder's names (POSIX only)."""
     if os.name != "posix" or path.is_symlink():
         return
