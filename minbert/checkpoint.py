@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 Tensors = dict[str, Tensor]
 HEAD = "cls.predictions."  # BERT's masked-language-model head
-# The files of a checkpoint of this project that has no list of them, as before version 0.12.
+# The files of a checkpoint that an earlier version saved, without a list of them.
 WRITTEN = re.compile(
     r"(config|modules|sentence_bert_config|tokenizer|tokenizer_config|training)\.json|vocab\.txt"
     r"|(model|isbert)\.safetensors"

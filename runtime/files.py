@@ -70,9 +70,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     target = target.resolve()  # replaces what a link points to, not the link
     with scratch_folder(target) as temporary:
         yield temporary
-        for folder, _, names in os.walk(temporary):
-            for name in (*names, ""):
-                to_disk(Path(folder, name))
+        tree_to_disk(temporary)
         _replace(target, temporary)
         to_disk(target.parent)
 
@@ -180,3 +178,10 @@ def to_disk(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def tree_to_disk(folder: Path) -> None:
+    """Wait until the disk has all that is in a folder."""
+    for inner, _, names in os.walk(folder):
+        for name in (*names, ""):
+            to_disk(Path(inner, name))

@@ -250,7 +250,7 @@ def read_notes(folder: Path) -> dict[str, Any]:
     try:
         notes = json.loads(path.read_text(encoding="utf-8"))
         found = {key: notes[key] for key in ("history", "best_score", "seconds")}
-        return found | {"threads": notes.get("threads")}  # not noted before version 0.12
+        return found | {"threads": notes.get("threads")}  # earlier versions did not note it
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path}: not a tuned backbone's notes ({error!r}); delete the folder to tune again"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data.fetch.transfer import DownloadError
-from runtime.files import scratch_folder, sweep
+from runtime.files import scratch_folder, sweep, to_disk, tree_to_disk
 
 
 def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
@@ -51,9 +51,11 @@ def _unpack(archive: Path, members: Sequence[str]) -> None:
             raise DownloadError(
                 f"{archive}: no folder {' or '.join(absent)} in it; delete it and run again"
             )
+        tree_to_disk(scratch)
         for member in members:
             if not (folder / member).is_dir():
                 os.rename(scratch / member, folder / member)
+    to_disk(folder)
 
 
 def _tops(members: Sequence[str]) -> list[tuple[str, ...]]:
