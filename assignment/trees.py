@@ -29,7 +29,7 @@ FILES = (
     *(f"assignment/{name}.py" for name in ("__init__", "check", "compare", "driver")),
     "assignment/cases/__init__.py",
     *(f"assignment/starter/{name}.py" for name in ("__init__", "adamw", "contrastive", "metrics")),
-    *(f"runtime/{name}.py" for name in ("options", "processes", "progress")),
+    *(f"runtime/{name}.py" for name in ("digests", "options", "processes", "progress", "sealed")),
     *(f"data/{name}.py" for name in ("__init__", "examples", "tasks")),
     *(f"data/readers/{name}.py" for name in ("__init__", "fields", "quora", "sentences", "sst")),
     *(f"data/readers/{name}.py" for name in ("sts", "tables", "triplets")),

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from minbert.checkpoint import (
+    check_whole,
     load_module,
     read_file,
     tensors_digest,
@@ -124,8 +125,9 @@ def load_tuned(
     With another `pooling` than the folder states it is the plain encoder, without convolutions.
 
     Raises:
-        CheckpointError: the folder is missing or damaged.
+        CheckpointError: the folder is missing, damaged or not as it was saved.
     """
+    check_whole(folder)
     if pooling is None and (folder / FILE).is_file():
         return load_isbert(folder, device, precision)
     return SentenceEncoder.from_pretrained(str(folder), pooling, device, precision)

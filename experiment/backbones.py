@@ -7,6 +7,8 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
+
 from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
 from evaluation.geometry import pair_geometry
@@ -61,6 +63,9 @@ def reader_of(
     folder.add_curve(f"{pretrain}-{seed}", notes["history"])
     score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
     say(f"          {score}, {notes['seconds']:.0f} s: {tuned}")
+    threads, now = notes["threads"], torch.get_num_threads()
+    if untuned.encoder.device.type == "cpu" and threads not in (None, now):
+        say(f"          tuned with {threads} threads, this run has {now}: last digits may differ")
     # A tuned checkpoint states its own pooling.
     encoder = load_tuned(tuned, settings.device, settings.precision)
     return Reader(encoder, encoder.fingerprint())

@@ -11,7 +11,7 @@ import numpy as np
 
 from baselines.isbert import load_tuned
 from data.examples import in_the_other_order
-from data.tasks import TASKS, Splits
+from data.tasks import SPLITS, TASKS, Splits
 from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
@@ -26,7 +26,7 @@ from heads.fitting import FittedHead, fit_head, save_head
 from heads.joint.fitting import Pupil, fit_joint
 from heads.saved import load_head
 from heads.training import Score
-from minbert.checkpoint import read_about
+from minbert.checkpoint import check_target, read_about
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
@@ -80,9 +80,9 @@ class Cells:
         if key not in self.earlier:
             return False
         saved = read_about(self.folder.head_path(head.name)).get("key") == key
-        # Comparisons read the predictions.
-        found = self.earlier[key]
-        return saved and all(self.folder.predictions_path(cell).is_file() for cell in found)
+        splits = self.inputs.splits[head.task]
+        predicted = [split for split in SPLITS[1:] if getattr(splits, split)]
+        return saved and self.folder.has_predictions(head.name, head.task, predicted)
 
     def _kept(self, head: Coordinates, trained: Trained, key: str) -> list[Cell]:
         """Write what belongs to a head, and return its cells."""
@@ -100,6 +100,9 @@ class Cells:
     def _fit(self, head: Coordinates, reader: Reader, key: str) -> Trained:
         """Train the head, and with it a copy of the encoder if that is to be tuned."""
         encoder = reader.encoder if head.tune == "frozen" else reader.encoder.clone()
+        target = self.folder.path / "models" / head.name
+        if head.tune != "frozen":
+            check_target(target)
         config = self._config(head)
         fitted = fit_head(
             encoder,
@@ -115,13 +118,14 @@ class Cells:
         )
         if head.tune != "frozen" and is_main():
             notes = {"head": head.name, "history": fitted.history}
-            encoder.save(self.folder.path / "models" / head.name, notes)
+            encoder.save(target, notes)
         return self._trained(head, fitted, encoder, reader)
 
     def _fit_jointly(self, training: Training, reader: Reader, key: str) -> list[Trained]:
         """Train a copy of the encoder and the heads of all tasks, in their order."""
         assert training.joint is not None
-        encoder = reader.encoder.clone()
+        encoder, folder = reader.encoder.clone(), self.folder.path / "models" / training.name
+        check_target(folder)
         pupils = {}
         for head in training.heads:
             config = self._config(head)
@@ -135,7 +139,6 @@ class Cells:
         if is_main():
             names = [head.name for head in training.heads]
             histories = {task: found.history for task, found in fitted.items()}
-            folder = self.folder.path / "models" / training.name
             encoder.save(folder, {"heads": names, "histories": histories})
             for name in names:  # where a head looks for its encoder
                 self.folder.link(f"models/{name}", folder)

@@ -6,11 +6,14 @@
 Reads: everything here. Feeds: run_multitask.py and your own scripts.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from textwrap import fill
 
 import torch
 
+from data.examples import DataError
 from experiment.backbones import Say, reader_of
 from experiment.cells import Cells
 from experiment.distillation import Distillation
@@ -27,7 +30,7 @@ from report.table import results_table
 from report.thresholds import threshold_lines
 from report.verdict import COMPARISONS, Judged, judge_cells, to_json, verdicts
 from runtime.device import choose_device
-from runtime.processes import is_main, join_processes
+from runtime.processes import is_main, join_processes, main_decides
 
 
 def say_nothing(line: str) -> None:
@@ -59,6 +62,27 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     say(describe(inputs, folder.path))
     if settings.dry_run:
         return []
+    with _alone_in(folder):
+        return _fill(folder, inputs, say)
+
+
+@contextmanager
+def _alone_in(folder: RunFolder) -> Iterator[None]:
+    """Hold the folder's lock for the block; if the first process cannot have it, all stop."""
+    with ExitStack() as held:
+        refusal = None
+        try:
+            held.enter_context(folder.alone())
+        except DataError as error:
+            refusal = error
+        if refusal := main_decides(refusal):
+            raise refusal
+        yield
+
+
+def _fill(folder: RunFolder, inputs: Inputs, say: Say) -> list[Cell]:
+    """Compute what the folder lacks, write it, say how it ended, and return all cells."""
+    settings = inputs.settings
     # A folder that must not be written to is refused before anything large is read.
     earlier = folder.finished_cells(settings.backbone, settings.data)
     untuned = inputs.load()

@@ -1,7 +1,8 @@
 """Frozen embeddings on disk: the encoder reads each distinct text (or pair) only once.
 
 A file is named by the SHA-256 of what decides its content: weights, tokenizer, pooling,
-precision, texts. It is written whole and read through a memory map. Feeds: inputs.
+precision, texts. It is written whole, ends with a seal, and is read through a memory map; one that
+is damaged, or has another's content, is made again. Feeds: inputs.
 """
 
 import os
@@ -16,7 +17,7 @@ from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
 from runtime.digests import texts_digest
-from runtime.files import whole_file
+from runtime.files import sweep, whole_file
 from runtime.processes import (
     barrier,
     gather_objects,
@@ -26,6 +27,7 @@ from runtime.processes import (
     world_size,
 )
 from runtime.progress import progress
+from runtime.sealed import is_sealed, seal
 
 
 def frozen_embeddings(
@@ -50,22 +52,16 @@ def frozen_embeddings(
     """
     about = f"{minbert.__version__} {fingerprint} {len(items[0])} {len(items)}"
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
-    if main_decides(_load(path) is None):
+    if is_main():
+        sweep(folder)
+    if main_decides(is_main() and not is_sealed(path)):
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) if is_main() else nullcontext(path) as temporary:
             _encode_to(temporary, encoder, features, items, show_progress)
+            if is_main():
+                seal(temporary, path.name)
         barrier()
-    embeddings = _load(path)
-    assert embeddings is not None
-    return embeddings
-
-
-def _load(path: Path) -> np.ndarray | None:
-    """Return the memory-mapped array, or None where there is none or a damaged one."""
-    try:
-        return np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError):
-        return None
+    return np.asanyarray(np.load(path, mmap_mode="r"))
 
 
 def _encode_to(

@@ -6,6 +6,7 @@ Reads: folders that `hub` finds. Feeds: model, mlm, encoder.
 
 import hashlib
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,18 @@ from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from minbert.weight_checks import check_numbers, check_plain, check_sizes
 from runtime.files import whole_folder
 from runtime.json_file import read_json
+from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
 
 logger = logging.getLogger(__name__)
 
 Tensors = dict[str, Tensor]
 HEAD = "cls.predictions."  # BERT's masked-language-model head
+# The files of a checkpoint that an earlier version saved, without a list of them.
+WRITTEN = re.compile(
+    r"(config|modules|sentence_bert_config|tokenizer|tokenizer_config|training)\.json|vocab\.txt"
+    r"|(model|isbert)\.safetensors"
+    r"|\d_(Dense|Pooling|WeightedLayerPooling)/(config\.json|model\.safetensors)"
+)
 
 
 def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
@@ -208,17 +216,39 @@ def check_target(target: Path) -> None:
     """Refuse a target that is neither a checkpoint nor an empty folder: saving would replace it.
 
     Raises:
-        CheckpointError: a file, or a folder of other things.
+        CheckpointError: a file, a folder of other things, or a checkpoint with other things in it.
     """
     config = target / "config.json"
     ours = config.is_file() and '"model_type"' in config.read_text("utf-8", errors="replace")
     if target.exists() and not ours and not (target.is_dir() and not any(target.iterdir())):
         raise CheckpointError(f"{target}: is there and no checkpoint; name another folder")
+    listed = sealed_files(target)
+    for name in files_of(target) if ours else ():
+        if name not in listed if listed else not WRITTEN.fullmatch(name):
+            raise CheckpointError(
+                f"{target}: {name} in it is not part of the checkpoint and would be lost; name "
+                "another folder, or move the file"
+            )
+
+
+def check_whole(folder: Path) -> None:
+    """Compare a checkpoint with the list of its files that `whole_checkpoint` wrote, if it has one.
+
+    Raises:
+        CheckpointError: a file is missing or has changed; names the first.
+    """
+    if fault := fault_of(folder):
+        raise CheckpointError(
+            f"{folder}: {fault} since it was saved; make it again, or delete {SUMS} in it if the "
+            "change is yours"
+        )
 
 
 @contextmanager
 def whole_checkpoint(target: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; it replaces `target` only when filled without an error.
+
+    A list of its files with their SHA-256 is added; `check_whole` compares.
 
     Raises:
         CheckpointError: `target` holds something other than a checkpoint.
@@ -226,3 +256,4 @@ def whole_checkpoint(target: Path) -> Iterator[Path]:
     check_target(target)
     with whole_folder(target) as folder:
         yield folder
+        seal_folder(folder)

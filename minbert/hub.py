@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from minbert.config import CheckpointError
+from runtime.files import sweep
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     folder, name = Path(path_or_name), str(path_or_name)
     with suppress(RuntimeError):  # ~name of an unknown user: no such folder, below
         folder = folder.expanduser()
+    if not folder.exists() and folder.name:
+        sweep(folder.parent, folder.name)  # a killed process may have been about to replace it
     if folder.is_dir():
         _refuse_older_layout(folder)
         return folder

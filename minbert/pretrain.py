@@ -48,6 +48,7 @@ from minbert.pretraining.options import (
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError, UserError
+from runtime.files import sweep
 from runtime.json_file import read_json
 from runtime.options import parse
 from runtime.processes import num_started
@@ -79,13 +80,15 @@ def run(options: PretrainOptions) -> int:
     """Run the steps: corpus, vocabulary, model, training, checkpoint; return the exit code."""
     if num_started() > 1:
         raise MachineError("pre-training runs in one process; start it without torchrun")
-    check_target(options.out)
+    out = options.out.resolve()
+    sweep(out.parent, out.name)
+    check_target(out)
     config = PretrainConfig(**options.config, init=_by_name(options.init))
     source = None if options.init in FRESH else find_checkpoint(options.init)
     loaded, before = _load(source, config.length) if source else (None, None)
-    out = options.out.resolve()
     work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
+    sweep(work)
     tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
     train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
     valid = tokenize_corpus([options.valid], tokenizer, config.length, work)

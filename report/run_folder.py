@@ -7,7 +7,8 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from data.tasks import TASKS
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
-from runtime.files import link, whole_file, write_text
+from runtime.files import link, sweep, whole_file, write_text
+from runtime.locks import alone_in
 
 
 class RunFolder:
@@ -28,6 +30,31 @@ class RunFolder:
 
     def __init__(self, path: Path, read_only: bool = False):
         self.path, self.read_only = path, read_only
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other commands out of the folder for the block.
+
+        Not only while a file is written: config, comparisons, predictions, heads and page of a
+        folder belong together, and those of two commands at once would not.
+
+        Raises:
+            DataError: another command is writing into it, or it is no run's.
+        """
+        if self.read_only:
+            yield
+            return
+        self._check_is_ours()
+
+        def refuse() -> None:
+            raise DataError(
+                f"{self.path}: another command is writing into it; wait for it, or give another "
+                "--run-dir"
+            )
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        with alone_in(self.path / ".lock", refuse):
+            yield
 
     def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
         """Return the cells of an earlier run in this folder, by key (one cell per split).
@@ -37,6 +64,8 @@ class RunFolder:
                 file names hold only what a grid varies, and these two are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
+        if not self.read_only:
+            sweep(self.path, deep=True)
         self._check_is_ours()
         for cell in self.cells():
             if (cell.backbone, cell.data) != (backbone, data):
@@ -151,6 +180,11 @@ class RunFolder:
     def head_path(self, name: str) -> Path:
         """Return where the trained head of a cell is."""
         return self.path / "heads" / f"{name}.safetensors"
+
+    def has_predictions(self, cell_name: str, task: str, splits: Sequence[str]) -> bool:
+        """Return whether the predictions of all these splits are there."""
+        names = (predictions_name(cell_name, task, split) for split in splits)
+        return all((self.path / name).is_file() for name in names)
 
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""

@@ -1,14 +1,24 @@
-"""Files and folders that appear whole or not at all, and the openers of compressed files."""
+"""Files and folders that appear whole or not at all, and the openers of compressed files.
+
+What is being written lies beside its place under a hidden name with the host and process that
+write it. Such pieces of processes that were killed are swept up at the next use of their folder.
+"""
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import os
+import platform
+import re
+import secrets
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +26,31 @@ from typing import Any
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
+# Of a piece's name: .NAME.HOST-PROCESS-RUN.tmp, -MORE before .tmp of a folder, .old behind it of
+# a folder that is being replaced. RUN is random: in containers, processes have few numbers.
+HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+RUN = secrets.token_hex(3)
+PIECE = re.compile(
+    r"\.(?P<name>.+)\.(?P<host>\w{8})-(?P<process>\d+)-(?P<run>\w{6})(-\w+)?\.tmp(?P<old>\.old)?"
+)
+# Whether a process of another host is alive cannot be asked: its pieces are left this long.
+PATIENCE = 7 * 24 * 3600  # seconds
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
-    Two processes that write the same file never write into each other's.
+    Two processes that write the same file never write into each other's. The content is on the
+    disk before it gets its name: after a power failure the file is the older or the newer one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     try:
         yield temporary
+        to_disk(temporary)
         os.replace(temporary, path)
+        to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -40,14 +63,27 @@ def write_text(path: Path, content: str) -> None:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder to fill; it replaces `target` only when filled without an error."""
+    """Yield a temporary folder to fill; it replaces `target` only when filled without an error.
+
+    It is on the disk before it gets its name, as `whole_file`.
+    """
     target = target.resolve()  # replaces what a link points to, not the link
+    with scratch_folder(target) as temporary:
+        yield temporary
+        tree_to_disk(temporary)
+        _replace(target, temporary)
+        to_disk(target.parent)
+
+
+@contextmanager
+def scratch_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `target`, on the same disk; what is still there goes."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    name = tempfile.mkdtemp(".tmp", f".{target.name}.{_process()}-", target.parent)
+    temporary = Path(name)
     temporary.chmod(0o755)  # mkdtemp's folders are private
     try:
         yield temporary
-        _replace(target, temporary)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -72,3 +108,80 @@ def link(path: Path, target: Path) -> None:
     with whole_file(path) as temporary:
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(os.path.relpath(target.resolve(), path.parent.resolve()))
+
+
+def sweep(folder: Path, name: str = "", deep: bool = False) -> None:
+    """Finish or delete what killed processes left in a folder.
+
+    A folder whose replacement was cut off between its two renames gets its place; all else that
+    they were writing goes. Nothing happens to pieces of processes that may be alive.
+
+    Args:
+        folder: where to look; it may be absent.
+        name: of the one file or folder whose pieces are meant; all if empty.
+        deep: look into the folders below, too.
+    """
+    pattern = f".{escape(name) or '*'}.*.tmp*"
+    # The older folders first: what is to replace them is a piece as well.
+    found = folder.rglob(pattern) if deep else folder.glob(pattern)
+    for path in sorted(found, reverse=True):
+        piece = PIECE.fullmatch(path.name)
+        if piece and _is_abandoned(path, piece):
+            with suppress(OSError):  # another process sweeps, too; or it may not be written
+                _finish(path, piece) if piece["old"] else _delete(path)
+
+
+def _finish(old: Path, piece: re.Match[str]) -> None:
+    """Complete the replacement of a folder: its successor was whole when it was moved away."""
+    target, filled = old.with_name(piece["name"]), old.with_suffix("")
+    if not target.exists():
+        os.replace(filled if filled.exists() else old, target)
+    _delete(old)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _process() -> str:
+    return f"{HOST}-{os.getpid()}-{RUN}"
+
+
+def _is_abandoned(path: Path, piece: re.Match[str]) -> bool:
+    """Return whether the process that wrote a piece is gone, or its host has long been silent."""
+    process = int(piece["process"])
+    if piece["host"] != HOST or os.name != "posix":
+        return time.time() - path.lstat().st_mtime > PATIENCE
+    if process == os.getpid():
+        return piece["run"] != RUN
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        pass
+    return False
+
+
+def to_disk(path: Path) -> None:
+    """Wait until the disk has a file's content, or a folder's names (POSIX only)."""
+    if os.name != "posix" or path.is_symlink():
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():  # some network drives cannot do it for folders
+            raise
+    finally:
+        os.close(handle)
+
+
+def tree_to_disk(folder: Path) -> None:
+    """Wait until the disk has all that is in a folder."""
+    for inner, _, names in os.walk(folder):
+        for name in (*names, ""):
+            to_disk(Path(inner, name))

@@ -13,6 +13,7 @@ import torch
 from runtime.errors import StateError
 from runtime.files import whole_file
 from runtime.processes import gather_objects, is_main, main_decides, rank
+from runtime.sealed import is_sealed, seal
 from runtime.seeds import random_state, restore_random_state
 
 
@@ -39,6 +40,7 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     try:
         with whole_file(path) as temporary:
             torch.save(state, temporary)
+            seal(temporary, path.name)
     except RuntimeError as error:  # torch's error for a full disk
         raise OSError(f"{path}: cannot be written ({error})") from None
 
@@ -53,14 +55,17 @@ def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
     """Restore `parts` and the random generators as they were saved; return the progress.
 
     Raises:
-        StateError: a truncated or foreign file, or the state of another run.
+        StateError: a damaged or foreign file, or the state of another run.
     """
+    if not is_sealed(path):
+        raise StateError(
+            f"{path}: damaged since it was saved, or by an earlier version; delete it to start over"
+        )
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in parts.items():
             part.load_state_dict(state[name])
-        states = state["random"]  # one per process; version 0.2.0 saved a single one
-        restore_random_state(states[rank()] if isinstance(states, list) else states)
+        restore_random_state(state["random"][rank()])  # one per process
         return dict(state["progress"])
     except (
         pickle.UnpicklingError,

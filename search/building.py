@@ -17,7 +17,7 @@ from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.digests import texts_digest
-from runtime.files import whole_folder, write_text
+from runtime.files import sweep, whole_folder, write_text
 from search.index import PART, Meta, Part, Texts, part_folder, read_meta, read_vectors
 from search.texts import Row
 
@@ -57,6 +57,7 @@ class Builder:
             DataError: the index holds other texts, is damaged, or changed meanwhile.
             CheckpointError: another encoder made it, or this one gives no finite vectors.
         """
+        sweep(self.folder, deep=True)
         old = read_meta(self.folder)
         self._check_encoder(old)
         if old and not append:

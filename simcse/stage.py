@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import minbert
 from data.examples import SentencePair
 from data.overlap import Seen
@@ -19,8 +21,10 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.digests import digest, file_digest
 from runtime.errors import TrainingError
+from runtime.files import sweep
 from runtime.json_file import read_json
 from runtime.processes import barrier, is_main, main_decides, world_size
+from runtime.sealed import SUMS
 from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective
@@ -156,11 +160,25 @@ def tuned_backbone(
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
         resume: continue from the state of an interrupted run.
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
+
+    Raises:
+        CheckpointError: a folder of this name without a list of its files: another program's, or
+            damaged. Who loads it compares the list (`baselines.isbert.load_tuned`).
     """
     folder = root / f"{objective.name}-{stage_key(backbone, objective, config, texts.digests)}"
-    if not main_decides((folder / "config.json").is_file()):
+    if is_main():
+        sweep(root)
+    if not main_decides(folder.exists()):
         tune(objective, backbone, texts, config, folder, dev_score, resume, geometry)
+    elif not (folder / SUMS).is_file():
+        raise CheckpointError(f"{folder}: no {SUMS} in it; delete the folder to tune again")
+    elif is_main():  # a run that was killed right after it had finished
+        _state_path(folder).unlink(missing_ok=True)
     return folder
+
+
+def _state_path(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".state.pt")
 
 
 def tune(
@@ -180,7 +198,7 @@ def tune(
     started = time.perf_counter()
     check_target(folder)
     encoder = backbone.encoder.clone()
-    state_path = folder.with_name(folder.name + ".state.pt")
+    state_path = _state_path(folder)
     trainer: SimCSETrainer
     # What is scored is what is saved: a form may put something on top of the encoder.
     score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
@@ -203,6 +221,7 @@ def tune(
         "config": asdict(config),
         "pooling": encoder.pooling,
         "best_score": trainer.best_score,
+        "threads": torch.get_num_threads(),  # sums in another order differ in their last digits
         "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
         "history": history,
     }
@@ -238,7 +257,7 @@ def read_notes(folder: Path) -> dict[str, Any]:
             and isinstance(seconds, int | float)
         ):
             raise TypeError("values of another kind")
-        return found
+        return found | {"threads": notes.get("threads")}  # earlier versions did not note it
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path}: not a tuned backbone's notes ({error!r}); delete the folder to tune again"

@@ -75,7 +75,8 @@ def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
         torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.2)
     encoder = SentenceEncoder(model, tokenizer, device="cpu", precision="float32")
     encoder.save(folder / "tiny")
-    for name in ("modules.json", "sentence_bert_config.json"):  # a plain BERT, as bert-base is
+    # A plain BERT, as bert-base is.
+    for name in ("modules.json", "sentence_bert_config.json", "SHA256SUMS"):
         (folder / "tiny" / name).unlink()
     shutil.rmtree(folder / "tiny" / "1_Pooling")
     return folder / "tiny"

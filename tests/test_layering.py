@@ -11,7 +11,9 @@ STANDARD = set(sys.stdlib_module_names)
 # The part of runtime that needs the standard library alone.
 PLAIN = {
     f"runtime.{name}"
-    for name in "errors files digests json_file options interrupt terminal commands".split()
+    for name in (
+        "errors files sealed locks digests json_file options interrupt terminal commands".split()
+    )
 }
 TENSORS = {"torch", "numpy"}
 ALLOWED = {

@@ -8,7 +8,6 @@ columns from data.tasks, names of files from data.fetch.sources. Feeds: data.rea
 import csv
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from data.bundled.words import SPLITS
 from data.bundled.writing import Writer, shuffle
 from data.fetch.sources import SOURCES
 from data.tasks import TASKS
+from runtime.files import scratch_folder, sweep, to_disk
 
 SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
 SENTENCES, TRIPLETS = 20000, 10000
@@ -127,10 +127,12 @@ def write_files(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".bundled-", dir=folder) as scratch:
-        _write_all(Path(scratch), seed, pairs, order_pairs)
-        for path in sorted(Path(scratch).rglob("*")):
+    sweep(folder)
+    with scratch_folder(folder / "bundled") as scratch:
+        _write_all(scratch, seed, pairs, order_pairs)
+        for path in sorted(scratch.rglob("*")):
             if path.is_file():
+                to_disk(path)
                 target = folder / path.relative_to(scratch)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, target)

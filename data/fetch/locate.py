@@ -3,14 +3,13 @@
 Reads: data.fetch.sources, data.fetch.transfer, data.bundled. Feeds: the command lines.
 """
 
-import shutil
 from pathlib import Path
-from tempfile import mkdtemp
 
 from data import bundled
 from data.examples import DataError
 from data.fetch.sources import SOURCES, file_of
 from data.fetch.transfer import fetch
+from runtime.files import scratch_folder, sweep
 
 DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in it
 
@@ -36,19 +35,16 @@ def _bundled_folder() -> Path:
     """Return the folder of the bundled data set, written now, in 15 seconds, unless it exists."""
     folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        sweep(folder.parent, folder.name)
         # Not runtime.files.whole_folder: that would replace the folder of a faster run,
         # which may be reading it by then.
-        try:
-            bundled.write(unfinished)
-            unfinished.chmod(0o755)  # mkdtemp's folders are private
-            unfinished.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another run was faster
-                raise
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with scratch_folder(folder) as unfinished:
+            try:
+                bundled.write(unfinished)
+                unfinished.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else another run was faster
+                    raise
     return folder
 
 

@@ -21,6 +21,7 @@ class RemoteFile:
 CS224N = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
 # Two of the Quora files are kept outside the repository (Git LFS); this address serves those.
 CS224N_LFS = "https://media.githubusercontent.com/media/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
+# No revision of it is known to us to name here, so a later one may be what is downloaded.
 SIMCSE = "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
 HANS = "https://raw.githubusercontent.com/tommccoy1/hans/0e52769572ab97da1b919baf222f355bdf481d88/"
 # SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many of

@@ -1,16 +1,16 @@
 """Downloads one published file over a network that may break off at any time.
 
 A file grows as NAME.part, is continued where it broke off, checked, and only then moved to NAME:
-a file under its final name is complete. Reads: data.fetch.sources. Feeds: locate, data.download.
+a file under its final name is complete. Meanwhile NAME.part.version holds the server's mark of the
+version that is arriving (ETag or date): parts of two versions are never joined.
+Reads: data.fetch.sources. Feeds: locate, data.download.
 """
 
 import logging
 import os
 import re
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,8 @@ from tqdm import tqdm
 from data.examples import DataError
 from data.fetch.sources import RemoteFile
 from runtime.digests import file_digest
+from runtime.files import to_disk
+from runtime.locks import alone_in
 
 logger = logging.getLogger("data")
 
@@ -53,7 +55,7 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
         if target.is_file() and not fault(remote, target):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone_in(target.parent):
+        with alone_in(target.parent, partial(_say_busy, target.parent)):
             if target.is_file():  # damaged, or downloaded by another program while we waited
                 if not (problem := fault(remote, target)):
                     return target
@@ -61,34 +63,20 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
             _transfer(remote, part, progress)
             if problem := fault(remote, part):
                 part.unlink()
+                _version_file(part).unlink(missing_ok=True)
                 raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
+            to_disk(part)
             os.replace(part, target)
+            to_disk(target.parent)
+            _version_file(part).unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or error
         raise DownloadError(f"{target}: not stored ({reason}); choose another folder") from error
     return target
 
 
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait while another program downloads into the folder: both would write one part file."""
-    if sys.platform == "win32":  # no such locks there
-        yield
-        return
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        flock(handle, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        logger.warning("%s: another program is downloading into it; waiting", folder)
-        flock(handle, LOCK_EX)
-    except OSError:
-        pass  # a file system without locks, as some network drives are
-    try:
-        yield
-    finally:
-        os.close(handle)
+def _say_busy(folder: Path) -> None:
+    logger.warning("%s: another program is downloading into it; waiting", folder)
 
 
 def fault(remote: RemoteFile, path: Path) -> str | None:
@@ -126,9 +114,16 @@ def _transfer(remote: RemoteFile, part: Path, progress: bool) -> None:
 def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
     """Request what the part file lacks, once, and append it."""
     offset = part.stat().st_size if part.exists() else 0
-    with _open(remote.url, offset) as response:
+    version = _version_file(part).read_text("utf-8") if _version_file(part).is_file() else ""
+    if not version and remote.sha256 is None:
+        offset = 0  # nothing would tell if the file has changed since
+    with _open(remote.url, offset, version) as response:
         start, total = _span(response)
         total = remote.size if total is None else total
+        found = _version_of(response)
+        if start and version and found and version != found:
+            part.unlink()
+            raise _BrokenTransfer("the server has another version of it now")
         if response.status == 416 and offset == total:
             return  # nothing lies beyond what we have
         if start not in (0, offset):
@@ -136,18 +131,35 @@ def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
             raise _BrokenTransfer(f"the server would not continue at byte {offset}")
         if total is None and not response.chunked:
             raise DownloadError(f"{remote.url}: the server tells no length to check against")
-        with part.open("ab" if start else "wb") as file:
+        if not start:
+            part.write_bytes(b"")  # before the mark: never an older part under a newer one
+            _version_file(part).write_text(found, "utf-8")
+        with part.open("ab") as file:
             _copy(response, file, _bar(remote.name, start, total, progress))
     size = part.stat().st_size
     if total is not None and size != total:
         raise _BrokenTransfer(f"the transfer broke off at {size} of {total} bytes")
 
 
-def _open(url: str, offset: int) -> Any:
-    """Return the server's response, to be closed; its status is 200, 206 or 416."""
+def _version_file(part: Path) -> Path:
+    return part.with_name(part.name + ".version")
+
+
+def _version_of(response: Any) -> str:
+    """Return the server's mark of a version, "" without an exact one (RFC 9110, 13.1.5)."""
+    tag: str = response.headers.get("ETag", "")
+    return "" if tag.startswith("W/") else tag or response.headers.get("Last-Modified", "")
+
+
+def _open(url: str, offset: int, version: str) -> Any:
+    """Return the server's response, to be closed; its status is 200, 206 or 416.
+
+    From `offset` on, if the server still has `version` of the file; all of it otherwise.
+    """
     headers = {"User-Agent": "python-data-download"}
     if offset:
         headers["Range"] = f"bytes={offset}-"
+        headers |= {"If-Range": version} if version else {}
     try:
         return urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:

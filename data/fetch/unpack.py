@@ -7,9 +7,9 @@ import os
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from data.fetch.transfer import DownloadError
+from runtime.files import scratch_folder, sweep, to_disk, tree_to_disk
 
 
 def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
@@ -41,18 +41,21 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
 def _unpack(archive: Path, members: Sequence[str]) -> None:
     folder = archive.parent
     # Unpacked beside their final place, so that moving them there is one step.
-    with TemporaryDirectory(prefix=".unpack-", dir=folder) as scratch:
+    sweep(folder)
+    with scratch_folder(archive) as scratch:
         with tarfile.open(archive) as tar:
             wanted = [entry for entry in tar if Path(entry.name).parts[:1] in _tops(members)]
             tar.extractall(scratch, wanted, filter="data")
-        absent = [member for member in members if not (Path(scratch) / member).is_dir()]
+        absent = [member for member in members if not (scratch / member).is_dir()]
         if absent:
             raise DownloadError(
                 f"{archive}: no folder {' or '.join(absent)} in it; delete it and run again"
             )
+        tree_to_disk(scratch)
         for member in members:
             if not (folder / member).is_dir():
-                os.rename(Path(scratch) / member, folder / member)
+                os.rename(scratch / member, folder / member)
+    to_disk(folder)
 
 
 def _tops(members: Sequence[str]) -> list[tuple[str, ...]]:

@@ -23,7 +23,7 @@ from experiment.inputs import Inputs
 from experiment.settings import Settings
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import write_text
+from runtime.files import sweep, write_text
 from simcse.stage import Backbone, TrainingTexts, stage_key
 from simcse.train import SimCSETrainer
 
@@ -96,8 +96,10 @@ class Bench:
         digests = texts.digests | {"measured on": inputs.digests["sts"]}
         key = stage_key(backbone, ALL_OBJECTIVES[name], config, digests)
         path = self.folder / f"{name}-{key}.json"
+        sweep(self.folder)
         if not path.is_file():
             self._tune(inputs, backbone, texts, settings, path)
+        _state_path(path).unlink(missing_ok=True)  # also where a run was killed before this
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             history, seconds, made = (found[part] for part in ("history", "seconds", "made"))
@@ -127,7 +129,7 @@ class Bench:
             (lambda: selection_score(trainer.form.reader.encode_quietly, selection))
             if selection
             else None,
-            path.with_suffix(".state.pt"),
+            _state_path(path),
             backbone.folder,
             form,
             lambda: point(trainer.form.reader, dev),
@@ -142,7 +144,10 @@ class Bench:
         }
         content = {"seconds": seconds, "made": made, "history": history}
         write_text(path, json.dumps(content, indent=1) + "\n")
-        path.with_suffix(".state.pt").unlink(missing_ok=True)
+
+
+def _state_path(path: Path) -> Path:
+    return path.with_suffix(".state.pt")
 
 
 def point(encoder: SentenceEncoder, pairs: Sequence[Any]) -> dict[str, float | None]:

@@ -23,6 +23,7 @@ from runtime.digests import file_digest
 from runtime.errors import UserError
 from runtime.files import OPENERS, UNREADABLE, whole_file
 from runtime.progress import progress
+from runtime.sealed import is_sealed, seal
 
 CHUNK = 2048  # paragraphs tokenized at a time
 
@@ -95,12 +96,14 @@ def tokenize_corpus(
         (n, length) uint16 or int32, memory-mapped.
     """
     target = folder / f"rows-{length}-{corpus_digest(paths, tokenizer.fingerprint())}.npy"
-    if not target.is_file():
+    if not is_sealed(target):
         rows = list(_rows(read_paragraphs(paths), tokenizer, length))
         if not rows:
             raise CorpusError(f"{paths[0]}: no document has {length - 2} tokens to fill one row")
-        with whole_file(target) as temporary, temporary.open("wb") as file:
-            np.save(file, np.concatenate(rows))
+        with whole_file(target) as temporary:
+            with temporary.open("wb") as file:
+                np.save(file, np.concatenate(rows))
+            seal(temporary, target.name)
     return np.load(target, mmap_mode="r")
 
 

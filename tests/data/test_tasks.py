@@ -54,6 +54,14 @@ def test_labels_of_a_labelled_test_file_are_read(tmp_path):
     assert read_task(tmp_path, "sts").test == [SentencePair("u", "x", "y", None, row=0)]
 
 
+@pytest.mark.parametrize("name", ["sts-test-student.csv", "sts-test.csv"])
+def test_a_link_to_a_test_file_that_is_gone_is_an_error(name, tmp_path):
+    (sts_folder(tmp_path) / name).symlink_to(tmp_path / "gone.csv")
+    if name == "sts-test-student.csv":  # no other file stands in for it
+        write(tmp_path, STS + "0\tt\tx\ty\t4\n", "sts-test.csv")
+    assert f"{name}: cannot be read (No such file or directory)" in error_of(tmp_path, "sts")
+
+
 def test_an_empty_test_file_is_an_error(tmp_path):
     write(sts_folder(tmp_path), "", "sts-test-student.csv")
     assert "sts-test-student.csv: is empty" in error_of(tmp_path, "sts")

@@ -11,6 +11,7 @@ from toy_runs import cells_of, hashes_of, run
 
 from heads.fitting import fit_head
 from minbert.encoder import SentenceEncoder
+from report.run_folder import RunFolder
 from runtime.digests import file_digest
 
 
@@ -33,6 +34,57 @@ def test_a_smaller_command_in_the_same_folder_loses_no_cell(tiny_checkpoint, toy
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sst", "sts") == 0
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "para") == 0
     assert {cell.task for cell in cells_of(tmp_path / "r")} == {"sst", "sts", "para"}
+
+
+def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(
+    tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+    before = hashes_of(tmp_path)
+    with RunFolder(tmp_path / "r").alone():
+        assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sst") == 2
+    assert "another command is writing into it" in capsys.readouterr().err
+    assert hashes_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_deleted_predictions_of_a_finished_run_are_made_again(
+    split, tiny_checkpoint, toy_data, tmp_path
+):
+    """Those of the unlabelled test rows, too, which no cell of the results stands for."""
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+    (path,) = (tmp_path / "r" / "predictions").rglob(f"sts-{split}-output.csv")
+    before = path.read_bytes()
+    path.unlink()
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
+    assert path.read_bytes() == before
+
+
+def test_an_encoder_tuned_with_other_threads_is_said_to_be(
+    tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    argv = ["--pretrain", "sup", "--task", "sts", "--threads"]
+    threads = torch.get_num_threads()
+    try:
+        for count, said in (("1", False), ("1", False), ("2", True)):
+            assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, count) == 0
+            told = "tuned with 1 threads, this run has 2" in capsys.readouterr().out
+            assert told == said
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_foreign_files_in_a_tuned_encoders_folder_are_found_before_the_training(
+    tiny_checkpoint, toy_data, tmp_path, capsys, monkeypatch
+):
+    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--tune", "full")
+    assert run(*argv) == 0
+    (model,) = (tmp_path / "r" / "models").iterdir()
+    (model / "notes.txt").write_text("precious")
+    monkeypatch.setattr("experiment.cells.fit_head", None)  # calling it would fail
+    assert run(*argv, "--head-lr", "0.1") == 2
+    assert "notes.txt in it is not part of the checkpoint" in capsys.readouterr().err
+    assert (model / "notes.txt").read_text() == "precious"
 
 
 def test_full_tuning_saves_the_changed_encoder(tiny_checkpoint, toy_data, tmp_path):

@@ -1,5 +1,7 @@
 """The cache of frozen embeddings: each distinct text once, whole or not at all."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -42,3 +44,43 @@ def test_a_failed_encoding_leaves_no_file(tiny_encoder, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         frozen_embeddings(tiny_encoder, "weights", BI, [("the cat",)], tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+TEXTS = [("the cat",), ("a dog",), ("the old boat",)]
+
+
+def exchange_rows(path):
+    np.save(path, np.load(path)[[1, 0, 2]])
+
+
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[-60] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        flip_a_bit,
+        exchange_rows,
+        lambda path: np.save(path, np.repeat(np.load(path), 2, axis=0)),
+        lambda path: np.save(path, np.load(path).astype(np.float64)),
+        lambda path: np.save(path, np.zeros(5, np.int64)),
+        lambda path: os.replace(path.with_name("other.npy"), path),
+        lambda path: path.write_bytes(b""),
+    ],
+    ids=["bit", "exchanged", "added", "dtype", "shape", "foreign", "empty"],
+)
+def test_a_cache_that_was_changed_is_made_again(damage, tiny_encoder, tmp_path):
+    tiny_encoder.freeze()
+    frozen_embeddings(tiny_encoder, "weights", BI, TEXTS[::-1], tmp_path)
+    (other,) = tmp_path.iterdir()
+    other.rename(tmp_path / "other.npy")
+    expected = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path).copy()
+    (path,) = set(tmp_path.iterdir()) - {tmp_path / "other.npy"}
+    whole = path.read_bytes()
+    damage(path)
+    assert path.read_bytes() != whole
+    found = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path)
+    assert np.array_equal(found, expected) and path.read_bytes() == whole

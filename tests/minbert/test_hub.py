@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from minbert.config import CheckpointError
 from minbert.hub import MINI, find_checkpoint
+from runtime import files
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -109,6 +110,21 @@ def expected(checkpoint: Path) -> str:
 
     encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
     return str(encoder.encode(["the cat"])[0].tolist())
+
+
+def test_a_folder_whose_replacement_was_cut_off_is_found(tmp_path):
+    """A process was killed between the two renames; nothing of the folder's name is left."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    piece = f".mine.{files.HOST}-{done.pid}-abcdef-x.tmp"
+    (tmp_path / piece).mkdir()
+    (tmp_path / piece / "config.json").touch()
+    (tmp_path / f"{piece}.old").mkdir()
+    assert find_checkpoint(tmp_path / "mine") == tmp_path / "mine"
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == [
+        "mine",
+        "mine/config.json",
+    ]
 
 
 def test_a_name_is_found_in_the_local_cache_without_a_network(tiny_checkpoint, tmp_path):

@@ -84,3 +84,19 @@ def test_views_and_shared_tensors_are_written_whole(tmp_path):
     write_tensors(tensors, tmp_path / "model.safetensors")
     found = load_file(tmp_path / "model.safetensors")
     assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_checkpoint_with_other_files_in_it_is_not_replaced(listed, tiny_encoder, tmp_path):
+    target = tmp_path / "mine"
+    tiny_encoder.save(target, {})
+    if not listed:  # of an earlier version
+        (target / "SHA256SUMS").unlink()
+    tiny_encoder.save(target, {})
+    if not listed:
+        (target / "SHA256SUMS").unlink()
+    (target / "thesis").mkdir()
+    (target / "thesis" / "notes.txt").write_text("precious")
+    with pytest.raises(CheckpointError, match=r"thesis/notes\.txt in it is not part of the"):
+        tiny_encoder.save(target)
+    assert (target / "thesis" / "notes.txt").read_text() == "precious"

@@ -3,6 +3,9 @@
 import csv
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,3 +197,35 @@ def test_what_is_gone_or_damaged_or_of_others_is_not_known(damage, tmp_path):
     (path,) = tmp_path.rglob("*.npz")
     damage(path)
     assert folder.soft(cell(), [Sentence("a", "x")]) == {}
+
+
+def test_a_folder_is_for_one_command_at_a_time(tmp_path):
+    first, second = RunFolder(tmp_path / "r"), RunFolder(tmp_path / "r")
+    with first.alone():
+        with pytest.raises(DataError, match="r: another command is writing into it"):
+            with second.alone():
+                pytest.fail("must not begin")
+        with RunFolder(tmp_path / "r", read_only=True).alone():
+            pass  # another process of the same command
+        with RunFolder(tmp_path / "other").alone():
+            pass
+    with second.alone():
+        pass
+
+
+def test_the_lock_of_a_killed_command_is_lifted(tmp_path):
+    code = (
+        "import os, sys; from pathlib import Path; from report.run_folder import RunFolder\n"
+        "with RunFolder(Path(sys.argv[1])).alone(): os._exit(9)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "r")]
+    assert subprocess.run(command, cwd=Path(__file__).parents[2]).returncode == 9
+    with RunFolder(tmp_path / "r").alone():
+        pass
+
+
+def test_no_lock_is_laid_into_what_is_no_runs_folder(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(DataError, match="not a run's config"), RunFolder(tmp_path).alone():
+        pytest.fail("must not begin")
+    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]

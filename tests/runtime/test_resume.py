@@ -5,6 +5,7 @@ import torch
 
 from runtime.errors import StateError
 from runtime.resume import load_training, save_training, saved_state
+from runtime.sealed import seal
 
 
 def parts_of(seed):
@@ -31,14 +32,22 @@ def test_parts_progress_and_random_numbers_come_back_as_they_were(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["state.pt"]
 
 
-def test_a_state_of_one_process_as_version_020_wrote_it_is_read(tmp_path):
-    save_training(tmp_path / "state.pt", parts_of(0), {})
-    state = torch.load(tmp_path / "state.pt")
-    (state["random"],) = state["random"]
-    torch.save(state, tmp_path / "state.pt")
-    expected = torch.rand(4)
-    load_training(tmp_path / "state.pt", parts_of(1))
-    assert torch.equal(torch.rand(4), expected)
+def test_a_state_with_one_other_bit_is_refused(tmp_path):
+    path = tmp_path / "state.pt"
+    save_training(path, parts_of(0), {"step": 3})
+    whole = bytearray(path.read_bytes())
+    values = parts_of(0)["model"].weight.detach().numpy().tobytes()
+    whole[whole.index(values)] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(StateError, match=r"state\.pt: damaged .* delete it to start over"):
+        load_training(path, parts_of(1))
+
+
+def test_the_state_of_another_training_is_refused_whatever_its_name(tmp_path):
+    save_training(tmp_path / "other.pt", parts_of(0), {})
+    (tmp_path / "other.pt").rename(tmp_path / "state.pt")
+    with pytest.raises(StateError, match="delete it to start over"):
+        load_training(tmp_path / "state.pt", parts_of(0))
 
 
 def test_a_full_disk_is_named_and_leaves_the_older_state(tmp_path, monkeypatch):
@@ -69,6 +78,7 @@ def test_a_state_that_would_run_code_is_refused(tmp_path):
             return (tmp_path / "executed").touch, ()
 
     torch.save({"model": Attack()}, tmp_path / "state.pt")
+    seal(tmp_path / "state.pt", "state.pt")
     with pytest.raises(StateError, match="delete it to start over"):
         load_training(tmp_path / "state.pt", parts_of(0))
     assert not (tmp_path / "executed").exists()

@@ -6,6 +6,7 @@ from conftest import toy_sentences
 from killable import Killed, encoder_of, simcse_trainer
 
 from runtime.errors import StateError
+from runtime.sealed import seal
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES
 from simcse.stage import Backbone, TrainingTexts, tune
@@ -59,6 +60,7 @@ def test_a_state_that_cannot_be_used_is_one_clear_line(damage, tiny_checkpoint, 
         path.write_text("not a state")
     else:
         torch.save({"trained": {}}, path)
+        seal(path, path.name)
     with pytest.raises(StateError, match=r"state\.pt") as error:
         simcse_trainer(tiny_checkpoint, config, "unsup", path).run(resume=True)
     assert "\n" not in str(error.value)

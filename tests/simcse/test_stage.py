@@ -10,6 +10,7 @@ import torch
 from conftest import toy_sentences
 from tuning import QUICK, triplets
 
+from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
 from minbert.checkpoint import write_tensors
 from minbert.config import CheckpointError
@@ -184,3 +185,40 @@ def test_a_stage_that_an_earlier_run_finished_is_not_run_again(
     folder = tuned_backbone(*arguments)
     monkeypatch.setattr("simcse.stage.tune", None)  # calling it would fail
     assert tuned_backbone(*arguments) == folder
+
+
+def flip_a_bit(folder):
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (flip_a_bit, r"model\.safetensors has changed"),
+        (lambda folder: (folder / "modules.json").unlink(), r"modules\.json is missing"),
+        (lambda folder: (folder / "SHA256SUMS").unlink(), "no SHA256SUMS in it; delete the folder"),
+    ],
+)
+def test_a_tuned_folder_that_was_changed_is_refused(
+    damage, said, tiny_encoder, tiny_checkpoint, tmp_path
+):
+    backbone = Backbone(tiny_checkpoint, tiny_encoder)
+    arguments = (SUP, backbone, texts(tiny_encoder), replace(QUICK, max_steps=1), tmp_path)
+    damage(tuned_backbone(*arguments))
+    with pytest.raises(CheckpointError, match=said) as caught:
+        load_tuned(tuned_backbone(*arguments), device="cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_state_of_a_run_killed_after_it_had_finished_goes(
+    tiny_encoder, tiny_checkpoint, tmp_path
+):
+    backbone = Backbone(tiny_checkpoint, tiny_encoder)
+    arguments = (SUP, backbone, texts(tiny_encoder), replace(QUICK, max_steps=1), tmp_path)
+    folder = tuned_backbone(*arguments)
+    folder.with_name(folder.name + ".state.pt").touch()
+    assert tuned_backbone(*arguments) == folder
+    assert list(tmp_path.iterdir()) == [folder]

@@ -47,14 +47,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Keep the test output clean."""
 
 
-def ranged(handler: Handler, offset: int, data: bytes = DATA, limit: int | None = None) -> None:
+def ranged(
+    handler: Handler,
+    offset: int,
+    data: bytes = DATA,
+    limit: int | None = None,
+    tag: str | None = '"1"',
+) -> None:
     """Answer as a good server does; with a limit, hang up after that many bytes."""
+    if handler.headers.get("If-Range", tag) != tag:
+        offset = 0
     if offset >= len(data):
-        return handler.reply(416, Content_Range=f"bytes */{len(data)}")
+        return handler.reply(416, Content_Range=f"bytes */{len(data)}", ETag=tag)
     span = f"bytes {offset}-{len(data) - 1}/{len(data)}"
     status, extra = (206, {"Content_Range": span}) if offset else (200, {})
     body = data[offset:][:limit]
-    return handler.reply(status, body, Content_Length=len(data) - offset, **extra)
+    return handler.reply(status, body, Content_Length=len(data) - offset, ETag=tag, **extra)
 
 
 @contextmanager

@@ -75,14 +75,14 @@ def test_a_broken_transfer_continues_where_it_broke_off(serve, tmp_path, known):
 
 def test_a_second_run_resumes_from_the_part_file(serve, tmp_path):
     (tmp_path / "kites.csv.part").write_bytes(DATA[:HALF])
-    remote, asked = serve(ranged)
+    remote, asked = serve(ranged, sha256=SHA256)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert asked == [f"bytes={HALF}-"]
 
 
 def test_a_server_that_ignores_ranges_makes_it_start_over(serve, tmp_path):
     (tmp_path / "kites.csv.part").write_bytes(b"stale" * 100)
-    remote, asked = serve(lambda handler, offset: handler.reply(200, DATA))
+    remote, asked = serve(lambda handler, offset: handler.reply(200, DATA), sha256=SHA256)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert asked == ["bytes=500-"]
 
@@ -96,7 +96,7 @@ def test_a_part_file_that_is_whole_is_only_verified(serve, tmp_path):
 
 def test_a_part_file_beyond_the_end_is_thrown_away(serve, tmp_path):
     (tmp_path / "kites.csv.part").write_bytes(DATA + b"more")
-    remote, asked = serve(ranged)
+    remote, asked = serve(ranged, sha256=SHA256)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert asked == [f"bytes={len(DATA) + 4}-", None]
 
@@ -106,9 +106,38 @@ def test_a_continuation_at_the_wrong_byte_is_not_appended(serve, tmp_path):
         ranged(handler, offset and offset + 1)
 
     (tmp_path / "kites.csv.part").write_bytes(DATA[:HALF])
-    remote, asked = serve(behave)
+    remote, asked = serve(behave, sha256=SHA256)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert asked == [f"bytes={HALF}-", None]
+
+
+NEW = DATA.replace(b"kite", b"bird")
+
+
+def careless(handler: Handler, offset: int) -> None:
+    """Answer for the newer file as a server does that does not know If-Range."""
+    span = {"Content_Range": f"bytes {offset}-{len(NEW) - 1}/{len(NEW)}"} if offset else {}
+    handler.reply(206 if offset else 200, NEW[offset:], ETag='"2"', **span)
+
+
+@pytest.mark.parametrize("now", [lambda h, o: ranged(h, o, NEW, tag='"2"'), careless])
+def test_parts_of_two_versions_are_never_joined(now, serve, tmp_path, monkeypatch):
+    monkeypatch.setattr(transfer, "ATTEMPTS", 1)
+    refused(serve(lambda handler, offset: ranged(handler, offset, limit=HALF))[0], tmp_path)
+    assert (tmp_path / "kites.csv.part").read_bytes() == DATA[:HALF]
+    monkeypatch.setattr(transfer, "ATTEMPTS", 2)
+    remote, asked = serve(now)
+    assert fetch(remote, tmp_path).read_bytes() == NEW
+    assert f"bytes={HALF}-" in asked
+    assert [path.name for path in tmp_path.iterdir()] == ["kites.csv"]
+
+
+@pytest.mark.parametrize("tag", ['W/"1"', None])
+def test_without_mark_and_hash_a_transfer_starts_anew(tag, serve, tmp_path):
+    limits = iter([HALF, None])
+    remote, asked = serve(lambda h, offset: ranged(h, offset, limit=next(limits), tag=tag))
+    assert fetch(remote, tmp_path).read_bytes() == DATA
+    assert asked == [None, None]
 
 
 def test_a_server_that_always_breaks_off_leaves_a_part_to_resume(serve, tmp_path):

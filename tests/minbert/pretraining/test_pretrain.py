@@ -67,6 +67,9 @@ def test_a_folder_of_other_things_is_refused_before_hours_of_training(
     for out in ("mine", ".", "/"):
         assert pretrain.main(command(corpus, out)) == 2
         assert "is there and no checkpoint" in capsys.readouterr().err
+    (tmp_path / "mine" / "config.json").write_text('{"model_type": "bert"}')
+    assert pretrain.main(command(corpus, "mine")) == 2
+    assert "thesis.txt in it is not part of the checkpoint" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 

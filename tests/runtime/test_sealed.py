@@ -1,0 +1,80 @@
+"""Sealed files and folders: whatever is changed in them is found, and nothing else is."""
+
+import os
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+
+from runtime.sealed import SEAL, SUMS, fault_of, is_sealed, seal, seal_folder, sealed_files
+
+
+def sealed(path, content: bytes) -> bytes:
+    path.write_bytes(content)
+    seal(path, path.name)
+    return path.read_bytes()
+
+
+def test_every_flipped_bit_every_lost_byte_and_every_byte_more_is_found(tmp_path):
+    path = tmp_path / "file"
+    whole = sealed(path, b"five!")
+    assert is_sealed(path) and len(whole) == 5 + SEAL
+    for at in range(len(whole)):
+        for bit in range(8):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
+            assert not is_sealed(path)
+        path.write_bytes(whole[:at])
+        assert not is_sealed(path)
+        path.write_bytes(whole[:at] + b"x" + whole[at:])
+        assert not is_sealed(path)
+    path.write_bytes(whole)
+    assert is_sealed(path)
+
+
+def test_another_name_another_seal_and_no_file_are_no_seal(tmp_path):
+    whole = sealed(tmp_path / "a", b"a" * 3_000_000)
+    (tmp_path / "b").write_bytes(whole)
+    (tmp_path / "c").write_bytes(whole[:-SEAL])
+    (tmp_path / "d").mkdir()
+    names = ("a", "b", "c", "d", "none")
+    assert [is_sealed(tmp_path / name) for name in names] == [True, False, False, False, False]
+
+
+def test_arrays_and_states_are_read_in_spite_of_their_seal(tmp_path):
+    array, tensor = np.arange(12.0).reshape(3, 4), torch.arange(5)
+    np.save(tmp_path / "a.npy", array)
+    torch.save({"tensor": tensor}, tmp_path / "a.pt")
+    for name in ("a.npy", "a.pt"):
+        seal(tmp_path / name, name)
+    assert np.array_equal(np.load(tmp_path / "a.npy", mmap_mode="r"), array)
+    assert np.array_equal(np.load(tmp_path / "a.npy"), array)
+    assert torch.equal(torch.load(tmp_path / "a.pt", weights_only=True)["tensor"], tensor)
+
+
+def test_a_folder_says_which_file_changed_or_went(tmp_path):
+    (tmp_path / "in").mkdir()
+    for name in ("a", "in/b c"):
+        (tmp_path / name).write_text(name)
+    assert fault_of(tmp_path) is None and sealed_files(tmp_path) == {}  # nothing to compare with
+    seal_folder(tmp_path)
+    assert fault_of(tmp_path) is None and list(sealed_files(tmp_path)) == ["a", "in/b c"]
+    before = (tmp_path / SUMS).read_text()
+    seal_folder(tmp_path)
+    assert (tmp_path / SUMS).read_text() == before  # the list is not in the list
+    (tmp_path / "more").touch()
+    assert fault_of(tmp_path) is None
+    (tmp_path / "in" / "b c").write_text("other")
+    assert fault_of(tmp_path) == "in/b c has changed"
+    (tmp_path / "a").unlink()
+    assert fault_of(tmp_path) == "a is missing"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs sha256sum")
+def test_the_list_is_one_that_sha256sum_checks(tmp_path):
+    (tmp_path / "file").write_text("content")
+    seal_folder(tmp_path)
+    command = ["sha256sum", "--check", "--strict", SUMS]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
+    (tmp_path / "file").write_text("changed")
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 1
