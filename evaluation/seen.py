@@ -54,7 +54,7 @@ def _note_stages(folder: Path, seen: Seen) -> None:
 def _read_notes(notes: Path) -> dict[str, str]:
     """Return the paths that a tuned folder notes, {} where it notes none."""
     found = read_object(notes, CheckpointError) if notes.is_file() else {}
-    paths = {
+    paths: dict[str, str] = {
         name: found[name] for name in ("trained_on", "selected_by", "backbone") if name in found
     }
     for name, path in paths.items():
