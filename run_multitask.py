@@ -28,6 +28,7 @@ from report.cost import add_costs
 from report.page.command import write_page
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank
+from runtime.shortage import shortage_told
 
 
 def main(settings: Settings) -> int:
@@ -35,7 +36,9 @@ def main(settings: Settings) -> int:
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
         say = partial(print, flush=True)
-        if run(settings, say) and is_main():
+        with shortage_told():
+            finished = run(settings, say)
+        if finished and is_main():
             _add(_costs, "cost", settings, say)
             _add(_page, "html", settings, say)
         return 0

@@ -10,26 +10,20 @@ OPTIONS = parse_options() if __name__ == "__main__" else None
 if OPTIONS:
     leave_on_interrupt(INTERRUPTED_UNSAVED)
 
-import logging
 from functools import partial
 
 from evaluation.command import evaluate
 from evaluation.options import Options
-from runtime.errors import UserError
+from runtime.commands import exit_code
 
 
 def main(options: Options) -> int:
     """Run a command line; return its exit code."""
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
-    try:
+
+    def work() -> None:
         evaluate(options, partial(print, flush=True))
-        return 0
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(INTERRUPTED_UNSAVED, file=sys.stderr)
-        return 130
+
+    return exit_code(work, INTERRUPTED_UNSAVED)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from minbert.weight_checks import check_numbers, check_plain, check_sizes
 from runtime.files import whole_folder
 from runtime.json_file import read_json
 from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
+from runtime.shortage import is_shortage
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +74,10 @@ def read_file(path: Path) -> Tensors:
         if path.suffix == ".safetensors":
             return load_file(path)
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except MemoryError:
-        raise
     # What a damaged pickle makes its reader raise is of any kind.
     except Exception as error:
+        if is_shortage(error):
+            raise
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"{path}: not a readable weights file, truncated or foreign ({reason})"

@@ -47,8 +47,10 @@ from minbert.pretraining.options import (
 )
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
-from runtime.errors import MachineError, UserError
+from runtime.commands import exit_code
+from runtime.errors import MachineError
 from runtime.files import sweep
+from runtime.interrupt import INTERRUPTED
 from runtime.json_file import read_json
 from runtime.options import parse
 from runtime.processes import num_started
@@ -66,14 +68,7 @@ def parse_options(argv: Sequence[str] | None = None) -> PretrainOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     options = parse_options(argv)
-    try:
-        return run(options)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command with --resume continues it", file=sys.stderr)
-        return 130
+    return exit_code(lambda: run(options), INTERRUPTED)
 
 
 def run(options: PretrainOptions) -> int:

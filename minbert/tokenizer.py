@@ -31,7 +31,7 @@ BERT_NAMES, ROBERTA_NAMES = (
     ("<s>", "</s>", "<mask>", "<pad>"),
 )
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
-CHUNK, CHUNK_CHARACTERS = 4096, 2**21
+CHUNK, CHUNK_CHARACTERS = 4096, 2**19
 NOTHING_STATED = TokenizerSettings()
 
 

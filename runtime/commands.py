@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from runtime.errors import UserError
+from runtime.shortage import shortage_told
 
 
 def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted") -> int:
@@ -21,7 +22,8 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     """
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
-        return work() or 0
+        with shortage_told():
+            return work() or 0
     except BrokenPipeError:  # whoever read the output has enough of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -12,8 +12,9 @@ STANDARD = set(sys.stdlib_module_names)
 PLAIN = {
     f"runtime.{name}"
     for name in (
-        "errors files sealed locks digests json_file options interrupt terminal commands".split()
-    )
+        "errors shortage files lines sealed locks digests json_file options interrupt terminal "
+        "commands"
+    ).split()
 }
 TENSORS = {"torch", "numpy"}
 ALLOWED = {

@@ -22,7 +22,7 @@ from minbert.pretraining.corpus import as_sequences, tokenize_corpus
 from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig
 from minbert.tokenizer import BertTokenizer
-from runtime.errors import UserError
+from runtime.commands import exit_code
 from runtime.json_file import read_object
 from runtime.options import option, parse
 
@@ -64,14 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the mean and print its scores; return 0, or 2 where a checkpoint will not do."""
     program = "python -m minbert.pretraining.average"
     options = parse(Options, argv, prog=program, description=__doc__)
-    try:
-        scores = run(options)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_code(lambda: tell(run(options), options.out))
+
+
+def tell(scores: dict[str, float], out: Path) -> None:
+    """Print the scores of a mean, and where it is."""
     told = ", ".join(f"{name.removeprefix('valid_')} {value:.3f}" for name, value in scores.items())
-    print(f"{told}\nthe mean of both: {options.out}")
-    return 0
+    print(f"{told}\nthe mean of both: {out}")
 
 
 def run(options: Options) -> dict[str, float]:
