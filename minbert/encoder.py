@@ -215,15 +215,16 @@ class SentenceEncoder(SentenceCalls):
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = list(batches_by_tokens(sequences.lengths, batch_tokens))
+        batches = share(list(batches_by_tokens(sequences.lengths, batch_tokens)))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            for step, rows in enumerate(share(batches), start=1):
+            for step, rows in enumerate(batches, start=1):
                 embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
-                if step % RELEASE_STEPS == 0:
+                # Counted from the end, so that nothing is left behind; small calls need it not.
+                if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
                     release_memory()
         # Each process has filled its own rows; those of the others are zeros so far.
         sum_over_ranks(torch.from_numpy(embeddings))

@@ -21,7 +21,7 @@ ADVICE = (
     "take smaller batches (the --...batch-size flags), shorter texts (--...max-length), a smaller "
     "encoder or fewer --threads, or end other programs"
 )
-ASKED_FOR = re.compile(r"allocate (\d[\d.]*) ?(bytes|[KMGT]i?B)", re.IGNORECASE)
+ASKED_FOR = re.compile(r"allocate (\d[\d.]*) ?(bytes|[KMGTPE]i?B)", re.IGNORECASE)
 
 
 def is_shortage(error: BaseException) -> bool:
