@@ -28,9 +28,9 @@ def is_shortage(error: BaseException) -> bool:
     """Return whether an error says that memory, of the machine or of a GPU, is used up."""
     if isinstance(error, MemoryError):
         return True
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError) and bool(TOLD_BY.search(str(error)))
+    return isinstance(error, RuntimeError | OSError) and bool(TOLD_BY.search(str(error)))
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from minbert.tokenizer import BertTokenizer
 own = BertTokenizer.from_pretrained(sys.argv[1])
 own(["kite"] * 10, ["kite"] * 10, max_length=128)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = own([sys.argv[2] * 1000] * 400, [sys.argv[2] * 1000] * 400, max_length=128)
+found = own([sys.argv[2] * 1000] * 100, [sys.argv[2] * 1000] * 100, max_length=128)
 assert set(found.lengths) == {128}
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
@@ -64,11 +64,11 @@ def test_adverse_texts_and_pairs_in_small_groups_get_transformers_ids(side, monk
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in KiB")
 @pytest.mark.parametrize("unit", ["cat ", "猫"])
-def test_400_pairs_of_1000_words_take_little_memory(unit, tiny_checkpoint):
+def test_100_pairs_of_1000_words_take_little_memory(unit, tiny_checkpoint):
     command = [sys.executable, "-c", PROGRAM, str(tiny_checkpoint), unit]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 200 * 1024  # the library's own truncation takes 5 GB for these
+    assert int(done.stdout) < 100 * 1024  # the library's own truncation takes 1.3 GB for these
 
 
 def test_encoding_gives_memory_back_after_many_batches_only(tiny_encoder, monkeypatch):
