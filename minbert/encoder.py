@@ -223,7 +223,7 @@ class SentenceEncoder(SentenceCalls):
             for step, rows in enumerate(batches, start=1):
                 embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
-                # Counted from the end, so that nothing stays behind; calls of few batches need none.
+                # Counted from the end, so that nothing stays behind; small calls need none.
                 if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
                     release_memory()
         # Each process has filled its own rows; those of the others are zeros so far.
