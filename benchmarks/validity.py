@@ -9,8 +9,15 @@ far the two orders agree (1: wholly, 0: as chance does). `±` is the standard er
 and, with --seeds, of other seeds.
 """
 
-import csv
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +42,6 @@ from benchmarks.systems import (
 )
 from data.tasks import TASKS
 from minbert.config import POOLINGS
-from runtime.errors import UserError
 from runtime.files import whole_file
 from runtime.options import option, parse
 
@@ -75,20 +81,20 @@ class Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print all tables; return 0, or 2 where an encoder or a file is not there."""
     options = parse(Options, argv, prog="python -m benchmarks.validity", description=__doc__)
-    try:
-        tasks = options.task or tuple(TASKS)
-        data = [read_data(path, tasks, options.rows) for path in (options.synthetic, options.real)]
-        for side, found in zip(SIDES, data, strict=True):
-            print(described(side, found))
-        results = measure(options, data)
-        report(*results)
-        if options.csv:
-            write(options.csv, *results)
-            print(f"\ntables: {options.csv}")
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Read both data sets, measure, print and, if asked, write."""
+    tasks = options.task or tuple(TASKS)
+    data = [read_data(path, tasks, options.rows) for path in (options.synthetic, options.real)]
+    for side, found in zip(SIDES, data, strict=True):
+        print(described(side, found))
+    results = measure(options, data)
+    report(*results)
+    if options.csv:
+        write(options.csv, *results)
+        print(f"\ntables: {options.csv}")
 
 
 def described(side: str, data: DataSet) -> str:

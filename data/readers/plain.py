@@ -5,11 +5,11 @@ Reads: data.readers.tables. Feeds: the readers of the evaluation suites.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from data.examples import DataError
 from data.readers.fields import number
 from data.readers.tables import PathLike, numbered_lines
+from runtime.files import open_plain
 
 
 def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
@@ -32,7 +32,8 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _encoding(path: PathLike) -> str:
     try:
-        Path(path).read_bytes().decode("utf-8")
+        with open_plain(path) as file:
+            file.read().decode("utf-8")
     except UnicodeDecodeError:
         return "latin-1"
     except OSError:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from data.examples import DataError
+from runtime.files import open_plain
 
 PathLike = str | os.PathLike[str]
 
@@ -26,7 +27,7 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
         DataError: the file is missing, a directory, unreadable, or not in this encoding.
     """
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             yield from decoded_lines(file, path, encoding)
     except OSError as error:
         reason = error.strerror or error
