@@ -23,7 +23,6 @@ from runtime.commands import begin, exit_code
 if __name__ == "__main__":
     begin()
 
-import csv
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,8 +46,10 @@ from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.metrics import pearson
 from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
+from evaluation.table import csv_text
 from minbert.config import POOLINGS
 from minbert.encoder import SentenceEncoder
+from runtime.files import write_text
 from runtime.options import option, parse
 
 Embeddings = Any  # a float32 array (N, H), or a sparse matrix (N, words)
@@ -190,11 +191,8 @@ def run(options: Options) -> None:
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the table as a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    names = list(rows[0])
+    write_text(path, csv_text(names, [[row[name] for name in names] for row in rows]))
 
 
 if __name__ == "__main__":

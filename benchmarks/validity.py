@@ -17,7 +17,6 @@ from runtime.commands import begin, exit_code
 if __name__ == "__main__":
     begin()
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +40,9 @@ from benchmarks.systems import (
     tfidf_scores,
 )
 from data.tasks import TASKS
+from evaluation.table import csv_text
 from minbert.config import POOLINGS
-from runtime.files import whole_file
+from runtime.files import write_text
 from runtime.options import option, parse
 
 Table = dict[str, Scores]  # system -> scores
@@ -202,22 +202,17 @@ def _print_margins(results: Results, rival: str) -> None:
 
 def write(path: Path, synthetic: Results, real: Results) -> None:
     """Write a row per measure and system: value and standard error on both data sets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        whole_file(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as file,
-    ):
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for name, table in synthetic.items():
-            agreement = tau(table, real.get(name, {}))
-            for system, scores in table.items():
-                row = {"measure": name, "metric": scores.metric, "system": system}
-                row["tau"] = "" if agreement is None else f"{agreement:.4f}"
-                for side, results in zip(SIDES, (synthetic, real), strict=True):
-                    if found := results.get(name, {}).get(system):
-                        row[side], row[f"{side}_error"] = f"{found.value:.4f}", f"{found.error:.4f}"
-                writer.writerow(row)
+    rows = []
+    for name, table in synthetic.items():
+        agreement = tau(table, real.get(name, {}))
+        for system, scores in table.items():
+            row = {"measure": name, "metric": scores.metric, "system": system}
+            row["tau"] = "" if agreement is None else f"{agreement:.4f}"
+            for side, results in zip(SIDES, (synthetic, real), strict=True):
+                if found := results.get(name, {}).get(system):
+                    row[side], row[f"{side}_error"] = f"{found.value:.4f}", f"{found.error:.4f}"
+            rows.append([row.get(column, "") for column in COLUMNS])
+    write_text(path, csv_text(COLUMNS, rows))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from runtime.commands import begin, exit_code
 if __name__ == "__main__":
     begin()
 
-import csv
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,9 @@ from benchmarks.glue import PUBLISHED, SETS, labels_of, selection
 from benchmarks.probe import encoders_option
 from benchmarks.tuning import WAYS, Recipe
 from data.tasks import Splits
+from evaluation.table import csv_text
 from minbert.hub import find_checkpoint
+from runtime.files import write_text
 from runtime.options import option, parse
 
 FIRST_SEED = 42  # as for run_multitask.py
@@ -182,11 +183,7 @@ def literature(sets: Sequence[str]) -> list[str]:
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the table as a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_text(path, csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.bundled import VERSION, write
+from runtime.errors import DiskError
 from runtime.options import build_parser, option
 
 EXAMPLES = """\
@@ -64,9 +65,16 @@ def run(options: Options) -> None:
     """Write the files, and say where they are.
 
     Raises:
-        OSError: the folder cannot be written.
+        DiskError: the folder cannot be written.
     """
-    write(options.out, options.seed, options.pairs, options.order_pairs)
+    try:
+        write(options.out, options.seed, options.pairs, options.order_pairs)
+    except DiskError:
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        where = f"{options.out}: cannot be written ({reason})"
+        raise DiskError(f"{where}; name another --out") from None
     print(f"bundled data {VERSION}, seed {options.seed}: files are in {options.out}")
 
 

@@ -19,7 +19,7 @@ from runtime.commands import begin, exit_code
 begin()
 def work():
     for number in range(3):
-        print("\\xb1 \x1b[2J \u202e", number, sys.argv[2:], flush=True)
+        print("\\xb1 \\x1b[2J \\u202e", number, sys.argv[2:], flush=True)
     Path(sys.argv[1]).write_text("done")
 sys.exit(exit_code(work))
 """
