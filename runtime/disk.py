@@ -52,11 +52,11 @@ def _is_about(error: OSError, written: Path) -> bool:
 
 def _message(error: OSError, target: Path, written: Path) -> str:
     reason = error.strerror or " ".join(str(error).split())
-    needed, room = _size(written), ""
-    if ADVICE.get(error.errno or 0, FREE) == FREE or needed:
+    advice = ADVICE.get(error.errno or 0, FREE)
+    if advice == FREE:
         free = shutil.disk_usage(_nearest(target)).free
-        room = f"; it needs {needed:,} bytes or more, {free:,} are free"
-    return f"{target}: cannot be written ({reason}){room}; {ADVICE.get(error.errno or 0, FREE)}"
+        reason += f"; more than {_size(written):,} bytes are needed, {free:,} are free"
+    return f"{target}: cannot be written ({reason}); {advice}"
 
 
 def _size(path: Path) -> int:

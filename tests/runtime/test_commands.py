@@ -1,5 +1,8 @@
 """How command lines end."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from runtime.commands import exit_code, run_command
@@ -49,3 +52,32 @@ def test_a_program_runs_the_command_that_is_named(capsys):
     ):
         assert run_command("python -m x", commands, words) == code
         assert tuple(capsys.readouterr()) == told
+
+
+ROOT = Path(__file__).parents[2]
+ENTRIES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("[!t]*/**/*.py")]
+    if "\n    sys.exit(" in path.read_text("utf-8")
+)
+# What students start, and what the sandbox does.
+OTHERS = ("assignment/starter", "assignment/make", "assignment/driver", "assignment/jail")
+
+
+def test_there_are_entries():
+    assert {"run_multitask.py", "minbert/pretrain.py", "data/download.py"} < set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", [name for name in ENTRIES if not name.startswith(OTHERS)])
+def test_every_command_readies_its_streams_and_ctrl_c_first(name):
+    """`begin` is called before anything is imported that takes its time, packages included."""
+    body = ast.parse((ROOT / name).read_text("utf-8")).body
+    calls = [isinstance(node, ast.If) and "begin(" in ast.unparse(node) for node in body]
+    for node in body[: calls.index(True)]:
+        if isinstance(node, ast.ImportFrom):
+            assert node.module.startswith(("runtime.", "collections", "functools")), node.module
+    around = Path(name).parts[:-1]
+    for depth in range(1, len(around) + 1):
+        package = ROOT.joinpath(*around[:depth], "__init__.py")
+        for node in ast.parse(package.read_text("utf-8")).body:
+            assert not isinstance(node, ast.ImportFrom) or node.module in ("typing", "pathlib")
