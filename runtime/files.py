@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from runtime.disk import writing
 from runtime.errors import DiskError
@@ -48,7 +48,7 @@ PIECE = re.compile(
 PATIENCE = 7 * 24 * 3600  # seconds
 
 
-def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: Any) -> IO[Any]:
+def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: Any) -> Any:
     """Open a file for reading, with `open` or another opener.
 
     Raises:
@@ -59,11 +59,10 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
     named = os.fspath(path).startswith(HANDED_DOWN)
     if not (stat.S_ISREG(found) or stat.S_ISDIR(found) or named):
         raise OSError(errno.EINVAL, "a pipe or a device, not a file", os.fspath(path))
-    opened: IO[Any] = opener(path, mode, **how)
-    return opened
+    return opener(path, mode, **how)
 
 
-def open_file(path: Path, mode: str = "rb", **how: Any) -> IO[Any]:
+def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
     """Open a file as `open_plain` does, decompressed if its name says that it is compressed."""
     return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
 

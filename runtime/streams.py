@@ -91,7 +91,8 @@ def _lasting(stream: Any, original: Any, number: int, kind: type[io.TextIOWrappe
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    raw = Lasting(getattr(stream.buffer, "raw", stream.buffer))
+    buffer: Any = stream.buffer
+    raw = Lasting(getattr(buffer, "raw", buffer))
     return kind(
         io.BufferedWriter(raw),
         stream.encoding,
