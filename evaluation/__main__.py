@@ -2,19 +2,20 @@
 
 import sys
 
-from evaluation.options import parse_options
-from runtime.interrupt import INTERRUPTED_UNSAVED, leave_on_interrupt, raise_on_interrupt
+from runtime.commands import begin, exit_code
+from runtime.interrupt import INTERRUPTED_UNSAVED
 
-# Before the heavy imports, so that --help, mistyped flags and Ctrl-C answer at once.
+# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED_UNSAVED)
+
+from evaluation.options import Options, parse_options
+
 OPTIONS = parse_options() if __name__ == "__main__" else None
-if OPTIONS:
-    leave_on_interrupt(INTERRUPTED_UNSAVED)
 
 from functools import partial
 
 from evaluation.command import evaluate
-from evaluation.options import Options
-from runtime.commands import exit_code
 
 
 def main(options: Options) -> int:
@@ -28,5 +29,4 @@ def main(options: Options) -> int:
 
 if __name__ == "__main__":
     assert OPTIONS is not None
-    raise_on_interrupt()
     sys.exit(main(OPTIONS))

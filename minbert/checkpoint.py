@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from minbert.weight_checks import check_numbers, check_plain, check_sizes
-from runtime.files import whole_folder
+from runtime.files import utf8_name, whole_folder
 from runtime.json_file import read_json
 from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
 from runtime.shortage import is_shortage
@@ -72,7 +72,8 @@ def read_file(path: Path) -> Tensors:
     """
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            with utf8_name(path) as name:
+                return load_file(name)
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     # What a damaged pickle makes its reader raise is of any kind.
     except Exception as error:
@@ -207,7 +208,7 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
 def read_about(path: Path) -> dict[str, str]:
     """Return the metadata of a safetensors file, {} if it is missing or damaged."""
     try:
-        with safe_open(path, "pt") as file:
+        with utf8_name(path) as name, safe_open(name, "pt") as file:
             return dict(file.metadata() or {})
     except (OSError, SafetensorError):
         return {}
@@ -240,8 +241,8 @@ def check_whole(folder: Path) -> None:
     """
     if fault := fault_of(folder):
         raise CheckpointError(
-            f"{folder}: {fault} since it was saved; make it again, or delete {SUMS} in it if the "
-            "change is yours"
+            f"{folder}: {fault} since it was saved; delete the folder to make it again, or {SUMS} "
+            "in it if the change is yours"
         )
 
 

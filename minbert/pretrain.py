@@ -8,8 +8,16 @@ follows what "Cramming" (Geiping and Goldstein 2023) found to matter at small co
 sequences, no dropout, a high peak rate that decays to zero, one pass over as much text as there is.
 """
 
-import json
 import sys
+
+from runtime.commands import begin, exit_code
+from runtime.interrupt import INTERRUPTED
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED)
+
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +55,6 @@ from minbert.pretraining.options import (
 )
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
-from runtime.commands import exit_code
 from runtime.errors import MachineError
 from runtime.files import sweep
 from runtime.interrupt import INTERRUPTED

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from data.examples import DataError
 from data.readers.fields import number
 from data.readers.tables import PathLike, numbered_lines
+from runtime.files import open_plain
 from runtime.lines import bounded_lines
 
 
@@ -32,7 +33,7 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _encoding(path: PathLike) -> str:
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             for line in bounded_lines(file, path, DataError):
                 line.decode("utf-8")
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from data.examples import DataError
+from runtime.files import open_plain
 from runtime.lines import bounded_lines
 
 PathLike = str | os.PathLike[str]
@@ -28,7 +29,7 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
             is longer than `runtime.lines.LONGEST`.
     """
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             yield from decoded_lines(file, path, encoding)
     except OSError as error:
         reason = error.strerror or error

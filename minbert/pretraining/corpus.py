@@ -21,7 +21,7 @@ from minbert.tokenizer import BertTokenizer
 from minbert.word_pieces import SPECIAL_TOKENS
 from runtime.digests import file_digest
 from runtime.errors import UserError
-from runtime.files import OPENERS, UNREADABLE, whole_file
+from runtime.files import UNREADABLE, open_file, whole_file
 from runtime.lines import bounded_lines
 from runtime.progress import progress
 from runtime.sealed import is_sealed, seal
@@ -43,7 +43,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
     found = False
     for path in paths:
         try:
-            with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8") as lines:
+            with open_file(path, "rt", encoding="utf-8") as lines:
                 for line in bounded_lines(lines, path, CorpusError):
                     found = found or bool(line.strip())
                     yield line.strip()
