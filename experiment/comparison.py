@@ -31,6 +31,7 @@ from report.thresholds import threshold_lines
 from report.verdict import COMPARISONS, Judged, judge_cells, to_json, verdicts
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes, main_decides
+from simcse.stage import Backbone
 
 
 def say_nothing(line: str) -> None:
@@ -62,8 +63,12 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     say(describe(inputs, folder.path))
     if settings.dry_run:
         return []
+    # A folder that must not be written to is refused before anything large is read, and whatever
+    # cannot be read before there is a folder.
+    folder.finished_cells(settings.backbone, settings.data)
+    untuned = inputs.load()
     with _alone_in(folder):
-        return _fill(folder, inputs, say)
+        return _fill(folder, inputs, untuned, say)
 
 
 @contextmanager
@@ -80,12 +85,10 @@ def _alone_in(folder: RunFolder) -> Iterator[None]:
         yield
 
 
-def _fill(folder: RunFolder, inputs: Inputs, say: Say) -> list[Cell]:
+def _fill(folder: RunFolder, inputs: Inputs, untuned: Backbone, say: Say) -> list[Cell]:
     """Compute what the folder lacks, write it, say how it ended, and return all cells."""
     settings = inputs.settings
-    # A folder that must not be written to is refused before anything large is read.
     earlier = folder.finished_cells(settings.backbone, settings.data)
-    untuned = inputs.load()
     folder.write_json("config.json", run_config(inputs))
     distillation = Distillation(inputs, untuned, folder, say)
     grid = Cells(inputs, folder, distillation, earlier, say)

@@ -54,6 +54,7 @@ class RunFolder:
 
         self.path.mkdir(parents=True, exist_ok=True)
         with alone_in(self.path / ".lock", refuse):
+            sweep(self.path, deep=True)
             yield
 
     def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
@@ -64,8 +65,6 @@ class RunFolder:
                 file names hold only what a grid varies, and these two are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
-        if not self.read_only:
-            sweep(self.path, deep=True)
         self._check_is_ours()
         for cell in self.cells():
             if (cell.backbone, cell.data) != (backbone, data):
