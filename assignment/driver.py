@@ -107,6 +107,7 @@ def _run_case(case: dict[str, Any], inputs: Any, out: Path) -> None:
         found = _ask(case["function"])(given)
         answers = {name: _array(name, value) for name, value in found.items()}
         with (out / f"{case['name']}.npz").open("wb") as file:
+            # The names are chosen by us; to mypy one of them could be `allow_pickle`.
             np.savez(file, **answers)  # type: ignore[arg-type]
     except (Exception, SystemExit) as error:
         text = f"{type(error).__name__}: {error}\n{_where()}"

@@ -103,9 +103,9 @@ def _studies(table: Table, options: AblateOptions, failed: dict[str, str], say: 
 
 
 def _plan(table: Table, options: AblateOptions, say: Say) -> None:
-    """Say what a table would take; of heads, which runs."""
+    """Say what a table would take; of heads, by which runs."""
     if table.of_heads:
-        from experiment.ablate.heads import planned
+        from experiment.ablate.planning import planned
 
         lines = planned(table, options)
     else:

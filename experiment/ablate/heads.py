@@ -4,7 +4,7 @@ Reads: experiment.comparison, recipes. Feeds: the command.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from experiment.ablate.recipes import command_of
 from experiment.ablate.table import BEFORE, HEAD, Row, Table
 from experiment.backbones import Say
 from experiment.comparison import run
-from experiment.grid import pairings
 from experiment.inputs import Inputs
 from experiment.settings import Settings
 from heads.features import FEATURES
@@ -32,7 +31,6 @@ from heads.joint.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates, best_known
 from runtime.digests import digest
-from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
 from runtime.files import write_text
 
@@ -71,29 +69,6 @@ def measured_heads(
             failed |= {row.label: str(error) for row in rows}
             say(f"  {table.name}: {len(rows)} rows left out: {error}")
     return found, failed
-
-
-def planned(table: Table, options: AblateOptions) -> Iterator[str]:
-    """Yield what the runs of a table of heads would be: commands, and their steps."""
-    for rows in grids(table):
-        try:
-            settings = grid_settings(table, rows, options)
-            yield f"{table.name}: {command_of(replace(settings, resume=False))}"
-            yield f"  {_steps(Inputs(settings), settings)}, with {options.seeds} seeds"
-        except UserError as error:
-            yield f"  {table.name}: {len(rows)} rows left out: {error}"
-
-
-def _steps(inputs: Inputs, settings: Settings) -> str:
-    """Return the steps of all heads of a run in words."""
-    steps = 0
-    for tune in settings.tune:
-        for task, _ in pairings(settings):
-            config = settings.head_config(task, tune, settings.seed)
-            per_epoch = steps_per_epoch(len(inputs.splits[task].train), config.batch_size)
-            steps += per_epoch * config.num_epochs * len(settings.pretrain)
-    stages = f" and {len(settings.objectives)} contrastive stages" if settings.objectives else ""
-    return f"{steps * settings.seeds:,} steps of heads ({', '.join(settings.tune)}){stages}"
 
 
 def grid_settings(table: Table, rows: Sequence[Row], options: AblateOptions) -> Settings:

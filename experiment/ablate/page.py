@@ -9,7 +9,7 @@ from experiment.ablate.figure import STYLE, figures
 from experiment.ablate.judging import FAILS, Judged
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import Table
-from experiment.ablate.telling import Study, by_row, claim_of, json_of, shown
+from experiment.ablate.telling import Study, by_row, claim_of, json_of, mean_and_deviation
 from report.page import tables
 
 HERE = Path(__file__).parent / "templates"
@@ -44,20 +44,18 @@ def render(
 
 def numbers_table(table: Table, measured: Sequence[Measured]) -> tables.Table:
     """Return what was measured beside what was published."""
-    published = {row.label: row.published for row in table.rows}
     lines = []
     for label, own in by_row(table, measured).items():
         values = [_entry([one.values[column] for one in own]) for column in table.columns]
-        lines.append([tables.word(label), *values, tables.number(published[label], 1)])
+        lines.append([tables.word(label), *values, tables.number(table.published[label], 1)])
     return tables.Table(table.title, ("row", *table.columns, "published"), lines)
 
 
 def _entry(values: Sequence[float | None]) -> tables.Entry:
-    text = shown(values)
-    if text == "-":
+    if (found := mean_and_deviation(values)) is None:
         return tables.word(None)
-    middle, _, spread = text.partition(" ")
-    return tables.Entry(middle.replace("-", "−"), float(middle), spread)
+    spread = "" if found[1] is None else f"± {found[1]:.3f}"
+    return tables.number(found[0], note=spread)
 
 
 def judged_table(judged: Sequence[Judged]) -> tables.Table:

@@ -16,7 +16,7 @@ from experiment.ablate.making import training_file
 from experiment.ablate.measuring import Bench
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import EXAMPLES, settings_of
-from experiment.ablate.table import Row, Table
+from experiment.ablate.table import Table
 from experiment.settings import Settings
 from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
@@ -74,7 +74,9 @@ def project(table: Table, options: AblateOptions) -> Iterator[str]:
         bench = Bench(Path(folder))
         for row in table.rows:
             try:
-                price = _row(row, table, options, bench, rates)
+                file = training_file(row, options).path
+                settings = settings_of(row, table, options, options.seed, file)
+                price = stage_price(settings, options.seeds, bench, rates)
             except UserError as error:
                 yield f"  {table.name}, {row.label}: left out: {error}"
                 continue
@@ -85,34 +87,44 @@ def project(table: Table, options: AblateOptions) -> Iterator[str]:
     )
 
 
-def _row(
-    row: Row,
-    table: Table,
-    options: AblateOptions,
+def stage_price(
+    settings: Settings,
+    seeds: int,
     bench: Bench,
     rates: dict[tuple[object, ...], tuple[float, float]],
 ) -> Price:
-    """Return the price of a row; rows of one objective and batch size cost the same per step."""
-    settings = settings_of(row, table, options, options.seed, training_file(row, options).path)
-    config = settings.simcse_config(row.pretrain, options.seed)
-    kind = (row.pretrain, config.batch_size, config.chunk_tokens)
+    """Return the price of a contrastive stage, all seeds.
+
+    Args:
+        settings: with one objective.
+        seeds: how many.
+        bench: where a few steps are measured.
+        rates: what was measured of stages like it; added to.
+
+    Raises:
+        UserError: something that the settings name cannot be used.
+    """
+    (name,) = settings.objectives
+    config = settings.simcse_config(name, settings.seed)
+    # Stages of one objective and batch size cost the same per step.
+    kind = (name, config.batch_size, config.chunk_tokens)
     if kind not in rates:
-        rates[kind] = _probe(row, settings, bench)
+        rates[kind] = _probe(name, settings, bench)
     inputs, _ = bench.inputs(settings)
-    steps = steps_per_epoch(len(inputs.texts[row.pretrain].data), config.batch_size)
+    steps = steps_per_epoch(len(inputs.texts[name].data), config.batch_size)
     steps = min(steps * config.num_epochs, config.max_steps or steps * config.num_epochs)
     per_step, per_check = rates[kind]
     checks = 1 + -(-steps // config.eval_steps)
-    return Price(options.seeds * steps, options.seeds * (steps * per_step + checks * per_check))
+    return Price(seeds * steps, seeds * (steps * per_step + checks * per_check))
 
 
-def _probe(row: Row, settings: Settings, bench: Bench) -> tuple[float, float]:
+def _probe(name: str, settings: Settings, bench: Bench) -> tuple[float, float]:
     """Return the seconds of a step, and of a check with its point on the curve."""
     few = {"max_steps": PROBE, "eval_steps": PROBE, "geometry_steps": PROBE, "num_epochs": PROBE}
-    found = bench.measured(row.label, replace(settings, simcse={**settings.simcse, **few}))
+    found = bench.measured(name, replace(settings, simcse={**settings.simcse, **few}))
     inputs, _ = bench.inputs(settings)
     speed = found.history[-1]["sentences_per_second"]
-    data, config = inputs.texts[row.pretrain].data, found.made["config"]
+    data, config = inputs.texts[name].data, found.made["config"]
     training = PROBE * min(len(data), config["batch_size"]) * data.rows.shape[1] / speed
     return training / PROBE, max(0.0, found.seconds - training) / 2
 

@@ -98,6 +98,11 @@ class Table:
     minutes: float | None = None
 
     @property
+    def published(self) -> dict[str, float | None]:
+        """Return what the source reports of each row, by label."""
+        return {row.label: row.published for row in self.rows}
+
+    @property
     def of_heads(self) -> bool:
         """Return whether its rows are trained heads, not contrastive tunings."""
         return HEAD[0] in self.columns

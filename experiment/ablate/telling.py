@@ -67,11 +67,10 @@ def shown(values: Sequence[float | None], digits: int = 3) -> str:
 
 def printed(table: Table, measured: Sequence[Measured], judged: Sequence[Judged]) -> str:
     """Return a table beside the published one, and the verdict on every expectation."""
-    published = {row.label: row.published for row in table.rows}
     lines = []
     for label, own in by_row(table, measured).items():
         values = [shown([one.values[column] for one in own]) for column in table.columns]
-        told = published[label]
+        told = table.published[label]
         lines.append([label, *values, NOWHERE if told is None else f"{told:g}"])
     seeds = len({one.seed for one in measured})
     head = f"{table.name}: {table.title} ({seeds} seed{'s' if seeds != 1 else ''})"
@@ -105,12 +104,11 @@ def csv_of(table: Table, measured: Sequence[Measured]) -> str:
     """Return one line per row and seed."""
     header = ("table", "row", "seed", *table.columns, "published", "seconds", "steps")
     made = ("precision", "threads", "command")
-    published = {row.label: row.published for row in table.rows}
     lines: list[list[Any]] = []
     for own in by_row(table, measured).values():
         for one in own:
             values = [one.values[column] for column in table.columns]
-            about = [published[one.row], round(one.seconds, 1), one.made.get("steps")]
+            about = [table.published[one.row], round(one.seconds, 1), one.made.get("steps")]
             lines.append([table.name, one.row, one.seed, *values, *about])
             lines[-1] += [*(one.made.get(name) for name in made), one.key]
     return csv_text((*header, *made, "key"), lines)

@@ -72,11 +72,8 @@ def fit_joint(
 
 
 def _learner(encoder: SentenceEncoder, task: str, pupil: Pupil) -> Learner:
-    features, splits, config = (
-        FEATURES[pupil.kind](pupil.config.features),
-        pupil.splits,
-        pupil.config,
-    )
+    splits, config = pupil.splits, pupil.config
+    features = FEATURES[pupil.kind](config.features)
     named = {"train": splits.train, "dev": splits.dev}
     named |= {"test": splits.test} if splits.test else {}
     inputs: dict[str, Inputs] = {

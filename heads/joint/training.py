@@ -191,7 +191,8 @@ class JointTrainer:
         # Its part of the mean over the joint batch: the shares of all processes add up to it.
         loss = loss * (len(own) / len(rows))
         loss.backward()
-        sum_gradients(self.trained.parameters())
+        # Another head may keep its gradient of an earlier batch of this step, already summed.
+        sum_gradients([*learner.head.parameters(), *self.shared])
         joint = sum_over_ranks(loss.detach()).item()
         check_finite(joint, step)
         return joint

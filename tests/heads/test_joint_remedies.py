@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from pupils import Killed, pupils
+from pupils import killed, pupils
 from torch import nn
 
 from heads.joint.config import JointConfig
@@ -17,7 +17,6 @@ from heads.joint.fitting import fit_joint
 from heads.joint.ranking import ranking_loss
 from heads.joint.recall import Recall, annealed
 from heads.joint.surgery import put_gradient, take_gradient, without_conflicts
-from heads.joint.training import JointTrainer
 from heads.paraphrase import ParaphraseHead
 from heads.sentiment import SentimentHead
 from heads.sts import STSHead
@@ -157,17 +156,9 @@ def test_a_remedy_changes_the_training_and_resumes(
     plain, _ = trained(tiny_encoder, toy_data, (), CASES[remedy])
     whole, encoder = trained(tiny_encoder, toy_data, (remedy,), CASES[remedy])
     assert not np.array_equal(whole["sts"].predictions["dev"], plain["sts"].predictions["dev"])
-    train_step, state = JointTrainer._train_step, tmp_path / "state.pt"
-
-    def killed(trainer, step):
-        if step == len(trainer.batches) - 2:
-            raise Killed
-        return train_step(trainer, step)
-
-    monkeypatch.setattr(JointTrainer, "_train_step", killed)
-    with pytest.raises(Killed):
+    state = tmp_path / "state.pt"
+    with killed(monkeypatch):
         trained(tiny_encoder, toy_data, (remedy,), CASES[remedy], state_path=state)
-    monkeypatch.setattr(JointTrainer, "_train_step", train_step)
     torch.manual_seed(7)
     again, other = trained(
         tiny_encoder, toy_data, (remedy,), CASES[remedy], state_path=state, resume=True

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torch.multiprocessing as mp
 from conftest import toy_sentences
+from ranks import free_port, on_two_ranks
 
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import SentencePair, Triplet
@@ -31,12 +30,6 @@ from simcse.views import supervised, unsupervised
 ROOT = Path(__file__).parents[2]
 
 
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
 def test_half_of_torchruns_variables_is_one_line(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.delenv("RANK", raising=False)
@@ -52,20 +45,6 @@ def test_world_size_is_a_number_or_one_line(value, count, monkeypatch):
     else:
         with pytest.raises(MachineError, match="WORLD_SIZE is 'three'"):
             processes.num_started()
-
-
-def _rank(rank, port, function, arguments, out):
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    processes.join_processes("cpu")
-    torch.save(function(*arguments), out / f"{rank}.pt")
-    processes.leave_processes()
-
-
-def on_two_ranks(function, out, *arguments):
-    """Return what the function returns in each of two processes, started as torchrun does."""
-    mp.spawn(_rank, (free_port(), function, arguments, out), nprocs=2)
-    return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]
 
 
 def first_words_masked(batch, specials, mask_id, vocab_size, probability):
