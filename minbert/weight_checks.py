@@ -25,11 +25,11 @@ def check_plain(tensors: object, path: Path) -> None:
         isinstance(key, str) and isinstance(tensor, Tensor) for key, tensor in tensors.items()
     ):
         raise CheckpointError(f"{path}: expected a dictionary of tensors by name")
-    for key, tensor in tensors.items():
+    for name, tensor in tensors.items():
         odd = tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested
         if odd or tensor.is_meta:
             raise CheckpointError(
-                f"{path}: tensor {key} is sparse, quantised, nested or without values; "
+                f"{path}: tensor {name} is sparse, quantised, nested or without values; "
                 "save the model with plain tensors"
             )
 
