@@ -183,7 +183,7 @@ def literature(sets: Sequence[str]) -> list[str]:
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the table as a file."""
-    write_text(path, csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
+    write_text(path, csv_text(COLUMNS, [[row.get(name, "") for name in COLUMNS] for row in rows]))
 
 
 if __name__ == "__main__":
