@@ -41,7 +41,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
     found = False
     for path in paths:
         try:
-            with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8") as lines:
+            with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as lines:
                 for line in lines:
                     found = found or bool(line.strip())
                     yield line.strip()
