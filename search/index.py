@@ -1,7 +1,7 @@
 """An index: texts with their vectors, in a folder that can grow.
 
     INDEX/meta.json             the encoder, the parts in order, their counts
-    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy
+    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy, SHA256SUMS
 
 A part's name is a hash of its encoder and texts. meta.json is written last: a query sees the index
 before a command or after it, and an interrupted command finds the parts that it had finished.
@@ -19,7 +19,8 @@ import numpy as np
 
 import minbert
 from data.examples import DataError
-from runtime.digests import digest
+from runtime.digests import digest, file_digest
+from runtime.sealed import sealed_files
 from search.texts import Row
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
@@ -173,6 +174,8 @@ class Texts:
             raise _damaged(path, error) from None
         if len(self.offsets) != part.count + 1 or self.offsets[-1] != len(self.lines):
             raise _damaged(path, f"{len(self.offsets) - 1} texts, {len(self.lines)} bytes")
+        _check_unchanged(path)
+        _check_unchanged(path.with_name("offsets.npy"))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -202,7 +205,15 @@ def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
         raise _damaged(path, error) from None
     if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
         raise _damaged(path, f"{vectors.dtype} {vectors.shape}")
+    _check_unchanged(path)
     return vectors
+
+
+def _check_unchanged(path: Path) -> None:
+    """Raise DataError if a file is not what its folder's list says; earlier versions wrote none."""
+    listed = sealed_files(path.parent).get(path.name)
+    if listed and listed != file_digest(path):
+        raise _damaged(path, "its content has changed")
 
 
 def _damaged(path: Path, error: object) -> DataError:

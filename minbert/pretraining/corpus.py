@@ -19,6 +19,7 @@ from tokenizers.trainers import WordPieceTrainer
 from minbert.packing import TokenSequences
 from minbert.tokenizer import BertTokenizer
 from minbert.word_pieces import SPECIAL_TOKENS
+from runtime.arrays import save_array
 from runtime.digests import file_digest
 from runtime.errors import UserError
 from runtime.files import OPENERS, UNREADABLE, whole_file
@@ -101,8 +102,7 @@ def tokenize_corpus(
         if not rows:
             raise CorpusError(f"{paths[0]}: no document has {length - 2} tokens to fill one row")
         with whole_file(target) as temporary:
-            with temporary.open("wb") as file:
-                np.save(file, np.concatenate(rows))
+            save_array(temporary, np.concatenate(rows))
             seal(temporary, target.name)
     return np.load(target, mmap_mode="r")
 

@@ -5,11 +5,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+from campaigns.artefacts import artefacts
+from campaigns.disks import disk
+from campaigns.environments import environments
 from campaigns.inputs import inputs
 from campaigns.kills import kill
 from campaigns.outcomes import faults, table, write
 
-CAMPAIGNS = {"kill": (kill, 240), "inputs": (inputs, 12_000)}
+CAMPAIGNS = {  # and how many trials are a whole one
+    "kill": (kill, 240),
+    "inputs": (inputs, 12_000),
+    "artefacts": (artefacts, 1200),
+    "disk": (disk, 140),
+    "environments": (environments, 100),
+}
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ renamed, deleted, linked, folders made, and what waits for the disk.
 """
 
 import errno
+import fcntl
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from typing import NamedTuple, NoReturn
 EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "os.chmod")
 MAKING = ("open", "os.rename", "os.mkdir", "os.symlink", "os.fsync")  # need room on a disk
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+MOST_SAID = 1 << 20  # bytes
 LONGEST = 120  # seconds of a command; longer ones hang
 
 # Called with (number of the operation from 1, event, name).
@@ -68,7 +70,6 @@ def run(
     fault: Fault | None = None,
     kill_after: float | None = None,
     ranks: int = 1,
-    log: Path | None = None,
 ) -> Ended:
     """Run `work` in a child, or in one per rank, as torchrun does.
 
@@ -78,10 +79,10 @@ def run(
         fault: called before each of them.
         kill_after: seconds until SIGKILL.
         ranks: processes; when the first ends badly, the others are killed, as torchrun does.
-        log: for stdout and stderr.
     """
-    log = log or folder.with_name("log.txt")
-    log.unlink(missing_ok=True)
+    # A pipe, which the parent reads at the end, has no length that a limit of files cuts.
+    said, log = os.pipe()
+    fcntl.fcntl(log, fcntl.F_SETPIPE_SZ, MOST_SAID)
     started = time.monotonic()
     port = 20_000 + (os.getpid() * 131 + time.time_ns() // 1000) % 40_000
     children = [_fork(work, folder, None if rank else fault, rank, ranks, port, log)
@@ -90,7 +91,9 @@ def run(
     code = _wait(children[0], deadline)
     for child in children[1:]:
         _wait(child, deadline if code == 0 else 0.0)
-    return Ended(code, log.read_text("utf-8", "replace"), time.monotonic() - started)
+    os.close(log)
+    with open(said, "rb") as pipe:
+        return Ended(code, pipe.read().decode("utf-8", "replace"), time.monotonic() - started)
 
 
 def _wait(child: int, deadline: float) -> int:
@@ -112,16 +115,15 @@ def _fork(
     rank: int,
     ranks: int,
     port: int,
-    log: Path,
+    log: int,
 ) -> int:
     sys.stdout.flush()
     if child := os.fork():
         return child
     code = 1
     try:
-        handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.dup2(handle, 1)
-        os.dup2(handle, 2)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
         if ranks > 1:
             os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks)}
             os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}

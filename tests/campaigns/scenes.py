@@ -29,6 +29,7 @@ from search import __main__ as search
 from search import building
 from search.options import parse_options as search_options
 
+HOW = ("resume", "run_dir", "command")  # of a command, not of its numbers
 TINY = "--device cpu --precision float32 --cost-seconds 0 --simcse-steps 4 --eval-steps 2".split()
 TINY += ["--simcse-batch-size", "8", "--head-epochs", "2"]
 CORPUS = "--length 16 --batch-size 8 --tokens 1536 --eval-steps 4 --warmup-steps 2 --layers 1"
@@ -168,7 +169,7 @@ def _lasting_text(text: str) -> Any:
 def _lasting(value: Any) -> Any:
     """Return a value in JSON's kinds, without seconds, and whether the command resumed."""
     if isinstance(value, dict):
-        kept = {str(k): v for k, v in value.items() if k != "resume" and "second" not in str(k)}
+        kept = {str(k): v for k, v in value.items() if k not in HOW and "second" not in str(k)}
         return {key: _lasting(item) for key, item in kept.items()}
     if isinstance(value, list | tuple):
         return [_lasting(item) for item in value]

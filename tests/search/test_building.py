@@ -210,6 +210,22 @@ def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
         _ = Index(tmp_path / "i").blocks
 
 
+@pytest.mark.parametrize("name", ["vectors.npy", "texts.tsv", "offsets.npy"])
+def test_a_part_that_has_changed_is_refused_and_made_again(name, tmp_path, tiny_encoder):
+    texts = ["a cat", "a dog", "a boat"]
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    meta = builder.index(numbered(texts))
+    path = tmp_path / "i" / "parts" / meta.parts[0].name / name
+    sound = path.read_bytes()
+    flipped = bytearray(sound)
+    flipped[-8] ^= 1
+    path.write_bytes(flipped)
+    index = Index(tmp_path / "i")
+    with pytest.raises(DataError, match="missing or damaged"):
+        index.rows([0]), index.blocks
+    assert builder.index(numbered(texts)) == meta and path.read_bytes() == sound
+
+
 def test_a_folder_of_other_things_is_no_index(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(DataError, match="no index; name another folder"):
