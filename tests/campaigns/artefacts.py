@@ -87,13 +87,13 @@ def _tuned(given: Material, whole: Path) -> str:
 
 
 def _head(given: Material, whole: Path) -> str:
-    (path,) = (whole / "run" / "heads").glob("*sts-cross*")
+    path = whole / "run" / "heads" / "unsup-sts-cross-frozen-interaction-42.safetensors"
     opened = load_head(path, lambda folder, *rest: load_tuned(folder, *rest), "cpu", "float32")
     return digest(opened.soft(list(zip(TEXTS[:6], TEXTS[6:], strict=True))).tolist())
 
 
 def _query(given: Material, whole: Path) -> int:
-    argv = ["query", str(whole / "index"), *TEXTS[:3], "--device", "cpu"]
+    argv = ["query", str(whole / "index"), *TEXTS[:3], "--json", "--device", "cpu"]
     return search.main(search_options([*argv, "--precision", "float32"]))
 
 
@@ -131,7 +131,6 @@ ARTEFACTS = [
 def artefacts(count: int, seed: int, folder: Path, only: str | None = None) -> Iterator[Trial]:
     """Yield `count` trials, in turn of each kind of artefact, or all of one."""
     draw = random.Random(seed)
-    forked.LONGEST = 60
     given = material(folder)
     ended = forked.run(lambda: _make(folder, given), folder)
     assert ended.code == 0, ended.said
