@@ -9,13 +9,16 @@ data -> contrastive tuning -> freeze -> head -> metrics -> runs/<name>/. `experi
 
 import sys
 
-from experiment.options import parse_options
-from runtime.interrupt import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
+from runtime.commands import begin, exit_code, in_one_line
+from runtime.interrupt import INTERRUPTED
 
-# Before the heavy imports, so that --help, mistyped flags and Ctrl-C answer at once.
+# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED)
+
+from experiment.options import parse_options
+
 SETTINGS = parse_options() if __name__ == "__main__" else None
-if SETTINGS:
-    leave_on_interrupt()
 
 import logging
 from collections.abc import Callable
@@ -28,27 +31,36 @@ from report.cost import add_costs
 from report.page.command import write_page
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank
+from runtime.shortage import shortage_told
 
 
 def main(settings: Settings) -> int:
     """Run a command line; return its exit code."""
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     try:
-        say = partial(print, flush=True)
-        if run(settings, say) and is_main():
+        return exit_code(lambda: _work(settings), INTERRUPTED)
+    finally:
+        leave_processes()
+
+
+def _work(settings: Settings) -> int:
+    """Run the grid; of several processes, each says its own fault and the first all else."""
+    say = partial(print, flush=True)
+    try:
+        with shortage_told():
+            finished = run(settings, say)
+        if finished and is_main():
             _add(_costs, "cost", settings, say)
             _add(_page, "html", settings, say)
         return 0
     except (UserError, OSError) as error:
-        who = "error" if is_main() else f"process {rank()} stopped"
-        print(f"{who}: {error}", file=sys.stderr)
+        if is_main():
+            raise
+        print(f"process {rank()} stopped: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         if is_main():
-            print(INTERRUPTED, file=sys.stderr)
+            raise
         return 130
-    finally:
-        leave_processes()
 
 
 def _add(part: Callable[[Settings, Say], None], command: str, settings: Settings, say: Say) -> None:
@@ -71,8 +83,4 @@ def _page(settings: Settings, say: Say) -> None:
 
 if __name__ == "__main__":
     assert SETTINGS is not None
-    raise_on_interrupt()
-    # A terminal without "±" shows "?" instead of failing after an hour's work. (To mypy, stdout may
-    # be any TextIO.)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(main(SETTINGS))

@@ -83,4 +83,4 @@ def _write(pairs: Sequence[Pair], path: Path) -> None:
         for pair in pairs:
             shares = [f"{share:.3f}" for share in (pair.of_a, pair.of_b)]
             names = [cell(pair.a), cell(pair.b)]
-            writer.writerow([*names, pair.shared, *shares, "; ".join(pair.places[:PLACES])])
+            writer.writerow([*names, pair.shared, *shares, cell("; ".join(pair.places[:PLACES]))])

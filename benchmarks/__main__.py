@@ -1,8 +1,15 @@
 """Speed beside the peers and beside the machine's limit: `python -m benchmarks`."""
 
+import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 import json
 import platform
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,6 +26,7 @@ from benchmarks.material import Bench, sentences
 from benchmarks.measure import Figure, matmul_peak, measure
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
+from runtime.files import write_text
 from runtime.options import option, parse
 
 WORKS = (
@@ -65,13 +73,14 @@ class Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a table as it grows; return 0, or 2 where something is missing."""
     options = parse(Options, argv, prog="python -m benchmarks", description=__doc__, epilog=EPILOG)
+    return exit_code(lambda: _run(options))
+
+
+def _run(options: Options) -> int:
     try:
         return run(options)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
-        print(f"error: {error}; pip install -r requirements-bench.txt", file=sys.stderr)
-    return 2
+        raise UserError(f"{error}; pip install -r requirements-bench.txt") from None
 
 
 def run(options: Options) -> int:
@@ -99,9 +108,8 @@ def run(options: Options) -> int:
 def write(path: Path | None, machine: dict[str, Any], figures: Sequence[Figure]) -> None:
     """Write what there is so far."""
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         report = {"machine": machine, "figures": [asdict(figure) for figure in figures]}
-        path.write_text(json.dumps(report, indent=1) + "\n")
+        write_text(path, json.dumps(report, indent=1) + "\n")
 
 
 def describe(device: torch.device) -> dict[str, Any]:

@@ -4,9 +4,16 @@ Word overlap and a linear model over TF-IDF, which know no order but (sst) that 
 What they solve teaches nothing about encoders. Reads: the files that data.bundled wrote.
 """
 
+import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 import csv
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +28,7 @@ from data.bundled.vocabulary import lexicon
 from data.bundled.words import SPLITS
 from data.tasks import TASKS
 from evaluation.metrics import row_errors, task_metrics
+from runtime.errors import UserError
 from runtime.options import option, parse
 
 Row = dict[str, str]
@@ -179,15 +187,16 @@ def over_folder(
 ) -> int:
     """Report on the folder that a command line names; return the exit code."""
     folder = parse(Options, argv, **about).folder
+    return exit_code(lambda: _report(report, folder))
+
+
+def _report(report: Callable[[Path], None], folder: Path) -> None:
     try:
         report(folder)
     except OSError as error:
-        print(f"error: {error}; write it: python -m data.bundled --out DIR", file=sys.stderr)
-        return 2
+        raise UserError(f"{error}; write it: python -m data.bundled --out DIR") from None
     except (KeyError, ValueError) as error:
-        print(f"error: {folder}: not the bundled data ({error!r})", file=sys.stderr)
-        return 2
-    return 0
+        raise UserError(f"{folder}: not the bundled data ({error!r})") from None
 
 
 def report(folder: Path) -> None:

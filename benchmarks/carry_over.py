@@ -9,6 +9,13 @@ STS-Benchmark, if they are there. Spearman; mean and standard deviation over see
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +30,7 @@ from evaluation.scoring import is_labelled
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import whole_file
+from runtime.files import write_text
 from runtime.options import option, parse
 from runtime.progress import progress
 
@@ -46,18 +53,17 @@ class Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; return 0, or 2 where a run or a set is not there."""
     options = parse(Options, argv, prog="python -m benchmarks.carry_over", description=__doc__)
-    try:
-        sets = read_sets(options.synthetic, options.data)
-        scores = measure(backbones(options.run), sets)
-        print(table(scores))
-        if options.csv:
-            with whole_file(options.csv) as temporary:
-                temporary.write_text(to_csv(scores), "utf-8")
-            print(f"\ntable: {options.csv}")
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Measure, print and, if asked, write."""
+    sets = read_sets(options.synthetic, options.data)
+    scores = measure(backbones(options.run), sets)
+    print(table(scores))
+    if options.csv:
+        write_text(options.csv, to_csv(scores))
+        print(f"\ntable: {options.csv}")
 
 
 def read_sets(synthetic: Path, real: Path) -> Sets:

@@ -5,6 +5,13 @@ data.bundled.meaning, which judges the frames and knows nothing of how they were
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -41,6 +48,11 @@ def contradictions(pairs: int, seed: int = 0) -> Iterator[Labelled]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the contradictions; return 0 if there is none, else 1."""
     options = parse(Options, argv, prog="python -m benchmarks.labels", description=__doc__)
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> int:
+    """Print the contradictions; return 0 if there is none, else 1."""
     count = 0
     for drawn in contradictions(options.pairs, options.seed):
         count += 1

@@ -15,8 +15,14 @@ was said of them. The rivals: a bag of words (TF-IDF), and the first encoder's *
 same sizes, tokenizer and pooling with fresh weights: what the architecture gives for nothing.
 """
 
-import csv
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,9 +46,10 @@ from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.metrics import pearson
 from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
+from evaluation.table import csv_text
 from minbert.config import POOLINGS
 from minbert.encoder import SentenceEncoder
-from runtime.errors import UserError
+from runtime.files import write_text
 from runtime.options import option, parse
 
 Embeddings = Any  # a float32 array (N, H), or a sparse matrix (N, words)
@@ -163,32 +170,29 @@ def rivals(
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table row by row; write it where `--csv` says."""
     options = parse(Options, argv, prog="python -m benchmarks.probe", description=__doc__)
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Measure, print and, if asked, write."""
     rows = []
-    try:
-        folder = data_folder(options.data)
-        splits = {task: read_task(folder, task) for task in options.task or TASKS}
-        print(f"{'':40}" + "".join(f"{name:>12}" for name in PROBES), flush=True)
-        for name, encode in rivals(options.encoders, splits, options.pooling):
-            scores = probe(encode, splits)
-            shown = (f"{scores[key]:12.3f}" if key in scores else f"{'-':>12}" for key in PROBES)
-            print(f"{name[-39:]:40}" + "".join(shown), flush=True)
-            rows.append({"encoder": name, **{key: f"{scores[key]:.4f}" for key in scores}})
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    folder = data_folder(options.data)
+    splits = {task: read_task(folder, task) for task in options.task or TASKS}
+    print(f"{'':40}" + "".join(f"{name:>12}" for name in PROBES), flush=True)
+    for name, encode in rivals(options.encoders, splits, options.pooling):
+        scores = probe(encode, splits)
+        shown = (f"{scores[key]:12.3f}" if key in scores else f"{'-':>12}" for key in PROBES)
+        print(f"{name[-39:]:40}" + "".join(shown), flush=True)
+        rows.append({"encoder": name, **{key: f"{scores[key]:.4f}" for key in scores}})
     if options.csv:
         write(options.csv, rows)
         print(f"table: {options.csv}")
-    return 0
 
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the table as a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    names = list(rows[0])
+    write_text(path, csv_text(names, [[row[name] for name in names] for row in rows]))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,19 @@ python run_multitask.py --backbone random-mini --task sts
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
-from runtime.errors import UserError
 from runtime.options import option, parse
 from runtime.seeds import set_seed
 
@@ -39,14 +45,14 @@ def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the twin of a checkpoint; return 0, or 2 where there is none."""
     options = parse(Options, argv, prog="python -m benchmarks.random_twin", description=__doc__)
-    try:
-        encoder = SentenceEncoder.from_pretrained(options.encoder)
-        random_twin(encoder, options.seed).save(options.out)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Write the twin, and say where it is."""
+    encoder = SentenceEncoder.from_pretrained(options.encoder)
+    random_twin(encoder, options.seed).save(options.out)
     print(f"random twin of {options.encoder}: {options.out}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,13 @@ differs by. Of sts: the same models as correlations. Reads: the files that data.
 """
 
 import sys
+
+from runtime.commands import begin
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,14 @@ far the two orders agree (1: wholly, 0: as chance does). `±` is the standard er
 and, with --seeds, of other seeds.
 """
 
-import csv
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +40,9 @@ from benchmarks.systems import (
     tfidf_scores,
 )
 from data.tasks import TASKS
+from evaluation.table import csv_text
 from minbert.config import POOLINGS
-from runtime.errors import UserError
-from runtime.files import whole_file
+from runtime.files import write_text
 from runtime.options import option, parse
 
 Table = dict[str, Scores]  # system -> scores
@@ -75,20 +81,20 @@ class Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print all tables; return 0, or 2 where an encoder or a file is not there."""
     options = parse(Options, argv, prog="python -m benchmarks.validity", description=__doc__)
-    try:
-        tasks = options.task or tuple(TASKS)
-        data = [read_data(path, tasks, options.rows) for path in (options.synthetic, options.real)]
-        for side, found in zip(SIDES, data, strict=True):
-            print(described(side, found))
-        results = measure(options, data)
-        report(*results)
-        if options.csv:
-            write(options.csv, *results)
-            print(f"\ntables: {options.csv}")
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Read both data sets, measure, print and, if asked, write."""
+    tasks = options.task or tuple(TASKS)
+    data = [read_data(path, tasks, options.rows) for path in (options.synthetic, options.real)]
+    for side, found in zip(SIDES, data, strict=True):
+        print(described(side, found))
+    results = measure(options, data)
+    report(*results)
+    if options.csv:
+        write(options.csv, *results)
+        print(f"\ntables: {options.csv}")
 
 
 def described(side: str, data: DataSet) -> str:
@@ -196,22 +202,17 @@ def _print_margins(results: Results, rival: str) -> None:
 
 def write(path: Path, synthetic: Results, real: Results) -> None:
     """Write a row per measure and system: value and standard error on both data sets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        whole_file(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as file,
-    ):
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for name, table in synthetic.items():
-            agreement = tau(table, real.get(name, {}))
-            for system, scores in table.items():
-                row = {"measure": name, "metric": scores.metric, "system": system}
-                row["tau"] = "" if agreement is None else f"{agreement:.4f}"
-                for side, results in zip(SIDES, (synthetic, real), strict=True):
-                    if found := results.get(name, {}).get(system):
-                        row[side], row[f"{side}_error"] = f"{found.value:.4f}", f"{found.error:.4f}"
-                writer.writerow(row)
+    rows = []
+    for name, table in synthetic.items():
+        agreement = tau(table, real.get(name, {}))
+        for system, scores in table.items():
+            row = {"measure": name, "metric": scores.metric, "system": system}
+            row["tau"] = "" if agreement is None else f"{agreement:.4f}"
+            for side, results in zip(SIDES, (synthetic, real), strict=True):
+                if found := results.get(name, {}).get(system):
+                    row[side], row[f"{side}_error"] = f"{found.value:.4f}", f"{found.error:.4f}"
+            rows.append([row.get(column, "") for column in COLUMNS])
+    write_text(path, csv_text(COLUMNS, rows))
 
 
 if __name__ == "__main__":

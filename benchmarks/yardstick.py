@@ -12,8 +12,14 @@ dev, with the first seed. Three ways:
 Published figures stand below: literature, by GLUE's server, on the same test sentences.
 """
 
-import csv
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +31,9 @@ from benchmarks.glue import PUBLISHED, SETS, labels_of, selection
 from benchmarks.probe import encoders_option
 from benchmarks.tuning import WAYS, Recipe
 from data.tasks import Splits
+from evaluation.table import csv_text
 from minbert.hub import find_checkpoint
-from runtime.errors import UserError
+from runtime.files import write_text
 from runtime.options import option, parse
 
 FIRST_SEED = 42  # as for run_multitask.py
@@ -97,25 +104,25 @@ COLUMNS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a line per result as soon as it is there, then the literature; 2 where one lacks."""
     options = parse(Options, argv, prog="python -m benchmarks.yardstick", description=__doc__)
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Measure, print and, if asked, write."""
     rows = []
-    try:
-        for result in results(options):
-            print(
-                f"{result.encoder[-30:]:31}{result.set:7}{result.way:8}{result.shown():58}"
-                f"rate {result.learning_rate:g}, {result.seconds:.0f} s",
-                flush=True,
-            )
-            rows.append(result.row())
-            if options.csv:
-                write(options.csv, rows)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    for result in results(options):
+        print(
+            f"{result.encoder[-30:]:31}{result.set:7}{result.way:8}{result.shown():58}"
+            f"rate {result.learning_rate:g}, {result.seconds:.0f} s",
+            flush=True,
+        )
+        rows.append(result.row())
+        if options.csv:
+            write(options.csv, rows)
     for line in literature(options.set):
         print(line)
     if options.csv:
         print(f"table: {options.csv}")
-    return 0
 
 
 def results(options: Options) -> Iterator[Result]:
@@ -176,11 +183,7 @@ def literature(sets: Sequence[str]) -> list[str]:
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the table as a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_text(path, csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in rows]))
 
 
 if __name__ == "__main__":

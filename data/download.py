@@ -4,6 +4,15 @@ Reads: data.fetch. Feeds: the readers, through the folders it leaves.
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+INTERRUPTED = "\ninterrupted; run the same command again to resume"
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED)
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,20 +55,21 @@ class Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input, network or disk) or 130 (interrupted)."""
     options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EPILOG)
+    return exit_code(lambda: run(options), INTERRUPTED)
+
+
+def run(options: Options) -> None:
+    """Download what the options name, or list what there is.
+
+    Raises:
+        DataError: an unknown data set, no network, or no place to store it.
+    """
     if options.listing:
         print(_listing())
-        return 0
-    try:
-        for name in options.names or [""]:
-            folder = _fetch_all(name, options.out)
-            print(f"{name}: {len(SOURCES[name])} file(s) in {folder}")
-    except DataError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted; run the same command again to resume", file=sys.stderr)
-        return 130
-    return 0
+        return
+    for name in options.names or [""]:
+        folder = _fetch_all(name, options.out)
+        print(f"{name}: {len(SOURCES[name])} file(s) in {folder}")
 
 
 def _fetch_all(name: str, out: Path | None) -> Path:

@@ -4,16 +4,22 @@ Reads: data.readers.tables. Feeds: unsupervised training, through the file it le
 lines between documents are for `--positive next`.
 """
 
-import re
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError
 from data.readers.tables import decoded_lines
-from runtime.commands import exit_code
-from runtime.files import OPENERS, UNREADABLE, whole_file
+from runtime.files import UNREADABLE, open_file, whole_file
 from runtime.options import option, parse
 
 PROGRAM = "python -m data.sentences"
@@ -67,7 +73,7 @@ def paragraphs(path: Path) -> Iterator[str]:
         DataError: a missing or damaged file, or one that is not UTF-8.
     """
     try:
-        with OPENERS.get(path.suffix, open)(path, "rb") as file:
+        with open_file(path) as file:
             for _, line in decoded_lines(file, path):
                 yield line.strip()
     except UNREADABLE as error:

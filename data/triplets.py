@@ -4,8 +4,15 @@ Which data make good positives is Gao et al. 2021, table 4.
 Reads: data.readers.related. Feeds: the reader of triplets, through the file it leaves.
 """
 
-import csv
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
+import csv
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +20,6 @@ from random import Random
 
 from data.examples import DataError, Triplet
 from data.readers.related import FORMS, Related
-from runtime.commands import exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
 

@@ -2,37 +2,31 @@
 
 import sys
 
-from evaluation.options import parse_options
-from runtime.interrupt import INTERRUPTED_UNSAVED, leave_on_interrupt, raise_on_interrupt
+from runtime.commands import begin, exit_code
+from runtime.interrupt import INTERRUPTED_UNSAVED
 
-# Before the heavy imports, so that --help, mistyped flags and Ctrl-C answer at once.
+# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED_UNSAVED)
+
+from evaluation.options import Options, parse_options
+
 OPTIONS = parse_options() if __name__ == "__main__" else None
-if OPTIONS:
-    leave_on_interrupt(INTERRUPTED_UNSAVED)
 
-import logging
 from functools import partial
 
 from evaluation.command import evaluate
-from evaluation.options import Options
-from runtime.errors import UserError
 
 
 def main(options: Options) -> int:
     """Run a command line; return its exit code."""
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
-    try:
+
+    def work() -> None:
         evaluate(options, partial(print, flush=True))
-        return 0
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(INTERRUPTED_UNSAVED, file=sys.stderr)
-        return 130
+
+    return exit_code(work, INTERRUPTED_UNSAVED)
 
 
 if __name__ == "__main__":
     assert OPTIONS is not None
-    raise_on_interrupt()
     sys.exit(main(OPTIONS))

@@ -5,6 +5,13 @@ Reads: data. Feeds: the user.
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,13 +144,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(
         Options, argv, prog="python -m evaluation.leaks", description=DESCRIPTION, epilog=EPILOG
     )
-    try:
-        for line in audit(options):
-            print(line, flush=True)
-    except (DataError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_code(lambda: _tell(options))
+
+
+def _tell(options: Options) -> None:
+    for line in audit(options):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 # What makes a spreadsheet read a cell as a formula (OWASP, "CSV injection").
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -29,5 +32,9 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _as_text(value: Any) -> Any:
-    """Return a value of which a spreadsheet makes no formula; numbers stay as they are."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    """Return a value of which a spreadsheet makes no formula; numbers, also spelled, stay."""
+    if not isinstance(value, str) or NUMBER.fullmatch(value):
+        return value
+    # Full-width signs begin a formula, too, in some languages' versions.
+    begin = unicodedata.normalize("NFKC", value).lstrip(" ")
+    return f"'{value}" if begin.startswith(FORMULA) else value

@@ -13,6 +13,7 @@ from tokenizers.processors import RobertaProcessing
 
 from minbert.backend import refusing
 from minbert.config import CheckpointError
+from runtime.files import utf8_name
 
 SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
@@ -30,7 +31,8 @@ def byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Token
         CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
     """
     with refusing(f"{vocab}, {merges.name}"):
-        backend = Tokenizer(BPE.from_file(str(vocab), str(merges)))
+        with utf8_name(vocab) as pieces, utf8_name(merges) as pairs:
+            backend = Tokenizer(BPE.from_file(pieces, pairs))
     ids = backend.get_vocab()
     for token in SPECIAL_TOKENS:
         if token not in ids:

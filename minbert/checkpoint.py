@@ -20,9 +20,10 @@ from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointEr
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from minbert.weight_checks import check_numbers, check_plain, check_sizes
 from runtime.digests import digest
-from runtime.files import whole_folder
+from runtime.files import utf8_name, whole_folder
 from runtime.json_file import read_json
 from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
+from runtime.shortage import is_shortage
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +75,15 @@ def read_file(path: Path) -> Tensors:
     """
     try:
         if path.suffix == ".safetensors":
-            return _unchanged(load_file(path), path)
+            with utf8_name(path) as name:
+                return _unchanged(load_file(name), path)
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except (MemoryError, CheckpointError):
+    except CheckpointError:
         raise
     # What a damaged pickle makes its reader raise is of any kind.
     except Exception as error:
+        if is_shortage(error):
+            raise
         reason = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"{path}: not a readable weights file, truncated or foreign ({reason})"
@@ -226,7 +230,7 @@ def read_about(path: Path) -> dict[str, str]:
 
 def _metadata(path: Path) -> dict[str, str]:
     try:
-        with safe_open(path, "pt") as file:
+        with utf8_name(path) as name, safe_open(name, "pt") as file:
             return dict(file.metadata() or {})
     except (OSError, SafetensorError):
         return {}
@@ -259,8 +263,8 @@ def check_whole(folder: Path) -> None:
     """
     if fault := fault_of(folder):
         raise CheckpointError(
-            f"{folder}: {fault} since it was saved; make it again, or delete {SUMS} in it if the "
-            "change is yours"
+            f"{folder}: {fault} since it was saved; delete the folder to make it again, or {SUMS} "
+            "in it if the change is yours"
         )
 
 

@@ -27,7 +27,13 @@ from minbert.pooling import choose_pooling, pool
 from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
-from runtime.device import autocast, choose_device, choose_precision
+from runtime.device import (
+    RELEASE_STEPS,
+    autocast,
+    choose_device,
+    choose_precision,
+    release_memory,
+)
 from runtime.errors import UserError
 from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
@@ -209,14 +215,17 @@ class SentenceEncoder(SentenceCalls):
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = list(batches_by_tokens(sequences.lengths, batch_tokens))
+        batches = share(list(batches_by_tokens(sequences.lengths, batch_tokens)))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            for rows in share(batches):
+            for step, rows in enumerate(batches, start=1):
                 embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
                 bar.update(len(rows))
+                # Counted from the end, so that nothing stays behind; small calls need none.
+                if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
+                    release_memory()
         # Each process has filled its own rows; those of the others are zeros so far.
         sum_over_ranks(torch.from_numpy(embeddings))
         if self.normalize:

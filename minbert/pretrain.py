@@ -8,8 +8,16 @@ follows what "Cramming" (Geiping and Goldstein 2023) found to matter at small co
 sequences, no dropout, a high peak rate that decays to zero, one pass over as much text as there is.
 """
 
-import json
 import sys
+
+from runtime.commands import begin, exit_code
+from runtime.interrupt import INTERRUPTED
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED)
+
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -47,8 +55,9 @@ from minbert.pretraining.options import (
 )
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
-from runtime.errors import MachineError, UserError
+from runtime.errors import MachineError
 from runtime.files import sweep
+from runtime.interrupt import INTERRUPTED
 from runtime.json_file import read_json
 from runtime.options import parse
 from runtime.processes import num_started
@@ -66,14 +75,7 @@ def parse_options(argv: Sequence[str] | None = None) -> PretrainOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     options = parse_options(argv)
-    try:
-        return run(options)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\ninterrupted; the same command with --resume continues it", file=sys.stderr)
-        return 130
+    return exit_code(lambda: run(options), INTERRUPTED)
 
 
 def run(options: PretrainOptions) -> int:

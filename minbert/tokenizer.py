@@ -31,7 +31,7 @@ BERT_NAMES, ROBERTA_NAMES = (
     ("<s>", "</s>", "<mask>", "<pad>"),
 )
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
-CHUNK, CHUNK_CHARACTERS = 4096, 2**21
+CHUNK, CHUNK_CHARACTERS = 4096, 2**19
 NOTHING_STATED = TokenizerSettings()
 
 
@@ -169,7 +169,7 @@ class BertTokenizer:
             folder: the checkpoint's.
             max_length: the most tokens that its model takes.
         """
-        self.backend.save(str(folder / "tokenizer.json"))
+        (folder / "tokenizer.json").write_text(self.backend.to_str(pretty=True), "utf-8")
         casing = casing_of(self.backend)
         if casing is None:
             config = self._generic()

@@ -14,6 +14,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
 from minbert.config import CheckpointError
+from runtime.files import open_plain
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -30,7 +31,8 @@ def word_pieces(vocab: Path, casing: dict[str, Any]) -> Tokenizer:
         CheckpointError: no text, or no vocabulary with BERT's special tokens.
     """
     try:
-        pieces = vocab.read_text(encoding="utf-8").split("\n")
+        with open_plain(vocab, "r", encoding="utf-8") as file:
+            pieces = file.read().split("\n")
     except (UnicodeDecodeError, OSError) as error:
         raise CheckpointError(f"{vocab}: not a readable vocabulary ({error})") from None
     if pieces[-1] == "":

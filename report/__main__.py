@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from runtime.commands import run_command
+from runtime.commands import begin, run_command
 
 say = partial(print, flush=True)
 
@@ -68,4 +68,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

@@ -1,11 +1,24 @@
-"""How command lines end: exit codes, one line for a fault; and programs of several commands."""
+"""How command lines begin and end: streams, Ctrl-C, exit codes, one line for a fault.
+
+A program is a file with a `main`, or one of several commands (`run_command`). It begins with
+`begin`, before its heavy imports, and does its work under `exit_code`.
+"""
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from runtime.errors import UserError
+from runtime.interrupt import leave_on_interrupt, raise_on_interrupt
+from runtime.shortage import shortage_told
+from runtime.streams import fault_of_output, ready_streams
+from runtime.terminal import printable
+
+
+def begin(interrupted: str = "\ninterrupted") -> None:
+    """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`."""
+    ready_streams()
+    leave_on_interrupt(interrupted)
 
 
 def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted") -> int:
@@ -17,20 +30,35 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
 
     Returns:
         What the work returned, 0 for nothing; 0 if nobody reads the output any more, 2 for what the
-        user or the machine can mend, 130 for Ctrl-C.
+        user or the machine can mend, also if all was done but not all output could be written; 130
+        for Ctrl-C.
     """
+    ready_streams()
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+    raise_on_interrupt()
     try:
-        return work() or 0
+        with shortage_told():
+            code = work() or 0
+        fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(interrupted, file=sys.stderr)
         return 130
+    if fault:
+        print(f"error: the output is not complete ({fault.strerror})", file=sys.stderr)
+    return code or 2 * bool(fault)
+
+
+def in_one_line(error: Exception) -> str:
+    """Return what an error says: of the system's, which file and what is wrong with it."""
+    told = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        told = f"{error.filename}: {error.strerror}"
+    return printable(told)
 
 
 def run_command(

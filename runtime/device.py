@@ -9,7 +9,7 @@ import torch
 
 from runtime.errors import MachineError
 
-RELEASE_STEPS = 32  # training steps between two calls of release_memory
+RELEASE_STEPS = 32  # steps of training or encoding between two calls of release_memory
 
 
 def choose_device(device: str = "auto") -> torch.device:

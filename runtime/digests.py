@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from runtime.files import open_plain
+
 
 def file_digest(path: Path) -> str:
-    """Return a file's SHA-256."""
-    with path.open("rb") as file:
+    """Return a file's SHA-256; OSError for what is none."""
+    with open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

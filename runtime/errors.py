@@ -12,6 +12,10 @@ class MachineError(UserError):
     """The machine lacks something that was asked for."""
 
 
+class DiskError(MachineError, OSError):
+    """A file cannot be written; the message says what it needs."""
+
+
 class TrainingError(UserError):
     """Training cannot start or continue; the message says what to change."""
 

@@ -5,6 +5,7 @@ write it. Such pieces of processes that were killed are swept up at the next use
 """
 
 import bz2
+import errno
 import gzip
 import hashlib
 import lzma
@@ -13,6 +14,7 @@ import platform
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 import zlib
@@ -22,9 +24,18 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from runtime.disk import writing
+from runtime.errors import DiskError
+
+Readable = str | os.PathLike[str]
+Opener = Callable[..., Any]
+
 # By the end of a file's name; what these and `open` raise of a missing or damaged file.
-OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+OPENERS: dict[str, Opener] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
+
+# What a shell hands down, and `<(...)`: pipes whose other end is there.
+HANDED_DOWN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 # Of a piece's name: .NAME.HOST-PROCESS-RUN.tmp, -MORE before .tmp of a folder, .old behind it of
 # a folder that is being replaced. RUN is random: in containers, processes have few numbers.
@@ -37,28 +48,74 @@ PIECE = re.compile(
 PATIENCE = 7 * 24 * 3600  # seconds
 
 
+def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: Any) -> Any:
+    """Open a file for reading, with `open` or another opener.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe, which could be waited for without an end, or a
+            device.
+    """
+    found = os.stat(path).st_mode
+    named = os.fspath(path).startswith(HANDED_DOWN)
+    if not (stat.S_ISREG(found) or stat.S_ISDIR(found) or named):
+        raise OSError(errno.EINVAL, "a pipe or a device, not a file", os.fspath(path))
+    return opener(path, mode, **how)
+
+
+def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
+    """Open a file as `open_plain` does, decompressed if its name says that it is compressed."""
+    return open_plain(path, mode, OPENERS.get(path.suffix, open), **how)
+
+
+@contextmanager
+def utf8_name(path: Path) -> Iterator[str]:
+    """Yield a name of a file for libraries that take names in UTF-8 only: its own, or a link's."""
+    if not any("\ud800" <= char <= "\udfff" for char in str(path)):  # of bytes that are no text
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder, f"file{path.suffix}")
+        link.symlink_to(path.absolute())
+        yield str(link)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
     Two processes that write the same file never write into each other's. The content is on the
     disk before it gets its name: after a power failure the file is the older or the newer one.
+
+    Raises:
+        DiskError: no room, no permission, or `path` is a pipe or a device.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{_process()}.tmp")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DiskError(f"{path}: is a pipe or a device; name a file")
+    _make_folder(path, temporary)
     try:
-        yield temporary
-        to_disk(temporary)
-        os.replace(temporary, path)
-        to_disk(path.parent)
+        with writing(path, temporary):
+            yield temporary
+            to_disk(temporary)
+            os.replace(temporary, path)
+            to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
+def _make_folder(path: Path, temporary: Path) -> None:
+    """Make the folder of a file that is to be written."""
+    with writing(path, temporary):
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
 def write_text(path: Path, content: str) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file whole or not at all.
+
+    The bytes of a path that are not UTF-8 become escapes, which JSON reads as they were.
+    """
     with whole_file(path) as temporary:
-        temporary.write_text(content, encoding="utf-8")
+        temporary.write_text(content, encoding="utf-8", errors="backslashreplace")
 
 
 @contextmanager
@@ -77,13 +134,19 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `target`, on the same disk; what is still there goes."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    name = tempfile.mkdtemp(".tmp", f".{target.name}.{_process()}-", target.parent)
-    temporary = Path(name)
+    """Yield a temporary folder beside `target`, on the same disk; what is still there goes.
+
+    Raises:
+        DiskError: no room, or no permission.
+    """
+    start = f".{target.name}.{_process()}-"
+    _make_folder(target, target.with_name(start))
+    with writing(target, target.with_name(start)):
+        temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
     temporary.chmod(0o755)  # mkdtemp's folders are private
     try:
-        yield temporary
+        with writing(target, temporary):
+            yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

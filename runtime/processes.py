@@ -55,7 +55,7 @@ def join_processes(device: str = "auto") -> None:
     dist.init_process_group(backend)
     _joined = True
     if not is_main():
-        sys.stdout = open(os.devnull, "w")
+        sys.stdout = open(os.devnull, "w", encoding="utf-8", errors="replace")
         logging.disable(logging.WARNING)
 
 

@@ -8,12 +8,26 @@ from tqdm import tqdm
 from runtime.processes import is_main
 
 
+class _Bar(tqdm):
+    """A bar that writes its name on errors that pass through it."""
+
+    name = ""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None:
+            error.add_note(f"in the step {self.name!r}")
+        super().__exit__(kind, error, trace)
+
+
 def progress(
     description: str, total: int | None, unit: str, show: bool | None = None, delay: float = 0.0
 ) -> "tqdm[Any]":
     """Return a progress bar on stderr; by default only where stderr is a terminal.
 
-    Work that is done within `delay` seconds shows none.
+    Work that is done within `delay` seconds shows none. Errors that leave its block get a note with
+    its name, from which `runtime.shortage` tells in which step memory was used up.
     """
     quiet = not (sys.stderr.isatty() if show is None else show) or not is_main()
-    return tqdm(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)
+    bar = _Bar(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)
+    bar.name = description
+    return bar

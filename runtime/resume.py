@@ -37,12 +37,12 @@ def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, An
     state |= {"progress": progress, "random": gather_objects(random_state())}  # one per process
     if not is_main():
         return
-    try:
-        with whole_file(path) as temporary:
+    with whole_file(path) as temporary:
+        try:
             torch.save(state, temporary)
-            seal(temporary, path.name)
-    except RuntimeError as error:  # torch's error for a full disk
-        raise OSError(f"{path}: cannot be written ({error})") from None
+        except RuntimeError as error:  # torch's error for a full disk
+            raise OSError(str(error)) from None
+        seal(temporary, path.name)
 
 
 def saved_state(path: Path | None) -> Path | None:

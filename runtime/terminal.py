@@ -12,7 +12,14 @@ def printable(text: str) -> str:
     An escape sequence could clear the screen or set its title, a line end could forge a row of a
     table, and a bidirectional override could show words in another order than they have.
     """
-    return "".join(char if _is_harmless(char) else _escape(char) for char in text)
+    return harmless(text, kept="")
+
+
+def harmless(text: str, kept: str = "\n\t") -> str:
+    """Return a text of several lines, its control characters other than `kept` as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char in kept or _is_harmless(char) else _escape(char) for char in text)
 
 
 def _is_harmless(char: str) -> bool:

@@ -5,6 +5,7 @@ Reads: everything here. Feeds: the command line.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -64,7 +65,8 @@ def _num_lines(path: Path) -> int | None:
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        return sum(1 for _ in file)
+        blocks = iter(partial(file.read, 2**20), b"")  # a line may be as long as the file
+        return sum(block.count(b"\n") for block in blocks)
 
 
 def mine_pairs(options: PairsOptions, say: Say) -> None:

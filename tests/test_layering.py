@@ -12,7 +12,8 @@ STANDARD = set(sys.stdlib_module_names)
 PLAIN = {
     f"runtime.{name}"
     for name in (
-        "errors files sealed locks digests json_file options interrupt terminal commands".split()
+        "errors shortage files disk lines sealed locks digests json_file options "
+        "interrupt terminal streams commands".split()
     )
 }
 TENSORS = {"torch", "numpy"}

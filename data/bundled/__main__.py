@@ -1,11 +1,21 @@
 """The command line: `python -m data.bundled --out DIR`."""
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+INTERRUPTED = "\ninterrupted; nothing was written: run the same command again"
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin(INTERRUPTED)
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.bundled import VERSION, write
+from runtime.errors import DiskError
 from runtime.options import build_parser, option
 
 EXAMPLES = """\
@@ -48,17 +58,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     # No field of Options: it sets nothing, but answers and ends, even without --out.
     parser.add_argument("--version", action="version", version=VERSION)
     options = Options(**vars(parser.parse_args(argv)))
+    return exit_code(lambda: run(options), INTERRUPTED)
+
+
+def run(options: Options) -> None:
+    """Write the files, and say where they are.
+
+    Raises:
+        DiskError: the folder cannot be written.
+    """
     try:
         write(options.out, options.seed, options.pairs, options.order_pairs)
+    except DiskError:
+        raise
     except OSError as error:
         reason = error.strerror or error
-        print(f"{options.out}: cannot be written ({reason}); name another --out", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted; nothing was written: run the same command again", file=sys.stderr)
-        return 130
+        where = f"{options.out}: cannot be written ({reason})"
+        raise DiskError(f"{where}; name another --out") from None
     print(f"bundled data {VERSION}, seed {options.seed}: files are in {options.out}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from data.examples import DataError
 from data.fetch.sources import RemoteFile
 from runtime.digests import file_digest
-from runtime.files import to_disk
+from runtime.files import open_plain, to_disk
 from runtime.locks import alone_in
 
 logger = logging.getLogger("data")
@@ -85,7 +85,7 @@ def fault(remote: RemoteFile, path: Path) -> str | None:
     Where size and hash are not known, the usual stand-ins for a file are still recognised.
     """
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         head = file.read(64).lstrip().lower()
     if head.startswith(b"version https://git-lfs"):
         return "expected the data, got a Git LFS pointer to it"

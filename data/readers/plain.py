@@ -5,11 +5,12 @@ Reads: data.readers.tables. Feeds: the readers of the evaluation suites.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from data.examples import DataError
 from data.readers.fields import number
 from data.readers.tables import PathLike, numbered_lines
+from runtime.files import open_plain
+from runtime.lines import bounded_lines
 
 
 def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
@@ -19,7 +20,7 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
     UTF-8 are about: a file that is not UTF-8 as a whole is read as Latin-1.
 
     Raises:
-        DataError: the file is unreadable, or holds no text.
+        DataError: the file is unreadable, holds no text, or a line that is too long.
     """
     found = False
     for line, text in numbered_lines(path, _encoding(path)):
@@ -32,7 +33,9 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _encoding(path: PathLike) -> str:
     try:
-        Path(path).read_bytes().decode("utf-8")
+        with open_plain(path) as file:
+            for line in bounded_lines(file, path, DataError):
+                line.decode("utf-8")
     except UnicodeDecodeError:
         return "latin-1"
     except OSError:

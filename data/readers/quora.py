@@ -29,7 +29,7 @@ def read_quora(path: PathLike, labelled: bool = True) -> list[SentencePair]:
         if any(row[column] is None for column in columns) or (labelled and label is None):
             dropped.append(line)
         elif label in (None, 0.0, 1.0):
-            pairs.append(sentence_pair(row, label))
+            pairs.append(sentence_pair(f"{path}:{line}", row, label))
         else:
             found = f"{path}:{line}: is_duplicate is {label:g}"
             raise DataError(f"{found}, expected 0 or 1; correct the row")

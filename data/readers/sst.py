@@ -17,8 +17,10 @@ def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> lis
     sentences = []
     columns = ["id", "sentence", *(["sentiment"] if labelled else [])]
     for line, row in read_table(path, columns, "\t"):
-        label = _class_label(f"{path}:{line}", row["sentiment"], num_classes) if labelled else None
-        sentences.append(Sentence(row_id(row), row["sentence"].strip(), label, phenomenon(row)))
+        where = f"{path}:{line}"
+        label = _class_label(where, row["sentiment"], num_classes) if labelled else None
+        text = row["sentence"].strip()
+        sentences.append(Sentence(row_id(where, row), text, label, phenomenon(row)))
     return sentences
 
 

@@ -27,8 +27,9 @@ def read_sts(path: PathLike, labelled: bool = True) -> list[SentencePair]:
     pairs = []
     columns = ["id", "sentence1", "sentence2", *(["similarity"] if labelled else [])]
     for line, row in read_table(path, columns, "\t"):
-        label = _similarity(f"{path}:{line}", row["similarity"]) if labelled else None
-        pairs.append(sentence_pair(row, label, _official_row(row.get(""))))
+        where = f"{path}:{line}"
+        label = _similarity(where, row["similarity"]) if labelled else None
+        pairs.append(sentence_pair(where, row, label, _official_row(row.get(""))))
     return pairs
 
 

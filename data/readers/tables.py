@@ -6,10 +6,12 @@ Reads: files. Feeds: the other readers, data.tasks.
 import codecs
 import csv
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
 
 from data.examples import DataError
+from runtime.files import open_plain
+from runtime.lines import bounded_lines
 
 PathLike = str | os.PathLike[str]
 
@@ -23,10 +25,11 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     Each line is decoded by itself, so that a bad byte has a line number.
 
     Raises:
-        DataError: the file is missing, a directory, unreadable, or not in this encoding.
+        DataError: the file is missing, a directory, unreadable, or not in this encoding; a line
+            is longer than `runtime.lines.LONGEST`.
     """
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             yield from decoded_lines(file, path, encoding)
     except OSError as error:
         reason = error.strerror or error
@@ -34,14 +37,14 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
 
 
 def decoded_lines(
-    lines: Iterable[bytes], path: PathLike, encoding: str = "utf-8"
+    file: IO[bytes], path: PathLike, encoding: str = "utf-8"
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of an open file as `numbered_lines` does; `path` is for messages.
 
     Raises:
-        DataError: a line is not in this encoding.
+        DataError: a line is not in this encoding, or too long.
     """
-    for number, raw in enumerate(lines, start=1):
+    for number, raw in enumerate(bounded_lines(file, path, DataError), start=1):
         yield number, _decode(path, number, raw, encoding)
 
 

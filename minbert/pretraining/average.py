@@ -7,6 +7,13 @@ words and finds spans at least as well as either, at no cost. Reads: loop, corpu
 """
 
 import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +29,6 @@ from minbert.pretraining.corpus import as_sequences, tokenize_corpus
 from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig
 from minbert.tokenizer import BertTokenizer
-from runtime.errors import UserError
 from runtime.json_file import read_object
 from runtime.options import option, parse
 
@@ -64,14 +70,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the mean and print its scores; return 0, or 2 where a checkpoint will not do."""
     program = "python -m minbert.pretraining.average"
     options = parse(Options, argv, prog=program, description=__doc__)
-    try:
-        scores = run(options)
-    except (UserError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_code(lambda: _tell(options))
+
+
+def _tell(options: Options) -> None:
+    scores = run(options)
     told = ", ".join(f"{name.removeprefix('valid_')} {value:.3f}" for name, value in scores.items())
     print(f"{told}\nthe mean of both: {options.out}")
-    return 0
 
 
 def run(options: Options) -> dict[str, float]:

@@ -22,7 +22,8 @@ from minbert.word_pieces import SPECIAL_TOKENS
 from runtime.arrays import save_array
 from runtime.digests import file_digest
 from runtime.errors import UserError
-from runtime.files import OPENERS, UNREADABLE, whole_file
+from runtime.files import UNREADABLE, open_file, whole_file
+from runtime.lines import bounded_lines
 from runtime.progress import progress
 from runtime.sealed import is_sealed, seal
 
@@ -37,13 +38,14 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
     """Yield the paragraphs of all files, and "" at the end of every document and file.
 
     Raises:
-        CorpusError: a file is missing, damaged or not UTF-8, or there is no text at all.
+        CorpusError: a file is missing, damaged or not UTF-8, has a line that is too long, or there
+            is no text at all.
     """
     found = False
     for path in paths:
         try:
-            with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as lines:
-                for line in lines:
+            with open_file(path, "rt", encoding="utf-8-sig") as lines:
+                for line in bounded_lines(lines, path, CorpusError):
                     found = found or bool(line.strip())
                     yield line.strip()
         except (*UNREADABLE, UnicodeDecodeError) as error:

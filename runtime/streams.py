@@ -1,0 +1,121 @@
+"""Standard output and error that never stop the work: closed, full, or of a small alphabet.
+
+What is printed comes second to what is written to files. A command whose reader has gone, as in
+`| head -1`, goes on quietly; signs that the locale lacks are written as escapes, and so is, on
+standard output, what a terminal would obey. Feeds: commands.
+"""
+
+import errno
+import io
+import os
+import sys
+from typing import IO, Any
+
+from runtime.terminal import harmless
+
+# Of a reader that has gone, on purpose or not; any other failure is told at the end.
+GONE = (errno.EPIPE, errno.EBADF)
+
+
+class Lasting(io.RawIOBase):
+    """The bytes of a stream, which go nowhere once they cannot be written.
+
+    Attributes:
+        fault: why they could not, if that is no reader's will.
+        needs_reader: raise BrokenPipeError instead of going on without one.
+    """
+
+    def __init__(self, raw: IO[bytes]):
+        """Take the place of `raw`, an unbuffered stream of a file descriptor."""
+        self._raw = raw
+        self.fault: OSError | None = None
+        self.needs_reader = False
+
+    def write(self, data: Any) -> int:
+        """Write some of the bytes, or lose them all; return how many are done with."""
+        try:
+            return self._raw.write(data)
+        except OSError as error:
+            if error.errno not in GONE:
+                self.fault = error
+            # What C libraries and children write is lost alike.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            if self.needs_reader and isinstance(error, BrokenPipeError):
+                raise
+            return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return self._raw.isatty()
+
+
+class Shown(io.TextIOWrapper):
+    """Text that a terminal only shows."""
+
+    def write(self, text: str) -> int:
+        """Write a text, what a terminal would obey as escapes."""
+        super().write(harmless(text))
+        return len(text)
+
+
+def ready_streams() -> None:
+    """Make sys.stdout and sys.stderr last; streams that others have put there are left alone.
+
+    To be called before anything is opened: a closed descriptor 1 would become that file's, and
+    libraries would print into it.
+    """
+    _fill_descriptors()
+    sys.stdout = _lasting(sys.stdout, sys.__stdout__, 1, Shown)
+    # Progress bars move the cursor.
+    sys.stderr = _lasting(sys.stderr, sys.__stderr__, 2, io.TextIOWrapper)
+
+
+def _fill_descriptors() -> None:
+    """Open the null device under those of the numbers 0, 1 and 2 that are closed."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(opened, True)
+    os.close(opened)
+
+
+def _lasting(stream: Any, original: Any, number: int, kind: type[io.TextIOWrapper]) -> Any:
+    if stream is None:  # it was closed when Python started
+        return kind(io.BufferedWriter(Lasting(open(number, "wb", 0, closefd=False))), "utf-8")
+    if stream is not original or not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    buffer: Any = stream.buffer
+    raw = Lasting(getattr(buffer, "raw", buffer))
+    return kind(
+        io.BufferedWriter(raw),
+        stream.encoding,
+        "backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def need_reader() -> None:
+    """From now on, raise BrokenPipeError when nobody reads what is printed: it is all there is."""
+    if found := _bytes_of(sys.stdout):
+        found.needs_reader = True
+
+
+def fault_of_output() -> OSError | None:
+    """Write out what is still buffered; return why output could not be written, None if it was."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    found = _bytes_of(sys.stdout)
+    return found.fault if found else None
+
+
+def _bytes_of(stream: Any) -> Lasting | None:
+    raw = getattr(getattr(stream, "buffer", None), "raw", None)
+    return raw if isinstance(raw, Lasting) else None

@@ -1,0 +1,107 @@
+"""What is printed never stops the work."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime import streams
+from runtime.commands import exit_code
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+from pathlib import Path
+from runtime.commands import begin, exit_code
+begin()
+def work():
+    for number in range(3):
+        print("\\xb1 \\x1b[2J \\u202e", number, sys.argv[2:], flush=True)
+    Path(sys.argv[1]).write_text("done")
+sys.exit(exit_code(work))
+"""
+
+
+def run(redirected, path, *words, **environment):
+    """Run a small program in a shell; return the shell's and the program's outputs."""
+    command = f'"$@" {redirected}; echo "code $?" >&3'
+    program = [sys.executable, "-c", PROGRAM, path, *words]
+    read, write = os.pipe()
+    done = subprocess.run(
+        ["bash", "-c", f"exec 3>&{write}; {command}", "-", *program],
+        pass_fds=[write],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+    )
+    os.close(write)
+    with os.fdopen(read) as file:
+        return file.read().strip(), done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code"),
+    [
+        (">&-", 0),
+        ("2>&-", 0),
+        ("<&- >&- 2>&-", 0),
+        (">/dev/full", 2),
+        ("2>/dev/full", 0),
+        # The reader is gone before the program starts.
+        ("> >(exec <&-)", 0),
+    ],
+)
+def test_the_work_goes_on_without_its_streams(redirected, code, tmp_path):
+    told, _, errors = run(redirected, tmp_path / "result")
+    assert told == f"code {code}"
+    assert (tmp_path / "result").read_text() == "done"
+    full = b"error: the output is not complete (No space left on device)\n"
+    assert errors == (full if code else b"")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "ascii"},
+    ],
+)
+def test_signs_that_the_locale_lacks_are_escapes(environment, tmp_path):
+    told, output, errors = run("", tmp_path / "result", b"na\xefve", **environment)
+    first = b"\\xb1 \\x1b[2J \\u202e 0 ['na\\udcefve']\n"
+    assert (told, output[: len(first)], errors) == ("code 0", first, b"")
+
+
+def piped() -> tuple[int, io.TextIOWrapper, streams.Lasting]:
+    """Return the reading end of a pipe, and a lasting stream into it."""
+    read, write = os.pipe()
+    raw = streams.Lasting(open(write, "wb", 0))
+    return read, streams.Shown(io.BufferedWriter(raw), "utf-8"), raw
+
+
+def test_a_lost_reader_is_no_fault_unless_it_is_needed(monkeypatch):
+    read, stream, raw = piped()
+    os.close(read)
+    monkeypatch.setattr(sys, "stdout", stream)
+    after = []
+
+    def work():
+        print("to nobody", flush=True)
+        after.append("went on")
+
+    assert exit_code(work) == 0 and after == ["went on"] and raw.fault is None
+    read, stream, raw = piped()
+    os.close(read)
+    monkeypatch.setattr(sys, "stdout", stream)
+    streams.need_reader()
+    assert exit_code(work) == 0 and after == ["went on"]
+    print("and no error later", flush=True)
+
+
+def test_streams_of_others_are_left_alone(capsys):
+    before = sys.stdout, sys.stderr
+    streams.ready_streams()
+    assert (sys.stdout, sys.stderr) == before
