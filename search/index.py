@@ -8,7 +8,6 @@ before a command or after it, and an interrupted command finds the parts that it
 Legend: N texts, n of a part, H hidden_size. Reads: texts. Feeds: nearest, the command line.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ import numpy as np
 import minbert
 from data.examples import DataError
 from runtime.digests import digest, file_digest
+from runtime.json_file import read_json
 from runtime.sealed import sealed_files
 from search.texts import Row
 
@@ -81,7 +81,7 @@ def read_meta(folder: Path) -> Meta | None:
             raise DataError(f"{folder}: is there and no index; name another folder")
         return None
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = read_json(path)
         if raw.pop("format") != FORMAT:
             raise DataError(f"{path}: written by another version of this project; index again")
         count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from campaigns.artefacts import artefacts
@@ -27,14 +28,18 @@ def main() -> int:
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument("--count", type=int, help="trials")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--only", help="one scene")
     parser.add_argument("--out", type=Path, help="a CSV of all trials")
     options = parser.parse_args()
     work, count = CAMPAIGNS[options.campaign]
+    trials, started = [], time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        trials = list(
-            work(options.count or count, options.seed, Path(folder).resolve(), options.only)
-        )
+        place = Path(folder).resolve()
+        for trial in work(options.count or count, options.seed, place, options.only):
+            trials.append(trial)
+            if time.monotonic() - started > 60 * options.minutes:
+                break
     if options.out:
         write(options.out, trials)
     print(table(trials))

@@ -150,7 +150,7 @@ def unlabelled(content: bytes) -> Rows:
 def predictions(content: bytes) -> Rows:
     lines = [line.strip() for line in _lines(content) if line.strip()][1:]
     rows = (re.split(r"," if "," in line else r"\t+", line) for line in lines)
-    return [(id.strip().lower(), float(value)) for id, value in rows]
+    return [(id.strip().lower(), float(value.strip())) for id, value in rows]
 
 
 def with_ids(content: bytes) -> Rows:
