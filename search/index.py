@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from search.texts import Row
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
 PART = 8192
 FORMAT = 1
+# What NumPy raises of a missing or damaged file.
+UNREADABLE = (OSError, ValueError, EOFError, TokenError)
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class Texts:
         try:
             self.lines = np.memmap(path, np.uint8, mode="r")
             self.offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:
+        except UNREADABLE as error:
             raise _damaged(path, error) from None
         if len(self.offsets) != part.count + 1 or self.offsets[-1] != len(self.lines):
             raise _damaged(path, f"{len(self.offsets) - 1} texts, {len(self.lines)} bytes")
@@ -201,7 +204,7 @@ def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
     path = part_folder(folder, part.name) / "vectors.npy"
     try:
         vectors: np.ndarray = np.load(path, mmap_mode="c")
-    except (OSError, ValueError, EOFError) as error:
+    except UNREADABLE as error:
         raise _damaged(path, error) from None
     if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
         raise _damaged(path, f"{vectors.dtype} {vectors.shape}")

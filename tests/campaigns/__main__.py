@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--only", help="one scene")
-    parser.add_argument("--out", type=Path, help="a CSV of all trials")
+    parser.add_argument("--out", type=Path, help="a CSV of the counts")
     options = parser.parse_args()
     work, count = CAMPAIGNS[options.campaign]
     trials, started = [], time.monotonic()

@@ -38,11 +38,12 @@ def table(trials: Sequence[Trial]) -> str:
 
 
 def write(path: Path, trials: Sequence[Trial]) -> None:
-    """Write the trials as CSV."""
+    """Write how often which outcome was found, by scene, as CSV."""
+    counts = Counter((trial.campaign, trial.scene, trial.outcome) for trial in trials)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Trial._fields)
-        writer.writerows(trials)
+        writer.writerow(["campaign", "scene", "outcome", "trials"])
+        writer.writerows([*found, count] for found, count in sorted(counts.items()))
 
 
 def one_line(said: str) -> str:

@@ -29,7 +29,7 @@ from search import __main__ as search
 from search import building
 from search.options import parse_options as search_options
 
-HOW = ("resume", "run_dir", "command")  # of a command, not of its numbers
+HOW = ("resume", "run_dir", "command", "commit")  # of a command, not of its numbers
 TINY = "--device cpu --precision float32 --cost-seconds 0 --simcse-steps 4 --eval-steps 2".split()
 TINY += ["--simcse-batch-size", "8", "--head-epochs", "2"]
 CORPUS = "--length 16 --batch-size 8 --tokens 1536 --eval-steps 4 --warmup-steps 2 --layers 1"

@@ -198,7 +198,10 @@ def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
         builder.index(numbered(["a dog"]), append=True)
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])
+OPEN = b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'\n"  # a bracket that never closes
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", OPEN, None])
 def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
     meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
     path = tmp_path / "i" / "parts" / meta.parts[0].name / "vectors.npy"
