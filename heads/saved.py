@@ -22,6 +22,7 @@ from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
+from runtime.json_file import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
 OpenEncoder = Callable[[Path, str, str, str | None], SentenceEncoder]
@@ -137,6 +138,6 @@ def _encoder_of(run: Path, cell: str, tune: str) -> tuple[Path, str | None]:
 def _options(run: Path) -> dict[str, Any]:
     path = run / "config.json"
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["options"])
+        return dict(read_json(path)["options"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: not a run's config ({error!r})") from None

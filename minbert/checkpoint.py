@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from minbert.weight_checks import check_numbers, check_plain, check_sizes
+from runtime.digests import digest
 from runtime.files import utf8_name, whole_folder
 from runtime.json_file import read_json
 from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
@@ -27,6 +28,7 @@ from runtime.shortage import is_shortage
 logger = logging.getLogger(__name__)
 
 Tensors = dict[str, Tensor]
+DIGEST = "sha-256"  # in the metadata of a file
 HEAD = "cls.predictions."  # BERT's masked-language-model head
 # The files of a checkpoint that an earlier version saved, without a list of them.
 WRITTEN = re.compile(
@@ -68,13 +70,16 @@ def read_file(path: Path) -> Tensors:
     """Read one file of tensors, .safetensors or pickled, without executing code.
 
     Raises:
-        CheckpointError: a truncated or foreign file.
+        CheckpointError: a truncated or foreign file, or one that has changed since `write_tensors`
+            noted what it is about.
     """
     try:
         if path.suffix == ".safetensors":
             with utf8_name(path) as name:
-                return load_file(name)
+                return _unchanged(load_file(name), path)
         tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except CheckpointError:
+        raise
     # What a damaged pickle makes its reader raise is of any kind.
     except Exception as error:
         if is_shortage(error):
@@ -86,6 +91,18 @@ def read_file(path: Path) -> Tensors:
     check_plain(tensors, path)
     found: Tensors = tensors
     return found
+
+
+def _unchanged(tensors: Tensors, path: Path) -> Tensors:
+    """Return the tensors of a file whose metadata holds no other digest than theirs."""
+    found = _noted_digest(tensors, read_about(path))
+    if _metadata(path).get(DIGEST, found) != found:
+        raise CheckpointError(f"{path}: has changed since it was saved; delete it to make it again")
+    return tensors
+
+
+def _noted_digest(tensors: Tensors, about: dict[str, str]) -> str:
+    return digest([tensors_digest(tensors), about])
 
 
 def _read_shards(index: Path) -> Tensors:
@@ -187,26 +204,31 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
 
 def tensors_digest(tensors: Tensors) -> str:
     """Return a SHA-256 of names, shapes and values."""
-    digest = hashlib.sha256()
+    found = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
-        digest.update(key.encode() + str(tuple(tensor.shape)).encode())
+        found.update(key.encode() + str(tuple(tensor.shape)).encode())
         values = tensor.detach().cpu().contiguous().flatten()
-        digest.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
-    return digest.hexdigest()
+        found.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
+    return found.hexdigest()
 
 
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, with `about` in its metadata.
+    """Write a safetensors file, with `about` and a digest of both in its metadata, if there is any.
 
     Tensors are copied first, so views and shared memory do no harm.
     """
     whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
     # Not the library's save_file, which makes files that only their owner can read.
-    path.write_bytes(save(whole, metadata={"format": "pt", **(about or {})}))
+    noted = about | {DIGEST: _noted_digest(whole, about)} if about else {}
+    path.write_bytes(save(whole, metadata={"format": "pt", **noted}))
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """Return the metadata of a safetensors file, {} if it is missing or damaged."""
+    """Return what `write_tensors` noted in a file, {} if it is missing or damaged."""
+    return {key: text for key, text in _metadata(path).items() if key not in ("format", DIGEST)}
+
+
+def _metadata(path: Path) -> dict[str, str]:
     try:
         with utf8_name(path) as name, safe_open(name, "pt") as file:
             return dict(file.metadata() or {})

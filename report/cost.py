@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.table import markdown
 from runtime.files import write_text
+from runtime.json_file import read_json
 from runtime.options import option, parse
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
 def _measured(path: Path) -> set[str]:
     """Return the names of the cells that a file has the costs of."""
     try:
-        costs = json.loads(path.read_text(encoding="utf-8"))
+        costs = read_json(path)
         measured_on(costs)
         return {cell["cell"] for cell in costs["cells"]}
     except (OSError, ValueError, KeyError, TypeError):

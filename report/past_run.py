@@ -4,13 +4,13 @@
 Reads: run folders. Feeds: ledger.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
+from runtime.json_file import read_json
 
 # What identifies a head; the name of its files is these and the seed, joined by "-".
 SETTING = ("pretrain", "task", "encoder", "tune", "features")
@@ -135,7 +135,7 @@ def _read_json(path: Path) -> Any:
     if not path.is_file():
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except (ValueError, OSError) as error:
         raise DataError(f"{path}: not readable ({error}); restore or delete it") from None
 

@@ -22,6 +22,7 @@ from evaluation.table import csv_text
 from report.cell import Cell, csv_columns
 from report.phenomena import phenomena_rows
 from runtime.files import link, sweep, whole_file, write_text
+from runtime.json_file import read_json
 from runtime.locks import alone_in
 
 
@@ -82,7 +83,7 @@ class RunFolder:
         """
         path = self.path / "results.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+            found = read_json(path) if path.is_file() else []
             return [Cell.from_json(raw) for raw in found]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
@@ -91,7 +92,7 @@ class RunFolder:
         """Raise DataError if the folder's config.json is not a run's but, say, a checkpoint's."""
         path = self.path / "config.json"
         try:
-            ours = not path.is_file() or "options" in json.loads(path.read_text(encoding="utf-8"))
+            ours = not path.is_file() or "options" in read_json(path)
         except (ValueError, TypeError):
             ours = False
         if not ours:

@@ -4,7 +4,6 @@ A run writes it as comparisons.json, and its page reads that. Reads: predictions
 experiment, compare, the page.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
@@ -19,6 +18,7 @@ from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate, Pair, Systems, adjusted, compare
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
+from runtime.json_file import read_json
 
 COMPARISONS = "comparisons.json"  # of a run folder
 
@@ -101,8 +101,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         the same from the predictions, in its own time.
     """
     try:
-        text = (folder.path / COMPARISONS).read_text(encoding="utf-8")
-        judged = from_json(json.loads(text))
+        judged = from_json(read_json(folder.path / COMPARISONS))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     stated = {

@@ -16,8 +16,10 @@ import numpy as np
 from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from runtime.arrays import save_array
 from runtime.digests import texts_digest
 from runtime.files import sweep, whole_folder, write_text
+from runtime.sealed import fault_of, seal_folder
 from search.index import PART, Meta, Part, Texts, part_folder, read_meta, read_vectors
 from search.texts import Row
 
@@ -110,16 +112,17 @@ class Builder:
         held = [texts.row(number) for number in range(len(texts))] if texts else []
         part = Part(self._name([*held, *rows]), len(held) + len(rows))
         target = part_folder(self.folder, part.name)
-        if target.is_dir():
+        if target.is_dir() and not fault_of(target):
             self.tick(len(rows))
             return part
         vectors = [read_vectors(self.folder, tail, self.made_by.hidden_size)] if tail else []
         vectors += [self._encode(rows[at : at + STEP]) for at in range(0, len(rows), STEP)]
         lines = [f"{row.id}\t{row.text}\n".encode() for row in (*held, *rows)]
         with whole_folder(target) as temporary:
-            np.save(temporary / "vectors.npy", np.concatenate(vectors))
-            np.save(temporary / "offsets.npy", np.cumsum([0, *map(len, lines)]))
+            save_array(temporary / "vectors.npy", np.concatenate(vectors))
+            save_array(temporary / "offsets.npy", np.cumsum([0, *map(len, lines)]))
             (temporary / "texts.tsv").write_bytes(b"".join(lines))
+            seal_folder(temporary)
         return part
 
     def _name(self, rows: list[Row]) -> str:

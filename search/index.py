@@ -1,30 +1,34 @@
 """An index: texts with their vectors, in a folder that can grow.
 
     INDEX/meta.json             the encoder, the parts in order, their counts
-    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy
+    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy, SHA256SUMS
 
 A part's name is a hash of its encoder and texts. meta.json is written last: a query sees the index
 before a command or after it, and an interrupted command finds the parts that it had finished.
 Legend: N texts, n of a part, H hidden_size. Reads: texts. Feeds: nearest, the command line.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 
 import minbert
 from data.examples import DataError
-from runtime.digests import digest
+from runtime.digests import digest, file_digest
+from runtime.json_file import read_json
+from runtime.sealed import sealed_files
 from search.texts import Row
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
 PART = 8192
 FORMAT = 1
+# What NumPy raises of a missing or damaged file.
+UNREADABLE = (OSError, ValueError, EOFError, TokenError)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def read_meta(folder: Path) -> Meta | None:
             raise DataError(f"{folder}: is there and no index; name another folder")
         return None
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = read_json(path)
         if raw.pop("format") != FORMAT:
             raise DataError(f"{path}: written by another version of this project; index again")
         count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))
@@ -169,10 +173,12 @@ class Texts:
         try:
             self.lines = np.memmap(path, np.uint8, mode="r")
             self.offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
-        except (OSError, ValueError, EOFError) as error:
+        except UNREADABLE as error:
             raise _damaged(path, error) from None
         if len(self.offsets) != part.count + 1 or self.offsets[-1] != len(self.lines):
             raise _damaged(path, f"{len(self.offsets) - 1} texts, {len(self.lines)} bytes")
+        _check_unchanged(path)
+        _check_unchanged(path.with_name("offsets.npy"))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -198,11 +204,19 @@ def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
     path = part_folder(folder, part.name) / "vectors.npy"
     try:
         vectors: np.ndarray = np.load(path, mmap_mode="c")
-    except (OSError, ValueError, EOFError) as error:
+    except UNREADABLE as error:
         raise _damaged(path, error) from None
     if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
         raise _damaged(path, f"{vectors.dtype} {vectors.shape}")
+    _check_unchanged(path)
     return vectors
+
+
+def _check_unchanged(path: Path) -> None:
+    """Raise DataError if a file is not what its folder's list says; earlier versions wrote none."""
+    listed = sealed_files(path.parent).get(path.name)
+    if listed and listed != file_digest(path):
+        raise _damaged(path, "its content has changed")
 
 
 def _damaged(path: Path, error: object) -> DataError:

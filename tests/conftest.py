@@ -43,8 +43,8 @@ def real_checkpoint() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-@pytest.fixture(scope="session")
-def vocabulary() -> list[str]:
+def toy_vocabulary() -> list[str]:
+    """Return the word pieces of the tiny checkpoint."""
     words = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "not", "and", ".", ",", "?", "##s", "##er"]
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words, *letters]
@@ -52,9 +52,14 @@ def vocabulary() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def tiny_config(vocabulary) -> BertConfig:
+def vocabulary() -> list[str]:
+    return toy_vocabulary()
+
+
+def toy_config() -> BertConfig:
+    """Return the sizes of the tiny checkpoint."""
     return BertConfig(
-        vocab_size=len(vocabulary),
+        vocab_size=len(toy_vocabulary()),
         hidden_size=32,
         num_hidden_layers=3,
         num_attention_heads=4,
@@ -64,13 +69,16 @@ def tiny_config(vocabulary) -> BertConfig:
 
 
 @pytest.fixture(scope="session")
-def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
-    """A random BERT of 32 dimensions in the Hugging Face format, with vocab.txt."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in vocabulary))
+def tiny_config() -> BertConfig:
+    return toy_config()
+
+
+def write_checkpoint(folder: Path) -> Path:
+    """Write a random BERT of 32 dimensions in the Hugging Face format, with vocab.txt."""
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in toy_vocabulary()))
     tokenizer = BertTokenizer.from_vocab(folder / "vocab.txt")
     torch.manual_seed(0)
-    model = BertModel(tiny_config)
+    model = BertModel(toy_config())
     for parameter in model.parameters():  # far from 0 and 1, so that every parameter matters
         torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.2)
     encoder = SentenceEncoder(model, tokenizer, device="cpu", precision="float32")
@@ -80,6 +88,11 @@ def tiny_checkpoint(tmp_path_factory, vocabulary, tiny_config) -> Path:
         (folder / "tiny" / name).unlink()
     shutil.rmtree(folder / "tiny" / "1_Pooling")
     return folder / "tiny"
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("checkpoints"))
 
 
 @pytest.fixture
@@ -106,10 +119,8 @@ def toy_sentences(count: int, seed: int = 0) -> list[str]:
     return sentences
 
 
-@pytest.fixture(scope="session")
-def toy_data(tmp_path_factory) -> Path:
-    """A folder of CS224N and SimCSE files with toy rows: enough for every stage to run."""
-    folder = tmp_path_factory.mktemp("toy_data")
+def write_data(folder: Path) -> Path:
+    """Write CS224N and SimCSE files with toy rows: enough for every stage to run."""
     for seed, (split, count) in enumerate((("train", 48), ("dev", 16), ("test-student", 8))):
         texts, others = toy_sentences(count, seed), toy_sentences(count, seed + 10)
         labelled = split != "test-student"
@@ -138,6 +149,11 @@ def toy_data(tmp_path_factory) -> Path:
         triplets.append(f"{a},{a.replace('the', 'a')},{c}".replace(" ,", ""))
     (folder / "nli_for_simcse.csv").write_text("\n".join(triplets) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory) -> Path:
+    return write_data(tmp_path_factory.mktemp("toy_data"))
 
 
 @pytest.fixture(scope="session")

@@ -66,9 +66,9 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
                 _version_file(part).unlink(missing_ok=True)
                 raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
             to_disk(part)
+            _version_file(part).unlink(missing_ok=True)  # first: nobody looks for it afterwards
             os.replace(part, target)
             to_disk(target.parent)
-            _version_file(part).unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or error
         raise DownloadError(f"{target}: not stored ({reason}); choose another folder") from error

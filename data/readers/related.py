@@ -75,7 +75,7 @@ def iter_anli(path: PathLike) -> Iterator[Related]:
 def _json(path: PathLike, line: int, text: str) -> dict[str, Any]:
     try:
         row = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}:{line}: is not JSON ({error}); correct the line") from None
     if not isinstance(row, dict):
         raise DataError(f"{path}:{line}: is no JSON object; expected one pair per line")

@@ -19,6 +19,7 @@ from tokenizers.trainers import WordPieceTrainer
 from minbert.packing import TokenSequences
 from minbert.tokenizer import BertTokenizer
 from minbert.word_pieces import SPECIAL_TOKENS
+from runtime.arrays import save_array
 from runtime.digests import file_digest
 from runtime.errors import UserError
 from runtime.files import UNREADABLE, open_file, whole_file
@@ -43,7 +44,7 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
     found = False
     for path in paths:
         try:
-            with open_file(path, "rt", encoding="utf-8") as lines:
+            with open_file(path, "rt", encoding="utf-8-sig") as lines:
                 for line in bounded_lines(lines, path, CorpusError):
                     found = found or bool(line.strip())
                     yield line.strip()
@@ -103,8 +104,7 @@ def tokenize_corpus(
         if not rows:
             raise CorpusError(f"{paths[0]}: no document has {length - 2} tokens to fill one row")
         with whole_file(target) as temporary:
-            with temporary.open("wb") as file:
-                np.save(file, np.concatenate(rows))
+            save_array(temporary, np.concatenate(rows))
             seal(temporary, target.name)
     return np.load(target, mmap_mode="r")
 

@@ -23,6 +23,7 @@ from report.gap import Gap, gaps
 from report.past_run import PastRun
 from report.run_folder import RunFolder
 from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
+from runtime.json_file import read_json
 
 KINDS = ("bi", "cross")
 
@@ -190,7 +191,7 @@ class Material:
         """Return the content of costs.json, None if nothing was measured."""
         path = self.run.path / COSTS
         try:
-            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+            return dict(read_json(path)) if path.is_file() else None
         except (ValueError, TypeError) as error:
             raise DataError(f"{path}: not a run's costs ({error!r}); delete it") from None
 

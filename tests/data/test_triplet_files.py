@@ -121,6 +121,7 @@ def test_a_sample_keeps_the_order_and_grows():
             "no positive with a hard",
         ),
         (["anli"], ANLI + "\nx", "given:4: is not JSON"),
+        (["anli"], "[" * 100_000, "given:1: is not JSON"),
         (["anli"], "[1]", "given:1: is no JSON object"),
         (["anli"], '\n{"context": "a", "label": "e"}', "given:2: context (or premise)"),
         (["anli"], '{"context": "a", "hypothesis": "b", "label": "x"}', "given:1: label is 'x'"),

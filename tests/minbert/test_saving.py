@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from minbert.checkpoint import read_about, whole_checkpoint, write_tensors
+from minbert.checkpoint import read_about, read_file, whole_checkpoint, write_tensors
 from minbert.config import CheckpointError
 
 
@@ -73,9 +73,21 @@ def test_what_is_noted_in_a_file_of_tensors_is_read_again(tmp_path):
     path = tmp_path / "head.safetensors"
     assert read_about(path) == {}
     write_tensors({"a": torch.zeros(2)}, path, {"task": "sts"})
-    assert read_about(path) == {"format": "pt", "task": "sts"}
+    assert read_about(path) == {"task": "sts"}
     path.write_bytes(path.read_bytes()[:20])
     assert read_about(path) == {}
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\0\0\x80?", b"\0\0\x81?"), (b'"sts"', b'"sst"')])
+def test_a_file_of_tensors_that_has_changed_is_refused(old, new, tmp_path):
+    path = tmp_path / "head.safetensors"
+    write_tensors({"a": torch.ones(2)}, path, {"task": "sts"})
+    assert torch.equal(read_file(path)["a"], torch.ones(2))
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: has changed since"):
+        read_file(path)
 
 
 def test_views_and_shared_tensors_are_written_whole(tmp_path):

@@ -198,7 +198,10 @@ def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
         builder.index(numbered(["a dog"]), append=True)
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])
+OPEN = b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'\n"  # a bracket that never closes
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", OPEN, None])
 def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
     meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
     path = tmp_path / "i" / "parts" / meta.parts[0].name / "vectors.npy"
@@ -208,6 +211,22 @@ def test_damaged_vectors_are_one_clear_line(damage, tmp_path, tiny_encoder):
         path.write_bytes(damage)
     with pytest.raises(DataError, match=r"vectors\.npy: missing or damaged"):
         _ = Index(tmp_path / "i").blocks
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "texts.tsv", "offsets.npy"])
+def test_a_part_that_has_changed_is_refused_and_made_again(name, tmp_path, tiny_encoder):
+    texts = ["a cat", "a dog", "a boat"]
+    builder = builder_of(tmp_path / "i", tiny_encoder)
+    meta = builder.index(numbered(texts))
+    path = tmp_path / "i" / "parts" / meta.parts[0].name / name
+    sound = path.read_bytes()
+    flipped = bytearray(sound)
+    flipped[-8] ^= 1
+    path.write_bytes(flipped)
+    index = Index(tmp_path / "i")
+    with pytest.raises(DataError, match="missing or damaged"):
+        index.rows([0]), index.blocks
+    assert builder.index(numbered(texts)) == meta and path.read_bytes() == sound
 
 
 def test_a_folder_of_other_things_is_no_index(tmp_path):

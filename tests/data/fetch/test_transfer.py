@@ -45,6 +45,21 @@ def test_a_whole_file_arrives_and_is_not_fetched_twice(serve, tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["kites.csv"]
 
 
+@pytest.mark.parametrize("known", [{"size": len(DATA), "sha256": SHA256}, {}])
+def test_killed_as_a_file_gets_its_name_it_leaves_nothing_beside_it(
+    known, serve, tmp_path, monkeypatch
+):
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    remote, _ = serve(ranged, **known)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(transfer, "to_disk", lambda path: path == tmp_path and killed())
+        fetch(remote, tmp_path)
+    assert fetch(remote, tmp_path).read_bytes() == DATA
+    assert [file.name for file in tmp_path.iterdir()] == ["kites.csv"]
+
+
 def test_two_at_once_fetch_one_after_the_other(serve, tmp_path, caplog):
     """The second must not append to the first one's part file, nor move it away."""
     arrived, go_on = threading.Event(), threading.Event()

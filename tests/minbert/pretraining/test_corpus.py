@@ -91,6 +91,11 @@ def test_compressed_files_are_read_as_they_are(name, compress, tmp_path):
     assert list(read_paragraphs([tmp_path / name])) == ["the cat", "", "ä dog", ""]
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfthe cat\n")
+    assert list(read_paragraphs([tmp_path / "a"])) == ["the cat", ""]
+
+
 def test_every_file_ends_a_document(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text(name)

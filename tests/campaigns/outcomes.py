@@ -1,0 +1,52 @@
+"""What campaigns count: one row per trial, a table of them at the end."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+# Outcomes that are as they should be; whatever else is said is a fault.
+GOOD = ("equal", "read", "made again", "refused")
+
+
+class Trial(NamedTuple):
+    """One trial: what was done to what, how it came out, and what was said."""
+
+    campaign: str
+    scene: str
+    accident: str
+    outcome: str
+    said: str = ""
+
+
+def faults(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that did not come out as they should."""
+    return [trial for trial in trials if trial.outcome not in GOOD]
+
+
+def table(trials: Sequence[Trial]) -> str:
+    """Return how often which outcome was found, by scene."""
+    outcomes = sorted({trial.outcome for trial in trials}, key=lambda o: (o not in GOOD, o))
+    counts = Counter((trial.scene, trial.outcome) for trial in trials)
+    lines = ["| | trials | " + " | ".join(outcomes) + " |"]
+    lines.append("|---|---:|" + "---:|" * len(outcomes))
+    for scene in dict.fromkeys(trial.scene for trial in trials):
+        found = [counts[scene, outcome] for outcome in outcomes]
+        lines.append(f"| {scene} | {sum(found)} | " + " | ".join(map(str, found)) + " |")
+    return "\n".join(lines)
+
+
+def write(path: Path, trials: Sequence[Trial]) -> None:
+    """Write how often which outcome was found, by scene, as CSV."""
+    counts = Counter((trial.campaign, trial.scene, trial.outcome) for trial in trials)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["campaign", "scene", "outcome", "trials"])
+        writer.writerows([*found, count] for found, count in sorted(counts.items()))
+
+
+def one_line(said: str) -> str:
+    """Return the line that begins with "error: " if that is the only one, else ""."""
+    lines = [line for line in said.splitlines() if line.startswith("error: ")]
+    return lines[0] if len(lines) == 1 and "Traceback" not in said else ""
