@@ -17,4 +17,4 @@ def save_array(path: Path, array: np.ndarray) -> None:
         OSError: it cannot be written whole.
     """
     with path.open("wb") as file:
-        np.save(SimpleNamespace(write=file.write), array)  # type: ignore[arg-type]
+        np.save(SimpleNamespace(write=file.write), array)
