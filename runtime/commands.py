@@ -5,6 +5,7 @@ A program is a file with a `main`, or one of several commands (`run_command`). I
 """
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +20,11 @@ def begin(interrupted: str = "\ninterrupted") -> None:
     """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`."""
     ready_streams()
     leave_on_interrupt(interrupted)
+    try:
+        os.getcwd()
+    except FileNotFoundError:  # importing PyTorch would end the program without a reason
+        print("error: the folder this command was started in is gone; go to one", file=sys.stderr)
+        sys.exit(2)
 
 
 def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted") -> int:

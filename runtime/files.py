@@ -55,7 +55,10 @@ def open_plain(path: Readable, mode: str = "rb", opener: Opener = open, **how: A
         OSError: it cannot be read, or is a pipe, which could be waited for without an end, or a
             device.
     """
-    found = os.stat(path).st_mode
+    try:
+        found = os.stat(path).st_mode
+    except ValueError:  # half a character, or NUL
+        raise OSError(errno.EINVAL, "no possible name of a file", os.fspath(path)) from None
     named = os.fspath(path).startswith(HANDED_DOWN)
     if not (stat.S_ISREG(found) or stat.S_ISDIR(found) or named):
         raise OSError(errno.EINVAL, "a pipe or a device, not a file", os.fspath(path))

@@ -1,6 +1,8 @@
 """How command lines end."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,18 @@ def test_what_the_work_returns_is_the_exit_code():
 def test_a_fault_is_one_line(error, code, told, capsys):
     assert ends(error) == code
     assert capsys.readouterr().err == told
+
+
+def test_a_folder_that_is_gone_is_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    code = "import os; os.rmdir(os.getcwd()); from runtime.commands import begin; begin()"
+    gone.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=gone, capture_output=True, text=True,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "error: the folder this command was started in is gone; go to one\n"
 
 
 def test_a_bug_is_not_hidden():

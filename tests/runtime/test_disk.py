@@ -12,7 +12,7 @@ import torch
 
 from runtime.digests import file_digest
 from runtime.errors import DiskError
-from runtime.files import open_file, whole_file, whole_folder, write_text
+from runtime.files import open_file, open_plain, whole_file, whole_folder, write_text
 from runtime.resume import save_training
 
 
@@ -96,3 +96,9 @@ def test_nothing_waits_for_a_pipe(tmp_path):
     with open_file(Path(f"/dev/fd/{read}")) as file:
         assert file.read() == b"abc"
     os.close(read)
+
+
+@pytest.mark.parametrize("name", ["half a \ud800", "nul \0"])
+def test_what_cannot_be_a_name_is_an_error_of_reading(name, tmp_path):
+    with pytest.raises(OSError, match="no possible name"):
+        open_plain(f"{tmp_path}/{name}")
