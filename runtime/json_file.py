@@ -1,6 +1,7 @@
 """JSON files, whatever they hold: read, or refused in one line. Feeds: all that read settings."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,18 @@ def read_json(path: Path, error: type[UserError] = UserError) -> Any:
     if not path.is_file():
         raise error(f"{path}: no such file")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
     except RecursionError:
         raise error(f"{path}: not a readable JSON file (nested too deeply)") from None
     except (ValueError, OSError) as reason:
         raise error(f"{path}: not a readable JSON file ({reason})") from None
+
+
+def _integer(digits: str) -> int:
+    """Return a number that a float holds; a larger one would fail wherever it met a float."""
+    if math.isinf(float(digits)):
+        raise ValueError(f"{digits[:20]}... is too large a number")
+    return int(digits)
 
 
 def read_object(path: Path, error: type[UserError] = UserError) -> dict[str, Any]:

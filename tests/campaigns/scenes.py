@@ -24,6 +24,7 @@ from data.fetch.sources import RemoteFile
 from experiment.options import parse_options
 from minbert import pretrain
 from runtime.digests import digest, file_digest
+from runtime.files import utf8_name
 from runtime.sealed import SUMS, fault_of
 from search import __main__ as search
 from search import building
@@ -144,7 +145,7 @@ def _content(path: Path) -> str:
     if path.suffix == ".csv" and path.name == "results.csv":
         return digest([_lasting(row) for row in csv.DictReader(io.StringIO(path.read_text()))])
     if path.suffix == ".safetensors":
-        with safe_open(path, "pt") as file:
+        with utf8_name(path) as name, safe_open(name, "pt") as file:
             tensors = {name: _bits(file.get_tensor(name)) for name in sorted(file.keys())}
             about = {key: _lasting_text(text) for key, text in (file.metadata() or {}).items()}
             return digest([tensors, about])
