@@ -133,6 +133,7 @@ def write_inputs(
     # Students are not told the term's seed, by which the hidden tests could be drawn again.
     told = {"term_seed": term_seed if hidden else seed, **_described(parts, hidden), "cases": cases}
     (folder / "suite.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    # The names are chosen by us; to mypy one of them could be `allow_pickle`.
     np.savez_compressed(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
 
 
@@ -171,5 +172,6 @@ def _collect(folder: Path, out: Path, mistakes: Sequence[str]) -> None:
             if path.is_file():  # of this mistake's part, and the mutant did not raise
                 for key, array in read_arrays(path).items():
                     mistaken[f"{mistake}/{name}/{key}"] = array
+    # As above: the names are chosen by us; to mypy one of them could be `allow_pickle`.
     np.savez_compressed(folder / "answers.npz", **answers)  # type: ignore[arg-type]
     np.savez_compressed(folder / "mistakes.npz", **mistaken)  # type: ignore[arg-type]

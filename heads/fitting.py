@@ -69,6 +69,7 @@ def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
     """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
     with inputs.reading():
         parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
+    # Parts of (B,) or (B, C) become (N,) or (N, C).
     rows = np.concatenate([rows for rows, _ in parts])
     # Batches go by length; this puts the rows back into the order of the inputs.
     return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])

@@ -75,6 +75,7 @@ def frozen_inputs(
         One FrozenInputs per split, all reading the same cached file.
     """
     numbers: dict[Item, int] = {}  # every distinct item, in the order of its first appearance
+    # Texts that splits share are encoded once: an index (N, items) points into the embeddings.
     indices = []
     for examples in splits:
         rows = [

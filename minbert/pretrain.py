@@ -57,7 +57,6 @@ from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError
 from runtime.files import sweep
-from runtime.interrupt import INTERRUPTED
 from runtime.json_file import read_json
 from runtime.options import parse
 from runtime.processes import num_started

@@ -31,6 +31,7 @@ class AdamW(torch.optim.Optimizer):
     ):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "decay": weight_decay})
 
+    # torch's own returns a loss where it is given a closure; this one takes none.
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Update all parameters that have a gradient, once."""

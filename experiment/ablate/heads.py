@@ -33,6 +33,7 @@ from report.cell import Cell, Coordinates, best_known
 from runtime.digests import digest
 from runtime.errors import UserError
 from runtime.files import write_text
+from runtime.json_file import read_object
 
 # What makes a run; the rest of a row's settings are places in its grid.
 RUN = ("tune", "features", "schedule", "remedies")
@@ -157,7 +158,7 @@ def measured_linear(row: Row, options: AblateOptions) -> list[Measured]:
     path = options.out / "measured" / f"linear-{digest([*how, inputs.digests['sts']])[:16]}.json"
     if not path.is_file():
         write_text(path, json.dumps({"score": _ridge(inputs, options.out / "cache")}) + "\n")
-    score = {"score": json.loads(path.read_text(encoding="utf-8"))["score"]}
+    score = {"score": read_object(path)["score"]}
     made = {"command": "python -m experiment.ablate report"}
     seeds = range(options.seed, options.seed + options.seeds)
     return [Measured(row.label, seed, score, 0.0, [], made, path.stem) for seed in seeds]

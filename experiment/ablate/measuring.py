@@ -24,6 +24,7 @@ from experiment.settings import Settings
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 from runtime.files import sweep, write_text
+from runtime.json_file import read_object
 from simcse.stage import Backbone, TrainingTexts, stage_key
 from simcse.train import SimCSETrainer
 
@@ -101,7 +102,7 @@ class Bench:
             self._tune(inputs, backbone, texts, settings, path)
         _state_path(path).unlink(missing_ok=True)  # also where a run was killed before this
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = read_object(path)
             history, seconds, made = (found[part] for part in ("history", "seconds", "made"))
             made |= {"command": " && ".join(filter(None, (before, command_of(settings))))}
             return Measured(label, settings.seed, values_of(history), seconds, history, made, key)

@@ -14,7 +14,7 @@ from data.tasks import Splits
 from experiment.ablate.heads import grid_settings, grids
 from experiment.ablate.measuring import Bench
 from experiment.ablate.options import AblateOptions
-from experiment.ablate.pricing import PROBE, Price, memory, stage_price
+from experiment.ablate.pricing import PROBE, Price, projected, stage_price, summed
 from experiment.ablate.recipes import command_of
 from experiment.ablate.table import Table
 from experiment.grid import pairings
@@ -29,7 +29,7 @@ from runtime.errors import UserError
 
 def planned(table: Table, options: AblateOptions) -> Iterator[str]:
     """Yield what the runs of a table of heads would be: commands, steps, hours; then the whole."""
-    whole = Price(0, 0.0)
+    prices = []
     with tempfile.TemporaryDirectory() as folder:
         projection = Projection(Path(folder))
         for rows in grids(table):
@@ -41,11 +41,8 @@ def planned(table: Table, options: AblateOptions) -> Iterator[str]:
                 yield f"  {table.name}: {len(rows)} rows left out: {error}"
                 continue
             yield f"  {price.steps:,} steps, {price.seconds / 3600:.2f} hours"
-            whole = Price(whole.steps + price.steps, whole.seconds + price.seconds)
-    yield (
-        f"{table.name}: {whole.steps:,} steps, {whole.seconds / 3600:.2f} hours projected, "
-        f"{memory():.1f} GiB, with {options.seeds} seeds at --scale {options.scale}"
-    )
+            prices.append(price)
+    yield projected(table, options, prices)
 
 
 @dataclass
@@ -87,7 +84,7 @@ class Projection:
                 one = self._head(encoder, inputs.splits[task], task, kind, config)
                 count = len(new) * settings.seeds
                 prices.append(Price(one.steps * count, one.seconds * count))
-        return Price(sum(one.steps for one in prices), sum(one.seconds for one in prices))
+        return summed(prices)
 
     def _is_new(self, *what: object) -> bool:
         new = what not in self.counted

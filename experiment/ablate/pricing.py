@@ -69,20 +69,29 @@ def project(table: Table, options: AblateOptions) -> Iterator[str]:
         UserError: something that the settings name cannot be used.
     """
     rates: dict[tuple[object, ...], tuple[float, float]] = {}
-    steps = seconds = 0.0
+    prices = []
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         for row in table.rows:
             try:
                 file = training_file(row, options).path
                 settings = settings_of(row, table, options, options.seed, file)
-                price = stage_price(settings, options.seeds, bench, rates)
+                prices.append(stage_price(settings, options.seeds, bench, rates))
             except UserError as error:
                 yield f"  {table.name}, {row.label}: left out: {error}"
-                continue
-            steps, seconds = steps + price.steps, seconds + price.seconds
-    yield (
-        f"{table.name}: {steps:,.0f} steps, {seconds / 3600:.2f} hours projected, "
+    yield projected(table, options, prices)
+
+
+def summed(prices: Sequence[Price]) -> Price:
+    """Return the price of all."""
+    return Price(sum(one.steps for one in prices), sum(one.seconds for one in prices))
+
+
+def projected(table: Table, options: AblateOptions, prices: Sequence[Price]) -> str:
+    """Return the last line of a projection: the price of a table, and the memory used so far."""
+    whole = summed(prices)
+    return (
+        f"{table.name}: {whole.steps:,} steps, {whole.seconds / 3600:.2f} hours projected, "
         f"{memory():.1f} GiB, with {options.seeds} seeds at --scale {options.scale}"
     )
 

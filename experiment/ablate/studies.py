@@ -28,6 +28,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, texts_digest
 from runtime.files import write_text
+from runtime.json_file import read_object
 
 TEXTS = 500  # dev texts per task that drift is measured on
 UNTUNED = "untuned"
@@ -116,8 +117,7 @@ def drifts(table: Table, options: AblateOptions, say: Say) -> Study:
         path = options.out / "measured" / f"drift-{key}.json"
         if not path.is_file():
             write_text(path, json.dumps(asdict(drift(untuned, source, encoder, texts))) + "\n")
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        return read_object(path)
 
     found: list[dict[str, Any]] = [{"encoder": UNTUNED, "seed": None, **measured(untuned)}]
     for one in tuned(table, options):

@@ -57,6 +57,7 @@ def fit_joint(
         By task; `seconds` are those of the whole training in each.
     """
     started = time.perf_counter()
+    # Every learner reads its texts with the same encoder, so training one changes all.
     learners = {task: _learner(encoder, task, pupil) for task, pupil in pupils.items()}
     trainer = JointTrainer(encoder, learners, config, state_path)
     trainer.run(resume)

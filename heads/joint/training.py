@@ -143,6 +143,7 @@ class JointTrainer:
     def _train_to(self, end: int, tick: Callable[[], Any]) -> float:
         """Train up to a step; return the mean loss per batch."""
         self.trained.train()
+        # Losses of batches weigh alike, whatever their task.
         total, first = 0.0, self.step
         for step in range(first, end):
             if self._place(step)[0] == 0:
@@ -162,6 +163,7 @@ class JointTrainer:
             losses.append(self._backward(task, number, step))
             if len(self.batches[step]) > 1:
                 gradients.append(take_gradient(self.shared))
+        # PCGrad: (tasks, parameters) to (parameters,), every conflict projected away.
         if gradients:
             put_gradient(self.shared, without_conflicts(torch.stack(gradients)))
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.settings.max_grad_norm)
@@ -201,6 +203,7 @@ class JointTrainer:
         """Return the mean loss of a batch, with what remedies make of it or add to it."""
         head, task = learner.head, learner.task
         logits, labels = head(features), learner.labels[rows].to(features.device)
+        # Labels alone, or labels and what a teacher says: less of it towards the end of the phase.
         if learner.taught is None:
             loss = head.loss(logits, labels)
         else:

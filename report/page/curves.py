@@ -143,4 +143,5 @@ def _points(curve: Records, x: str, y: str) -> Iterator[tuple[float, float]]:
     for record in curve:
         found = record.get(x), record.get(y)
         if all(isinstance(value, int | float) for value in found):
+            # To mypy a pair of which `all` was asked may still hold None.
             yield found  # type: ignore[misc]

@@ -85,4 +85,5 @@ def shade(value: float, most: float, sides: tuple[str, str]) -> str:
 
 def interval(low_and_high: object) -> str:
     """Return an interval in brackets with true minus signs, "" for None."""
+    # None, or anything with `low` and `high`: `shown` is typed for intervals alone.
     return shown(low_and_high).replace("-", "−")  # type: ignore[arg-type]

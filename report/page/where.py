@@ -61,6 +61,7 @@ def _heat_map(task: Task, duels: dict[str, dict[str, list[Cell]]], material: Mat
 def _difference(found: Slice, most: float) -> Entry:
     """Return an entry shaded by who is ahead; bold where the interval leaves out 0."""
     known = found.low is not None and found.high is not None
+    # To mypy both may still be None where `known` is true.
     bounds = Interval(found.low, found.high, "") if known else None  # type: ignore[arg-type]
     strong = bounds is not None and not bounds.low <= 0 <= bounds.high
     plain = number(found.difference, 3, interval(bounds), sign=True)

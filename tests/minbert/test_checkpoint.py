@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import real_checkpoint, toy_sentences
 from safetensors.torch import load_file, save_file
+from tiny_sizes import TINY
 
 from minbert.checkpoint import (
     read_tensors,
@@ -16,15 +17,6 @@ from minbert.checkpoint import (
 from minbert.config import POOLINGS, BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
-
-TINY = {
-    "vocab_size": 60,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 32,
-}
 
 
 def transformers_model(kind: str, **more):

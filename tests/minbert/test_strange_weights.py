@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny_sizes import TINY
 
 from minbert.checkpoint import read_file
 from minbert.config import BertConfig, CheckpointError
@@ -12,14 +13,6 @@ from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.packing import pack_padded
 
-TINY = {
-    "vocab_size": 60,
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "max_position_embeddings": 32,
-}
 NAME = "encoder.layer.1.output.dense.weight"
 
 
