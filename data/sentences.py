@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError
-from data.readers.tables import decoded_lines
+from data.readers.tables import numbered_lines
 from runtime.commands import exit_code
-from runtime.files import OPENERS, UNREADABLE, whole_file
+from runtime.files import whole_file
 from runtime.options import option, parse
 
 PROGRAM = "python -m data.sentences"
@@ -66,12 +66,8 @@ def paragraphs(path: Path) -> Iterator[str]:
     Raises:
         DataError: a missing or damaged file, or one that is not UTF-8.
     """
-    try:
-        with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            for _, line in decoded_lines(file, path):
-                yield line.strip()
-    except UNREADABLE as error:
-        raise DataError(f"{path}: cannot be read ({error}); check the file") from None
+    for _, line in numbered_lines(path):
+        yield line.strip()
     yield ""
 
 

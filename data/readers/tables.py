@@ -7,9 +7,11 @@ import codecs
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
+from runtime.files import OPENERS, UNREADABLE
 
 PathLike = str | os.PathLike[str]
 
@@ -20,16 +22,17 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
-    Each line is decoded by itself, so that a bad byte has a line number.
+    Each line is decoded by itself, so that a bad byte has a line number. A file named .gz, .xz or
+    .bz2 is read as what it holds.
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not in this encoding.
     """
     try:
-        with open(path, "rb") as file:
+        with OPENERS.get(Path(path).suffix, open)(path, "rb") as file:
             yield from decoded_lines(file, path, encoding)
-    except OSError as error:
-        reason = error.strerror or error
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
 
 
