@@ -57,27 +57,18 @@ def encode_files(options: Options, say: Callable[[str], None] = print) -> None:
     say(f"{rows:,} texts in {len(records):,} shard(s): {options.out}")
 
 
-def sources(options: Options) -> list[Source]:
-    """Return the files of a command line."""
-    return [Source(path, options.column, options.id_column) for path in options.files]
-
-
-def shard_name(path: Path, number: int) -> str:
-    """Return what the shard of a file is called, counted from 0."""
-    return f"{path.name}-{number:05d}"
-
-
 def _records(options: Options) -> Iterable[Record]:
     """Yield the records of all shards, which are then complete, in any order."""
     if options.ray:
         from minbert.encode.over_ray import encode_on_ray
 
-        yield from encode_on_ray(options, sources(options))
+        yield from encode_on_ray(options)
         return
     encode = ShardEncoder(options)
-    for source in sources(options):
+    for path in options.files:
+        source = Source(path, options.column, options.id_column)
         for number, texts in enumerate(source.shards(options.shard_rows)):
-            yield encode(shard_name(source.path, number), texts)
+            yield encode(source.shard_name(number), texts)
 
 
 @contextmanager

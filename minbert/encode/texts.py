@@ -54,6 +54,10 @@ class Source:
         if not found:
             raise DataError(f"{self.path}: no text; expected one per line, or per row of a table")
 
+    def shard_name(self, number: int) -> str:
+        """Return what a shard of the file is called, counted from 0."""
+        return f"{self.path.name}-{number:05d}"
+
     def _texts(self) -> Iterator[Text]:
         for line, id, text in self._rows():
             where = f"{self.path.name}:{line}"
