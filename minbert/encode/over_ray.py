@@ -18,12 +18,13 @@ from typing import Any
 from minbert.encode.encoding import ShardEncoder
 from minbert.encode.extras import ray_data
 from minbert.encode.options import Options
-from minbert.encode.shards import Record
+from minbert.encode.shards import RECORDS, Record
 from minbert.encode.texts import Source, Text
 from runtime.errors import MachineError, UserError
 
-# How often a shard is tried again whose worker died; a text might kill every worker that reads it.
-RETRIES = 3
+# Workers that may die of a shard. Ray would try for ever; there are texts that take all memory.
+MOST_DEATHS = 3
+TRIES = ".tries"
 Row = dict[str, Any]
 
 
@@ -32,7 +33,7 @@ class Worker:
 
     def __init__(self, options: Options):
         # An error here would look to Ray like a worker that died; it is told with the first shard.
-        self.error = ""
+        self.error, self.out = "", options.out
         try:
             self.encode = ShardEncoder(options)
         except (UserError, OSError) as error:
@@ -42,12 +43,27 @@ class Worker:
         """Return the record of a shard as a row, or a row with an error."""
         error = self.error or shard["error"]
         if not error:
-            texts = [Text(*row) for row in zip(shard["ids"], shard["texts"], strict=True)]
             try:
-                return {"error": "", **asdict(self.encode(shard["name"], texts))}
+                return {"error": "", **asdict(self._encode(shard))}
             except (UserError, OSError) as raised:
                 error = str(raised)
         return {"error": error, **asdict(Record("", 0, "", "", "", 0.0))}
+
+    def _encode(self, shard: Row) -> Record:
+        # One byte for every try; the file goes when the shard is complete.
+        tries = self.out / RECORDS / f".{shard['name']}{TRIES}"
+        tries.parent.mkdir(exist_ok=True)
+        with tries.open("ab") as file:
+            file.write(b".")
+            if file.tell() > MOST_DEATHS:
+                raise MachineError(
+                    f"{shard['name']}: {MOST_DEATHS} workers died of it; look for an endless line, "
+                    "or give fewer --shard-rows"
+                )
+        texts = [Text(*row) for row in zip(shard["ids"], shard["texts"], strict=True)]
+        record = self.encode(shard["name"], texts)
+        tries.unlink(missing_ok=True)
+        return record
 
 
 def shards_of(file: Row, options: Options) -> Iterator[Row]:
@@ -75,6 +91,8 @@ def encode_on_ray(options: Options) -> Iterator[Record]:
     """
     ray = ray_data("--ray")
     options = _from_anywhere(options)
+    for path in options.out.glob(f"{RECORDS}/.*{TRIES}"):  # of an earlier command
+        path.unlink()
     with _running(ray):
         workers, each = _share_out(options, ray.cluster_resources())
         options = replace(options, threads=each["num_cpus"])
@@ -90,7 +108,6 @@ def encode_on_ray(options: Options) -> Iterator[Record]:
                 Worker,
                 fn_constructor_args=(options,),
                 compute=ray.data.ActorPoolStrategy(size=workers),
-                max_task_retries=RETRIES,
                 **each,
             )
         )
@@ -113,7 +130,7 @@ def _running(ray: Any) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # a cluster that does not start is a bare Exception of Ray's
         reason = " ".join(str(error).split())[:300]
         raise MachineError(f"--ray: no cluster ({reason}); check RAY_ADDRESS") from None
     try:
