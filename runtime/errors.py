@@ -12,6 +12,10 @@ class MachineError(UserError):
     """The machine lacks something that was asked for."""
 
 
+class ProcessError(UserError):
+    """Another process of a run on several is gone, so this one cannot go on either."""
+
+
 class TrainingError(UserError):
     """Training cannot start or continue; the message says what to change."""
 
