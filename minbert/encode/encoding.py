@@ -16,6 +16,7 @@ from minbert.encode.options import Options
 from minbert.encode.shards import VECTORS, Record, complete, write_record, write_shard
 from minbert.encode.texts import Text
 from minbert.encoder import SentenceEncoder
+from runtime.device import release_memory
 from runtime.digests import texts_digest
 
 
@@ -68,6 +69,7 @@ class ShardEncoder:
         seconds = round(time.perf_counter() - began, 3)
         record = Record(file, len(texts), made_of, sha256, self.fingerprint, seconds)
         write_record(options.out, name, record)
+        release_memory()
         return record
 
     def _about(self) -> str:
