@@ -10,7 +10,7 @@ from data.fetch.transfer import DownloadError
 from data.finding import MissingSet
 from minbert.config import CheckpointError
 from minbert.pretraining.corpus import CorpusError
-from runtime.errors import MachineError, StateError, TrainingError, UserError
+from runtime.errors import MachineError, ProcessError, StateError, TrainingError, UserError
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = "baselines data evaluation experiment heads minbert report runtime search simcse".split()
@@ -21,6 +21,7 @@ USER_ERRORS = [
     CheckpointError,
     CorpusError,
     MachineError,
+    ProcessError,
     TrainingError,
     StateError,
 ]
