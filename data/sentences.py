@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError
-from data.readers.tables import decoded_lines
-from runtime.files import UNREADABLE, open_file, whole_file
+from data.readers.tables import numbered_lines
+from runtime.files import whole_file
 from runtime.options import option, parse
 
 PROGRAM = "python -m data.sentences"
@@ -72,12 +72,8 @@ def paragraphs(path: Path) -> Iterator[str]:
     Raises:
         DataError: a missing or damaged file, or one that is not UTF-8.
     """
-    try:
-        with open_file(path) as file:
-            for _, line in decoded_lines(file, path):
-                yield line.strip()
-    except UNREADABLE as error:
-        raise DataError(f"{path}: cannot be read ({error}); check the file") from None
+    for _, line in numbered_lines(path):
+        yield line.strip()
     yield ""
 
 

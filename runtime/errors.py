@@ -16,6 +16,10 @@ class DiskError(MachineError, OSError):
     """A file cannot be written; the message says what it needs."""
 
 
+class ProcessError(UserError):
+    """Another process of a run on several is gone, so this one cannot go on either."""
+
+
 class TrainingError(UserError):
     """Training cannot start or continue; the message says what to change."""
 

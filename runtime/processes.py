@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from runtime.errors import MachineError
+from runtime.errors import MachineError, ProcessError
 
 Rows = TypeVar("Rows", np.ndarray, list[Any])
 
@@ -36,6 +36,7 @@ def join_processes(device: str = "auto") -> None:
 
     Raises:
         MachineError: more processes than GPUs here, or only some of torchrun's variables.
+        ProcessError: another process ended before it joined.
     """
     global _joined
     if _joined or num_started() == 1:
@@ -52,7 +53,8 @@ def join_processes(device: str = "auto") -> None:
                 f"process {local_rank + 1} has no GPU, there are {count}; start fewer processes"
             )
         torch.cuda.set_device(local_rank)
-    dist.init_process_group(backend)
+    with _all_together():
+        dist.init_process_group(backend)
     _joined = True
     if not is_main():
         sys.stdout = open(os.devnull, "w", encoding="utf-8", errors="replace")
@@ -121,7 +123,8 @@ def join_shares(own: Tensor, count: int) -> Tensor:
         return own
     joint = own.new_zeros(count, *own.shape[1:])
     joint[rank() :: world_size()] = own.detach()
-    dist.all_reduce(joint)  # each row is zero in all ranks but one: the sum gathers
+    with _all_together():
+        dist.all_reduce(joint)  # each row is zero in all ranks but one: the sum gathers
     joint[rank() :: world_size()] = own
     return joint
 
@@ -129,7 +132,8 @@ def join_shares(own: Tensor, count: int) -> Tensor:
 def sum_over_ranks(values: Tensor) -> Tensor:
     """Return the elementwise sum of every rank's tensor, in place, without gradient."""
     if _joined:
-        dist.all_reduce(values.detach())
+        with _all_together():
+            dist.all_reduce(values.detach())
     return values
 
 
@@ -139,15 +143,16 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
         return
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     touched = torch.tensor([parameter.grad is not None for parameter in trained]).int()
-    dist.all_reduce(touched)
-    pending = []
-    for parameter, ranks in zip(trained, touched.tolist(), strict=True):
-        if ranks:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            pending.append(dist.all_reduce(parameter.grad, async_op=True))
-    for work in pending:
-        work.wait()
+    with _all_together():
+        dist.all_reduce(touched)
+        pending = []
+        for parameter, ranks in zip(trained, touched.tolist(), strict=True):
+            if ranks:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                pending.append(dist.all_reduce(parameter.grad, async_op=True))
+        for work in pending:
+            work.wait()
 
 
 def gather_objects(own: Any) -> list[Any]:
@@ -155,7 +160,8 @@ def gather_objects(own: Any) -> list[Any]:
     if not _joined:
         return [own]
     gathered: list[Any] = [None] * world_size()
-    dist.all_gather_object(gathered, own)
+    with _all_together():
+        dist.all_gather_object(gathered, own)
     return gathered
 
 
@@ -167,7 +173,28 @@ def main_decides(value: Any) -> Any:
 def barrier() -> None:
     """Wait until all ranks have arrived here."""
     if _joined:
-        dist.barrier()
+        with _all_together():
+            dist.barrier()
+
+
+@contextmanager
+def _all_together() -> Iterator[None]:
+    """Turn torch's error of a call that another process will never join into one line.
+
+    The system closes the connections of a process that ends, however it ends: the others' calls
+    fail at once.
+
+    Raises:
+        ProcessError: another process is gone.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ProcessError(
+            "another process of this run has ended; start all of them again, with --resume "
+            f"({reason})"
+        ) from None
 
 
 @contextmanager

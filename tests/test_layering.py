@@ -77,6 +77,11 @@ ABLATION = {
     "experiment/ablate/page.py": {"jinja2"},
     "experiment/ablate/heads.py": {"sklearn"},
 }
+# The command that encodes files reads text and tables as all readers do.
+ENCODE = {
+    "minbert/encode/texts.py": {"data.examples", "data.readers.tables"},
+    "minbert/encode/folder.py": {"data.examples"},
+}
 # Unlabelled pairs are found by the search's exact products.
 SILVER = {"experiment/silver.py": {"search.nearest"}}
 # What students submit is packed from runs, and shown as reports are.
@@ -91,6 +96,7 @@ EXCEPTIONS = (
     | SUBMISSION
     | CLASS_PAGE
     | ABLATION
+    | ENCODE
     | {"minbert/interop.py": OTHERS}
 )
 FILES = [path for package in ALLOWED for path in sorted((ROOT / package).rglob("*.py"))]

@@ -7,10 +7,11 @@ import codecs
 import csv
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from data.examples import DataError
-from runtime.files import open_plain
+from runtime.files import UNREADABLE, open_file
 from runtime.lines import bounded_lines
 
 PathLike = str | os.PathLike[str]
@@ -22,17 +23,18 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
-    Each line is decoded by itself, so that a bad byte has a line number.
+    Each line is decoded by itself, so that a bad byte has a line number. A file named .gz, .xz or
+    .bz2 is read as what it holds.
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not in this encoding; a line
             is longer than `runtime.lines.LONGEST`.
     """
     try:
-        with open_plain(path) as file:
+        with open_file(Path(path)) as file:
             yield from decoded_lines(file, path, encoding)
-    except OSError as error:
-        reason = error.strerror or error
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
 
 

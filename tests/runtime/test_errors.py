@@ -10,7 +10,14 @@ from data.fetch.transfer import DownloadError
 from data.finding import MissingSet
 from minbert.config import CheckpointError
 from minbert.pretraining.corpus import CorpusError
-from runtime.errors import DiskError, MachineError, StateError, TrainingError, UserError
+from runtime.errors import (
+    DiskError,
+    MachineError,
+    ProcessError,
+    StateError,
+    TrainingError,
+    UserError,
+)
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = "baselines data evaluation experiment heads minbert report runtime search simcse".split()
@@ -22,6 +29,7 @@ USER_ERRORS = [
     CorpusError,
     MachineError,
     DiskError,
+    ProcessError,
     TrainingError,
     StateError,
 ]

@@ -1,0 +1,103 @@
+"""One shard after another through one encoder, in this process or in one of Ray's.
+
+Reads: texts, shards, the encoder. Feeds: folder, over_ray.
+"""
+
+import time
+from itertools import chain
+
+import numpy as np
+import torch
+
+import minbert
+from minbert.config import CheckpointError
+from minbert.encode.extras import has_pyarrow
+from minbert.encode.options import Options
+from minbert.encode.shards import VECTORS, Record, complete, write_record, write_shard
+from minbert.encode.texts import Text
+from minbert.encoder import SentenceEncoder
+from runtime.device import release_memory
+from runtime.digests import texts_digest
+
+
+class ShardEncoder:
+    """The encoder of a command line; called with a shard, it leaves its file and record.
+
+    Attributes:
+        encoder: the encoder.
+        fingerprint: its own, which takes a moment.
+    """
+
+    def __init__(self, options: Options):
+        """Open the encoder.
+
+        Raises:
+            CheckpointError: it is not found, damaged, or cannot be pooled so.
+            MachineError: no such device.
+            UserError: it has no positions for that many tokens.
+        """
+        self.options = options
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        self.encoder = SentenceEncoder.from_pretrained(
+            options.backbone, options.pooling, options.device, options.precision
+        ).freeze()
+        if options.max_length is not None:
+            self.encoder.tokenize([""], max_length=options.max_length)  # refuses what does not fit
+            self.encoder.max_length = options.max_length
+        self.fingerprint = self.encoder.fingerprint()
+
+    def __call__(self, name: str, texts: list[Text]) -> Record:
+        """Encode a shard unless it is there, complete and undamaged; return its record.
+
+        Args:
+            name: of the shard.
+            texts: n of them.
+
+        Raises:
+            CheckpointError: the encoder gives vectors that are not finite.
+            OSError: the folder cannot be written.
+        """
+        options = self.options
+        made_of = texts_digest(self._about(), chain(*texts))
+        if found := complete(options.out, name, made_of):
+            return found
+        began = time.perf_counter()
+        vectors = self._vectors([text.text for text in texts])
+        file = f"{name}.{format_of(options)}"
+        sha256 = write_shard(options.out / VECTORS / file, [text.id for text in texts], vectors)
+        seconds = round(time.perf_counter() - began, 3)
+        record = Record(file, len(texts), made_of, sha256, self.fingerprint, seconds)
+        write_record(options.out, name, record)
+        release_memory()
+        return record
+
+    def _about(self) -> str:
+        """Return what decides the bytes of a shard besides its texts, rounding left aside."""
+        options = self.options
+        settings = (options.normalize, options.float16, format_of(options))
+        return f"{minbert.__version__} {self.fingerprint} {settings}"
+
+    def _vectors(self, texts: list[str]) -> np.ndarray:
+        """Return (n, H) float32 or float16."""
+        vectors: np.ndarray = self.encoder.encode(
+            texts,
+            self.options.batch_tokens,
+            show_progress=False,
+            normalize_embeddings=self.options.normalize,
+        )
+        if self.options.float16:
+            with np.errstate(over="ignore"):  # told below
+                vectors = vectors.astype(np.float16)
+        if not np.isfinite(vectors).all():
+            raise CheckpointError(
+                f"{self.options.backbone}: gives vectors that are not finite in {vectors.dtype}"
+            )
+        return vectors
+
+
+def format_of(options: Options) -> str:
+    """Return the format of shards: parquet or npz."""
+    if options.format != "auto":
+        return options.format
+    return "parquet" if has_pyarrow() else "npz"

@@ -1,0 +1,77 @@
+"""The command line of `python -m minbert.encode`; no work and no heavy imports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minbert.config import POOLINGS
+from runtime.options import option, parse
+
+PROGRAM = "python -m minbert.encode"
+DESCRIPTION = """\
+Encode the texts of files into DIR/vectors, one file per shard with the columns id and
+vector. Files are read as streams, so memory does not grow with them. The same command
+goes on after an interruption: shards that are complete are not encoded again."""
+EXAMPLES = """\
+examples:
+  python -m minbert.encode wiki1m_for_simcse.txt --backbone runs/backbones/sup-1a2b --out vectors
+  python -m minbert.encode quora.tsv --column question --id-column qid --out vectors
+  python -m minbert.encode texts-*.txt.gz --out vectors --ray --workers 8
+
+A file is text (one text per line; empty lines are skipped), .tsv or .csv with a header,
+or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md tells more.
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    files: tuple[Path, ...] = option(
+        help="what to read; no two of one name", flag="files", metavar="FILE", required=True
+    )
+    out: Path = option(help="folder to write into", required=True, metavar="DIR")
+    column: str = option("text", "of tables: the column with the texts", metavar="NAME")
+    id_column: str | None = option(
+        None, "of tables: the column with the ids (else FILE:LINE)", metavar="NAME"
+    )
+    backbone: str = option("mini", "mini, a checkpoint folder or a hub id", metavar="NAME")
+    pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    max_length: int | None = option(
+        None, "tokens of a text that are kept (what the checkpoint states)", least=3, most=100_000
+    )
+    normalize: bool = option(False, "scale vectors to length 1")
+    float16: bool = option(False, "store vectors as float16, in half the space")
+    format: str = option(
+        "auto",
+        "of a shard; auto: parquet where pyarrow is installed",
+        choices=("auto", "parquet", "npz"),
+    )
+    shard_rows: int = option(32_768, "texts per shard", least=1, most=10_000_000)
+    device: str = option(
+        "auto",
+        "where to encode; auto: a GPU if there is one",
+        choices=("auto", "cpu", "cuda"),
+        group="machine",
+    )
+    precision: str = option(
+        "auto",
+        "of the encoder; auto: bfloat16 where the hardware has it",
+        choices=("auto", "float32", "bfloat16"),
+    )
+    batch_tokens: int | None = option(
+        None, "tokens per forward pass (what suits the device)", least=1, most=10_000_000
+    )
+    threads: int = option(
+        0, "CPU threads per process; 0 leaves it to PyTorch, with --ray means 1", least=0, most=4096
+    )
+    ray: bool = option(False, "encode on a Ray cluster (pip install -r requirements-scale.txt)")
+    workers: int | None = option(
+        None, "with --ray: processes that encode (all GPUs, else all CPUs)", least=1, most=100_000
+    )
+
+
+def parse_options(argv: Sequence[str] | None = None) -> Options:
+    """Return the options; `--help` and wrong flags end the program, with codes 0 and 2."""
+    about = {"description": DESCRIPTION, "epilog": EXAMPLES}
+    return parse(Options, argv, prog=PROGRAM, **about)

@@ -1,0 +1,103 @@
+"""Through Ray: the bits of the plain path, whoever dies on the way."""
+
+import os
+from pathlib import Path
+
+import pytest
+from encoded import command, files_of, manifest, write_lines
+
+from minbert.encode import over_ray
+from minbert.encode.over_ray import Worker
+from runtime.errors import MachineError
+
+pytestmark = pytest.mark.ray
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two processors of Ray's on this machine, or the cluster that RAY_ADDRESS names."""
+    hint = "ray is not installed: pip install -r requirements-scale.txt"
+    ray = pytest.importorskip("ray", reason=hint)
+    pytest.importorskip("pyarrow", reason=hint)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    local = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": 2, "include_dashboard": False}
+    environment = {"env_vars": {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}}
+    ray.init(log_to_driver=False, runtime_env=environment, **local)
+    yield ray
+    ray.shutdown()
+
+
+def dying(flag: Path, deaths: int) -> type[Worker]:
+    """Return a worker of which the first ones die of the second shard."""
+
+    class Dying(Worker):
+        def __call__(self, shard):
+            if shard["name"] == "t.txt-00001" and len(flag.read_bytes()) < deaths:
+                flag.write_bytes(flag.read_bytes() + b".")
+                self.encode = lambda *_: os._exit(1)
+            return super().__call__(shard)
+
+    flag.touch()
+    return Dying
+
+
+def test_two_workers_one_of_which_dies_write_the_same_bits(
+    cluster, tmp_path, tiny_checkpoint, monkeypatch
+):
+    write_lines(tmp_path / "t.txt", 90)
+    write_lines(tmp_path / "u.txt", 10)
+    words = [tmp_path / "t.txt", tmp_path / "u.txt", "--backbone", tiny_checkpoint]
+    assert command(tmp_path / "plain", *words) == 0
+    monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 1))
+    assert command(tmp_path / "ray", *words, "--ray", "--workers", "2") == 0
+    assert (tmp_path / "deaths").read_bytes() == b"."
+    assert len(files_of(tmp_path / "plain")) == 6
+    assert files_of(tmp_path / "ray") == files_of(tmp_path / "plain")
+    plain, over = manifest(tmp_path / "plain"), manifest(tmp_path / "ray")
+    assert {**over, "seconds": 0} == {**plain, "seconds": 0}
+    # What is complete stays, what is damaged is made again.
+    first, second, *_ = sorted((tmp_path / "ray").glob("vectors/*"))
+    second.write_bytes(b"damaged")
+    before = first.stat().st_mtime_ns
+    monkeypatch.undo()
+    assert command(tmp_path / "ray", *words, "--ray", "--workers", "1") == 0
+    assert files_of(tmp_path / "ray") == files_of(tmp_path / "plain")
+    assert first.stat().st_mtime_ns == before
+    assert not list((tmp_path / "ray").rglob(".*"))
+
+
+def test_a_shard_that_kills_every_worker_ends_the_command(
+    cluster, tmp_path, tiny_checkpoint, monkeypatch, capsys
+):
+    write_lines(tmp_path / "t.txt", 30)
+    monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 100))
+    words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
+    assert command(tmp_path / "o", *words) == 2
+    assert (tmp_path / "deaths").read_bytes() == b"." * 4
+    assert "error: t.txt-00001: 3 workers died of it" in capsys.readouterr().err
+    assert not manifest(tmp_path / "o")["complete"]
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "said"),
+    [
+        (b"one\n\xff\n", (), "t.txt:2: byte 0xff"),
+        (b"one\n", ("--max-length", "1000"), "max_length is 1000"),
+        (b"one\n", ("--workers", "99999"), "the cluster has room for"),
+    ],
+)
+def test_what_a_process_refuses_is_one_line_here(
+    content, more, said, cluster, tmp_path, tiny_checkpoint, capsys
+):
+    (tmp_path / "t.txt").write_bytes(content)
+    words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
+    assert command(tmp_path / "o", *words, *more) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and said in errors[0]
+
+
+def test_without_ray_the_command_says_what_to_install(tmp_path, tiny_checkpoint, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(MachineError, match=r"--ray: needs ray .*pip install -r requirements-scale"):
+        over_ray.ray_data("--ray")
