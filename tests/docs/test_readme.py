@@ -23,6 +23,7 @@ PAGES = {
         *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/results.md", "docs/equations.md"),
         *("docs/architecture.md", "docs/performance.md", "docs/evaluation.md", "docs/interop.md"),
         *("minbert/mini/README.md", "data/bundled/README.md", "docs/reliability.md"),
+        "docs/scale.md",
     )
 }
 README, RESULTS = PAGES["README.md"], PAGES["docs/results.md"]
