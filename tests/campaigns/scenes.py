@@ -23,6 +23,8 @@ from data.fetch import transfer
 from data.fetch.sources import RemoteFile
 from experiment.options import parse_options
 from minbert import pretrain
+from minbert.encode import __main__ as encode
+from minbert.encode.options import parse_options as encode_options
 from runtime.digests import digest, file_digest
 from runtime.files import utf8_name
 from runtime.sealed import SUMS, fault_of
@@ -93,6 +95,12 @@ def _indexing(given: Material, folder: Path, again: bool) -> int:
     return search.main(search_options(argv))
 
 
+def _encoding(given: Material, folder: Path, again: bool) -> int:
+    argv = [str(given.text), "--out", str(folder / "vectors"), "--shard-rows", "16"]  # four shards
+    argv += ["--format", "npz", "--backbone", str(given.checkpoint)]
+    return encode.main(encode_options([*argv, *"--device cpu --precision float32".split()]))
+
+
 def _downloading(given: Material, folder: Path, again: bool) -> int:
     transfer.RETRY_PAUSE, transfer.BLOCK = 0.0, 1 << 13
     tar = archive({"kites/a.csv": DATA, "kites/b.csv": DATA[:999]})
@@ -112,6 +120,7 @@ SCENES = {
         Scene("joint", _grid("--task sst sts --tune joint")),
         Scene("pretrain", _pretraining),
         Scene("search", _indexing),
+        Scene("encode", _encoding),
         Scene("download", _downloading),
         Scene("two", _grid("--pretrain unsup --task sts"), ranks=2),
     )
