@@ -25,6 +25,8 @@ from runtime.files import link, sweep, whole_file, write_text
 from runtime.json_file import read_json
 from runtime.locks import alone_in
 
+CURVES = "metrics.jsonl"
+
 
 class RunFolder:
     """One folder under `runs/`; `read_only` in processes that leave writing to another."""
@@ -125,15 +127,14 @@ class RunFolder:
         return self.path / "state" / f"{name}-{key}.pt"
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
-        """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one."""
-        path = self.path / "metrics.jsonl"
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-            kept = [line for line in lines if json.loads(line)["curve"] != name]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DataError(f"{path}: not a run's curves ({error!r}); fix or delete it") from None
-        new = [json.dumps({"curve": name, **record}) for record in history]
-        self._write("metrics.jsonl", "".join(f"{line}\n" for line in [*kept, *new]))
+        """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one.
+
+        Raises:
+            DataError: what is there is damaged.
+        """
+        kept = [record for record in read_curves(self.path) if record["curve"] != name]
+        new = [{"curve": name, **record} for record in history]
+        self._write(CURVES, "".join(f"{json.dumps(record)}\n" for record in [*kept, *new]))
 
     def write_predictions(
         self, cell_name: str, task: str, split: str, ids: Sequence[str], predictions: np.ndarray
@@ -238,6 +239,24 @@ class RunFolder:
     def _write(self, name: str, content: str) -> None:
         if not self.read_only:
             write_text(self.path / name, content)
+
+
+def read_curves(run: Path) -> list[dict[str, Any]]:
+    """Return the lines of a run's metrics.jsonl, each with its curve's name; [] without the file.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    path = run / CURVES
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        found = [dict(json.loads(line)) for line in lines]
+        if any(not isinstance(record["curve"], str) for record in found):
+            raise TypeError("a curve's name is no text")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        told = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
+        raise DataError(f"{path}: not a run's curves ({told}); fix or delete it") from None
+    return found
 
 
 def predictions_name(cell_name: str, task: str, split: str) -> str:

@@ -15,6 +15,8 @@ from runtime.shortage import shortage_told
 from runtime.streams import fault_of_output, ready_streams
 from runtime.terminal import printable
 
+LONGEST = 2000  # characters of a message
+
 
 def begin(interrupted: str = "\ninterrupted") -> None:
     """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`."""
@@ -64,7 +66,8 @@ def in_one_line(error: Exception) -> str:
     told = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         told = f"{error.filename}: {error.strerror}"
-    return printable(told)
+    # An error may quote what it met, and a damaged file may hold a field of megabytes.
+    return printable(told if len(told) <= LONGEST else f"{told[:LONGEST]} ...")
 
 
 def run_command(

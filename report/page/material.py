@@ -3,7 +3,6 @@
 Legend: N rows of a split, C classes. Reads: run folders, data. Feeds: the sections.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ from report.cell import Cell, best_known
 from report.cost import COSTS
 from report.gap import Gap, gaps
 from report.past_run import PastRun
-from report.run_folder import RunFolder
+from report.run_folder import RunFolder, read_curves
 from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
 from runtime.json_file import read_json
 
@@ -176,14 +175,9 @@ class Material:
     @cached_property
     def curves(self) -> dict[str, list[dict[str, Any]]]:
         """Return metrics.jsonl: the records of each curve; {} if there is no such file."""
-        path = self.run.path / "metrics.jsonl"
         found: dict[str, list[dict[str, Any]]] = {}
-        try:
-            for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-                record = dict(json.loads(line))
-                found.setdefault(str(record.pop("curve")), []).append(record)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DataError(f"{path}: not a run's curves ({error!r}); fix or delete it") from None
+        for record in read_curves(self.run.path):
+            found.setdefault(record.pop("curve"), []).append(record)
         return found
 
     @cached_property

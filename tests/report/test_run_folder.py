@@ -166,6 +166,13 @@ def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
         RunFolder(tmp_path).add_curve("a", [{"step": 1}])
 
 
+def test_curves_that_are_no_utf8_are_not_quoted(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"curve": "x"}\n' * 99, encoding="utf-16")
+    with pytest.raises(DataError, match="not a run's curves") as raised:
+        RunFolder(tmp_path).add_curve("a", [])
+    assert len(str(raised.value)) < 200 + len(str(tmp_path))
+
+
 def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
     tag = {"=HYPERLINK(A1)": {"n": 30, "error": 0.5}}
     RunFolder(tmp_path).write_results([cell(phenomena=tag, data="-data")], {})

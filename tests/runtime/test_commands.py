@@ -27,6 +27,7 @@ def test_what_the_work_returns_is_the_exit_code():
     [
         (UserError("a.csv: empty"), 2, "error: a.csv: empty\n"),
         (PermissionError(13, "denied", "runs"), 2, "error: runs: denied\n"),
+        (UserError("a.json: " + 9999 * "x"), 2, "error: a.json: " + 1992 * "x" + " ...\n"),
         (KeyboardInterrupt(), 130, "\nkept\n"),
     ],
 )
