@@ -8,6 +8,7 @@ All machines must see this project and the files under the same paths.
 Reads: encoding. Feeds: folder.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,6 +129,9 @@ def _running(ray: Any) -> Iterator[None]:
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Plans and progress of Ray's own would stand between our bar and our last line.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # a cluster that does not start is a bare Exception of Ray's
