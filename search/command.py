@@ -4,9 +4,12 @@ Reads: everything here. Feeds: the command line.
 """
 
 import json
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,15 +18,18 @@ from runtime.terminal import printable
 from search.answers import answer
 from search.building import Builder
 from search.index import Index, Meta, read_meta
-from search.nearest import most_similar_pairs
 from search.opening import identity, open_encoder
 from search.options import IndexOptions, Options, PairsOptions, QueryOptions
-from search.texts import read_rows
+from search.pairs import PairSearch
+from search.texts import Row, read_rows
 
 Say = Callable[[str], None]  # called with every line of output
 
 # Float32 vectors of length 1 are not quite so: the cosine of a text with itself misses 1 by less.
 LENGTH_ERROR = 1e-6
+# How long the work goes on before it is said how long it takes, and from when it is said.
+MEASURED_SECONDS = 5.0
+LONG_MINUTES = 2.0
 
 
 def run(options: Options, say: Say = print) -> None:
@@ -70,20 +76,47 @@ def _num_lines(path: Path) -> int | None:
 
 
 def mine_pairs(options: PairsOptions, say: Say) -> None:
-    """Print the most similar pairs of an index."""
-    index = Index(options.index)
+    """Print the most similar pairs of an index, or all above the threshold as they are found."""
+    index, count = Index(options.index), 0
     with progress("pairs", len(index) ** 2, "cosine", delay=1.0) as bar:
-        cosines, pairs = most_similar_pairs(
-            index.blocks, options.threshold - LENGTH_ERROR, options.top, bar.update
-        )
-    for cosine, both in zip(cosines.tolist(), pairs, strict=True):
-        first, second = index.rows(both)
-        if options.json:
-            sides = {"first": first._asdict(), "second": second._asdict()}
-            say(json.dumps({"cosine": cosine, **sides}))
-        else:
-            ids = f"{printable(first.id)}  {printable(second.id)}"
-            say(f"{cosine:.4f}  {ids}  {printable(first.text)} | {printable(second.text)}")
+        told = Forecast(len(index) ** 2, bar.update)
+        search = PairSearch(index.blocks, options.threshold - LENGTH_ERROR, told)
+        for cosines, pairs in search.all() if options.all else [search.best(options.top)]:
+            for cosine, both in zip(cosines.tolist(), pairs, strict=True):
+                say(_pair_line(cosine, *index.rows(both), options.json))
+            count += len(pairs)
     if not options.json:
-        cut = ", cut by --top" if len(pairs) == options.top else ""
-        say(f"{len(pairs):,} pair(s) of cosine {options.threshold:g} or more{cut}: {options.index}")
+        cut = ", cut by --top" if count == options.top and not options.all else ""
+        say(f"{count:,} pair(s) of cosine {options.threshold:g} or more{cut}: {options.index}")
+
+
+def _pair_line(cosine: float, first: Row, second: Row, as_json: bool) -> str:
+    if as_json:
+        sides = {"first": first._asdict(), "second": second._asdict()}
+        return json.dumps({"cosine": cosine, **sides})
+    ids = f"{printable(first.id)}  {printable(second.id)}"
+    return f"{cosine:.4f}  {ids}  {printable(first.text)} | {printable(second.text)}"
+
+
+class Forecast:
+    """Says once, on stderr, how long work will take if that is long.
+
+    Called with the amounts of work done, which it passes on to `tick`.
+    """
+
+    def __init__(self, total: int, tick: Callable[[int], Any]):
+        """Begin; `total` is the amount of all work."""
+        self.total, self.tick = total, tick
+        self.done, self.told, self.started = 0, False, time.monotonic()
+
+    def __call__(self, count: int) -> None:
+        """Note that `count` more are done."""
+        self.tick(count)
+        self.done += count
+        spent = time.monotonic() - self.started
+        if self.told or spent < MEASURED_SECONDS:
+            return
+        self.told = True
+        minutes = spent / self.done * self.total / 60
+        if minutes >= LONG_MINUTES:
+            print(f"pairs: about {minutes:,.0f} minutes in all at this rate", file=sys.stderr)

@@ -90,6 +90,7 @@ class PairsOptions:
     index: Path = option(**INDEX, flag="index")
     threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
     top: int = option(100, "how many pairs, the most similar ones", least=1, most=1_000_000)
+    all: bool = option(False, "print all pairs as they are found, in no order, instead of the top")
     json: bool = option(False, "print one JSON object per pair")
     threads: int = option(0, **THREADS, group="machine")
 
@@ -126,10 +127,12 @@ A terminal is answered line by line; other input is read 256 queries at a time."
         PairsOptions,
         """\
 Print the most similar pairs of texts in an index, for example near duplicates. All
-pairs are compared, block by block; time grows with the square of the texts.""",
+pairs are compared, block by block; time grows with the square of the texts, memory
+with --top only. What takes long says how long, once it has begun.""",
         """\
-example:
-  python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl""",
+examples:
+  python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
+  python -m search pairs my-index --threshold 0.9 --all --json > pairs.jsonl""",
     ),
 }
 
