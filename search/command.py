@@ -83,7 +83,8 @@ def mine_pairs(options: PairsOptions, say: Say) -> None:
         search = PairSearch(index.blocks, options.threshold - LENGTH_ERROR, told)
         for cosines, pairs in search.all() if options.all else [search.best(options.top)]:
             for cosine, both in zip(cosines.tolist(), pairs, strict=True):
-                say(_pair_line(cosine, *index.rows(both), options.json))
+                first, second = index.rows(both)
+                say(_pair_line(cosine, first, second, options.json))
             count += len(pairs)
     if not options.json:
         cut = ", cut by --top" if count == options.top and not options.all else ""
