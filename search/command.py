@@ -16,11 +16,12 @@ import torch
 from runtime.progress import progress
 from runtime.terminal import printable
 from search.answers import answer
-from search.building import Builder
+from search.building import Builder, Numbered, by_encoder
 from search.index import Index, Meta, read_meta
 from search.opening import identity, open_encoder
 from search.options import IndexOptions, Options, PairsOptions, QueryOptions
 from search.pairs import PairSearch
+from search.stored import StoredVectors, stored_vectors
 from search.texts import Row, read_rows
 
 Say = Callable[[str], None]  # called with every line of output
@@ -52,16 +53,23 @@ def run(options: Options, say: Say = print) -> None:
 def make_index(options: IndexOptions, say: Say) -> None:
     """Make, continue or extend an index."""
     old = read_meta(options.out)
-    name = options.backbone or (old.backbone if old else "mini")
-    pooling = options.pooling or (old.pooling if old else None)
+    stored = StoredVectors(options.vectors) if options.vectors else None
+    made = old or stored  # what says how
+    name = options.backbone or (made.backbone if made else "mini")
+    pooling = options.pooling or (made.pooling if made else None)
     encoder = open_encoder(name, pooling, options.device, options.precision)
+    if stored:
+        stored.check_encoder(encoder, name)
     if Path(name).expanduser().is_dir():
         name = str(Path(name).expanduser().resolve())  # a query may come from another folder
     made_by = Meta(name, pooling, identity(encoder), encoder.model.config.hidden_size)
-    rows = read_rows(options.file, options.ids, old.last_line if old and options.append else 0)
-    with progress("index", _num_lines(options.file), "text") as bar:
-        builder = Builder(options.out, made_by, encoder, bar.update)
-        meta = builder.index(rows, options.append)
+    before = old.last_line if old and options.append else 0
+    rows: Numbered = read_rows(options.file, options.ids, before)
+    encode = by_encoder(encoder)
+    if stored:
+        rows, encode = stored.rows(options.file, before), stored_vectors
+    with progress("index", None if stored else _num_lines(options.file), "text") as bar:
+        meta = Builder(options.out, made_by, encode, bar.update).index(rows, options.append)
     new = meta.count - (old.count if old else 0)
     say(f"{meta.count:,} texts, {new:,} of them new, {meta.hidden_size} dimensions: {options.out}")
 

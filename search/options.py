@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from data.examples import DataError
 from minbert.config import POOLINGS
 from runtime.options import option, parse
 
@@ -53,11 +54,21 @@ class IndexOptions:
         metavar="NAME",
     )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    vectors: Path | None = option(
+        None,
+        "take ids and vectors from this folder, in which python -m minbert.encode has left those "
+        "of FILE",
+        metavar="DIR",
+    )
     append: bool = option(False, "add the texts of FILE to those that the index holds")
     ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
+
+    def __post_init__(self) -> None:
+        if self.vectors and self.ids:
+            raise DataError("--ids: with --vectors, the ids are those of the vectors")
 
 
 @dataclass(frozen=True)
@@ -108,7 +119,9 @@ interruption, and adds the lines that FILE has gained since.""",
 examples:
   python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
-  python -m search index products.tsv --ids --out my-index --append""",
+  python -m search index products.tsv --ids --out my-index --append
+  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
+  python -m search index texts.txt.gz --vectors vectors --out my-index""",
     ),
     "query": (
         QueryOptions,
