@@ -71,10 +71,12 @@ class PairSearch:
             for first, whole in enumerate(self.blocks[: second + 1]):
                 for start in range(0, len(whole), LEFT_ROWS):
                     left = whole[start : start + LEFT_ROWS]
-                    offsets = np.array([starts[first] + start, starts[second]])
+                    # On the diagonal, what is left of it was compared before.
+                    skipped = start if first == second else 0
+                    offsets = np.array([starts[first] + start, starts[second] + skipped])
                     least = floor()
-                    pairs = _hits(left, right, offsets, least, most)
-                    cosine = cosines(left, right, pairs)
+                    pairs = _hits(left, right[skipped:], offsets, least, most)
+                    cosine = cosines(left, right[skipped:], pairs)
                     enough = cosine >= least
                     if enough.any():
                         yield cosine[enough], pairs[enough] + offsets
