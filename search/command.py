@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -87,9 +86,10 @@ def mine_pairs(options: PairsOptions, say: Say) -> None:
     """Print the most similar pairs of an index, or all above the threshold as they are found."""
     index, count = Index(options.index), 0
     with progress("pairs", len(index) ** 2, "cosine", delay=1.0) as bar:
-        told = Forecast(len(index) ** 2, bar.update)
-        search = PairSearch(index.blocks, options.threshold - LENGTH_ERROR, told)
+        tick = Forecast(len(index) ** 2) if bar.disable else bar.update
+        search = PairSearch(index.blocks, options.threshold - LENGTH_ERROR, tick)
         for cosines, pairs in search.all() if options.all else [search.best(options.top)]:
+            bar.clear()
             for cosine, both in zip(cosines.tolist(), pairs, strict=True):
                 first, second = index.rows(both)
                 say(_pair_line(cosine, first, second, options.json))
@@ -108,19 +108,15 @@ def _pair_line(cosine: float, first: Row, second: Row, as_json: bool) -> str:
 
 
 class Forecast:
-    """Says once, on stderr, how long work will take if that is long.
+    """Says once, on stderr, how long work will take if that is long: where no bar shows it."""
 
-    Called with the amounts of work done, which it passes on to `tick`.
-    """
-
-    def __init__(self, total: int, tick: Callable[[int], Any]):
+    def __init__(self, total: int):
         """Begin; `total` is the amount of all work."""
-        self.total, self.tick = total, tick
-        self.done, self.told, self.started = 0, False, time.monotonic()
+        self.total, self.done = total, 0
+        self.started, self.told = time.monotonic(), False
 
     def __call__(self, count: int) -> None:
         """Note that `count` more are done."""
-        self.tick(count)
         self.done += count
         spent = time.monotonic() - self.started
         if self.told or spent < MEASURED_SECONDS:

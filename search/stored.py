@@ -19,6 +19,12 @@ from runtime.json_file import read_object
 from search.opening import identities
 from search.texts import Row
 
+# What the settings must say.
+NEEDED = (
+    *("backbone", "pooling", "column", "id_column", "shard_rows"),
+    *("normalize", "float16", "format"),
+)
+
 
 class StoredRow(Row):
     """A text with its vector, (H,) float32 or float16 of any length."""
@@ -32,6 +38,8 @@ class StoredVectors:
     Attributes:
         folder: where they are.
         settings: of the command that made them.
+        backbone: the checkpoint's name or folder, as that command was given it.
+        pooling: that was asked for; None is what the checkpoint states.
     """
 
     def __init__(self, folder: Path):
@@ -44,10 +52,10 @@ class StoredVectors:
         if manifest.get("complete") is not True:
             raise DataError(f"{folder}: not all is encoded; run the command that made it again")
         try:
-            self.settings = dict(manifest["settings"])
+            self.settings = {name: manifest["settings"][name] for name in NEEDED}
             self.backbone, self.pooling = self.settings["backbone"], self.settings["pooling"]
             self._version, self._encoder = manifest["version"], manifest["encoder"]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError) as error:
             raise DataError(f"{folder / MANIFEST}: damaged ({error!r}); encode again") from None
         self.folder = folder
 

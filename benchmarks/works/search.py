@@ -20,7 +20,7 @@ from search.nearest import top_k
 from search.pairs import PairSearch
 
 DIMENSIONS = 384
-ROWS, QUERIES, K = 200_000, 100, 10
+ROWS, QUERIES, K = 100_000, 100, 10
 MINED, THRESHOLD = 10_000, 0.9
 NEAREST = 100  # partners of a text that sentence-transformers looks at
 
