@@ -53,15 +53,17 @@ class PairSearch:
         """
         kept: Found = np.empty(0), np.empty((0, 2), np.int64)
         waiting: list[Found] = []
+        count = 0  # of pairs that wait
 
         def floor() -> float:
             return float(kept[0][-1]) if len(kept[0]) == most else self.threshold
 
         for found in self._found(floor, most):
             waiting.append(found)
+            count += len(found[0])
             # Not after each product: sorting a million pairs takes longer than one.
-            if sum(len(cosine) for cosine, _ in waiting) >= most:
-                kept, waiting = _best([kept, *waiting], most), []
+            if count >= most:
+                kept, waiting, count = _best([kept, *waiting], most), [], 0
         return _best([kept, *waiting], most)
 
     def _found(self, floor: Callable[[], float], most: int | None) -> Iterator[Found]:
