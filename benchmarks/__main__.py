@@ -39,6 +39,7 @@ WORKS = (
     "tokenization",
     "startup",
     "growth",
+    "search",
 )
 TEXTS = 4000
 EPILOG = """works:
@@ -51,6 +52,7 @@ EPILOG = """works:
   tokenization  texts to token ids, and a stream of a million lines
   startup       --help and imports
   growth        encoding against number of sentences, length, threads; mini
+  search        10 nearest of 100 queries among 100,000 vectors; pairs above 0.9 among 10,000
 
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:

@@ -29,6 +29,16 @@ STEP = 4096
 Numbered = Iterator[tuple[int, Row]]
 
 
+def by_encoder(encoder: SentenceEncoder) -> Callable[[list[Row]], np.ndarray]:
+    """Return what encodes rows."""
+
+    def encode(rows: list[Row]) -> np.ndarray:
+        texts = [row.text for row in rows]
+        return np.asarray(encoder.encode(texts, show_progress=False, normalize_embeddings=True))
+
+    return encode
+
+
 @dataclass(frozen=True)
 class Builder:
     """Writes parts of an index.
@@ -36,13 +46,13 @@ class Builder:
     Attributes:
         folder: of the index.
         made_by: what its meta.json says, before there are parts.
-        encoder: encodes new texts.
+        encode: gives the vectors of new rows, (n, H) float32 of length 1.
         tick: called with a number of texts as they are done.
     """
 
     folder: Path
     made_by: Meta
-    encoder: SentenceEncoder
+    encode: Callable[[list[Row]], np.ndarray]
     tick: Callable[[int], Any] = lambda count: None
 
     def index(self, rows: Numbered, append: bool = False) -> Meta:
@@ -129,10 +139,7 @@ class Builder:
         return texts_digest(self.made_by.encoder, (field for row in rows for field in row))[:16]
 
     def _encode(self, rows: list[Row]) -> np.ndarray:
-        texts = [row.text for row in rows]
-        vectors: np.ndarray = self.encoder.encode(
-            texts, show_progress=False, normalize_embeddings=True
-        )
+        vectors = self.encode(rows)
         if not np.isfinite(vectors).all():
             raise CheckpointError(f"{self.made_by.backbone}: gives vectors that are not finite")
         self.tick(len(rows))

@@ -14,6 +14,7 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError
 from heads.saved import SavedHead, load_head, read_head
+from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
@@ -34,9 +35,18 @@ def identity(encoder: SentenceEncoder) -> str:
 
     So an index that was made on a GPU can be asked on a CPU, and in another precision.
     """
-    plain = copy.copy(encoder)
-    plain.device, plain.dtype = torch.device("cpu"), torch.float32
-    return plain.fingerprint()
+    return identities(encoder)[0]
+
+
+def identities(encoder: SentenceEncoder) -> list[str]:
+    """Return an encoder's fingerprints wherever and in whatever precision it computes."""
+    plain, weights = copy.copy(encoder), tensors_digest(encoder.model.state_dict())
+    found = []
+    for device in ("cpu", "cuda"):
+        for dtype in (torch.float32, torch.bfloat16):
+            plain.device, plain.dtype = torch.device(device), dtype
+            found.append(plain.fingerprint(weights))
+    return found
 
 
 def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:

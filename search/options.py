@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from data.examples import DataError
 from minbert.config import POOLINGS
 from runtime.options import option, parse
 
@@ -53,11 +54,21 @@ class IndexOptions:
         metavar="NAME",
     )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
+    vectors: Path | None = option(
+        None,
+        "take ids and vectors from this folder, in which python -m minbert.encode has left those "
+        "of FILE",
+        metavar="DIR",
+    )
     append: bool = option(False, "add the texts of FILE to those that the index holds")
     ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
+
+    def __post_init__(self) -> None:
+        if self.vectors and self.ids:
+            raise DataError("--ids: with --vectors, the ids are those of the vectors")
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,7 @@ class PairsOptions:
     index: Path = option(**INDEX, flag="index")
     threshold: float = option(0.9, "smallest cosine of a pair", least=-1, most=1)
     top: int = option(100, "how many pairs, the most similar ones", least=1, most=1_000_000)
+    all: bool = option(False, "print all pairs as they are found, in no order, instead of the top")
     json: bool = option(False, "print one JSON object per pair")
     threads: int = option(0, **THREADS, group="machine")
 
@@ -107,7 +119,9 @@ interruption, and adds the lines that FILE has gained since.""",
 examples:
   python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
-  python -m search index products.tsv --ids --out my-index --append""",
+  python -m search index products.tsv --ids --out my-index --append
+  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
+  python -m search index texts.txt.gz --vectors vectors --out my-index""",
     ),
     "query": (
         QueryOptions,
@@ -126,10 +140,12 @@ A terminal is answered line by line; other input is read 256 queries at a time."
         PairsOptions,
         """\
 Print the most similar pairs of texts in an index, for example near duplicates. All
-pairs are compared, block by block; time grows with the square of the texts.""",
+pairs are compared, block by block; time grows with the square of the texts, memory
+with --top only. What takes long says how long, once it has begun.""",
         """\
-example:
-  python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl""",
+examples:
+  python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
+  python -m search pairs my-index --threshold 0.9 --all --json > pairs.jsonl""",
     ),
 }
 

@@ -4,20 +4,24 @@ Reads: texts, shards, the encoder. Feeds: folder, over_ray.
 """
 
 import time
-from itertools import chain
 
 import numpy as np
 import torch
 
-import minbert
 from minbert.config import CheckpointError
 from minbert.encode.extras import has_pyarrow
 from minbert.encode.options import Options
-from minbert.encode.shards import VECTORS, Record, complete, write_record, write_shard
+from minbert.encode.shards import (
+    VECTORS,
+    Record,
+    complete,
+    made_of,
+    write_record,
+    write_shard,
+)
 from minbert.encode.texts import Text
 from minbert.encoder import SentenceEncoder
 from runtime.device import release_memory
-from runtime.digests import texts_digest
 
 
 class ShardEncoder:
@@ -59,24 +63,19 @@ class ShardEncoder:
             OSError: the folder cannot be written.
         """
         options = self.options
-        made_of = texts_digest(self._about(), chain(*texts))
-        if found := complete(options.out, name, made_of):
+        settings = {**vars(options), "format": format_of(options)}
+        digest = made_of(texts, self.fingerprint, settings)
+        if found := complete(options.out, name, digest):
             return found
         began = time.perf_counter()
         vectors = self._vectors([text.text for text in texts])
         file = f"{name}.{format_of(options)}"
         sha256 = write_shard(options.out / VECTORS / file, [text.id for text in texts], vectors)
         seconds = round(time.perf_counter() - began, 3)
-        record = Record(file, len(texts), made_of, sha256, self.fingerprint, seconds)
+        record = Record(file, len(texts), digest, sha256, self.fingerprint, seconds)
         write_record(options.out, name, record)
         release_memory()
         return record
-
-    def _about(self) -> str:
-        """Return what decides the bytes of a shard besides its texts, rounding left aside."""
-        options = self.options
-        settings = (options.normalize, options.float16, format_of(options))
-        return f"{minbert.__version__} {self.fingerprint} {settings}"
 
     def _vectors(self, texts: list[str]) -> np.ndarray:
         """Return (n, H) float32 or float16."""

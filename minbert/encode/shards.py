@@ -10,13 +10,18 @@ Reads: texts. Feeds: encoding, the command line. Legend: n rows, H hidden_size.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+import minbert
 from minbert.encode.extras import pyarrow
-from runtime.digests import file_digest
+from minbert.encode.texts import Text
+from runtime.digests import file_digest, texts_digest
 from runtime.errors import UserError
 from runtime.files import whole_file, write_text
 from runtime.json_file import read_object
@@ -43,6 +48,24 @@ class Record:
     sha256: str
     encoder: str
     seconds: float
+
+
+def made_of(
+    texts: Iterable[Text],
+    encoder: str,
+    settings: Mapping[str, Any],
+    version: str = minbert.__version__,
+) -> str:
+    """Return the SHA-256 of what decides the bytes of a shard, rounding left aside.
+
+    Args:
+        texts: of the shard.
+        encoder: the encoder's fingerprint.
+        settings: of the command, as the manifest holds them.
+        version: of this project, that made the shard.
+    """
+    decisive = tuple(settings[name] for name in ("normalize", "float16", "format"))
+    return texts_digest(f"{version} {encoder} {decisive}", chain(*texts))
 
 
 def record_path(folder: Path, name: str) -> Path:
@@ -84,6 +107,16 @@ def _write_parquet(path: Path, ids: list[str], vectors: np.ndarray) -> None:
     columns = {"id": ids, "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])}
     # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
     pa.parquet.write_table(pa.table(columns), path, compression="none", use_dictionary=False)
+
+
+def read_vectors(path: Path) -> np.ndarray:
+    """Return the vectors of a shard that `complete` has found to be so, (n, H)."""
+    if path.suffix != ".parquet":
+        with np.load(path) as arrays:
+            return np.asarray(arrays["vector"])
+    column = pyarrow(str(path)).parquet.read_table(path, columns=["vector"])["vector"]
+    flat = column.combine_chunks().flatten().to_numpy()
+    return np.asarray(flat.reshape(len(column), -1))
 
 
 def write_record(folder: Path, name: str, record: Record) -> None:

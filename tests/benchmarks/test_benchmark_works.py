@@ -95,6 +95,7 @@ def test_every_work_runs_and_its_sides_agree(tmp_path, monkeypatch, capsys):
         (measure, "MATMUL_SHAPES", ((1024, 768, 3072),)),
     ]:
         monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr("benchmarks.works.search.ROWS", 600)
     out = tmp_path / "figures.json"
     threads = torch.get_num_threads()
     assert command.main(["--rounds", "1", "--json", str(out)]) == 0

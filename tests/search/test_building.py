@@ -12,7 +12,7 @@ from indexing import small_parts, write_lines
 from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from search.building import Builder
+from search.building import Builder, by_encoder
 from search.index import Index, Meta, Part, read_meta
 from search.opening import identity
 from search.texts import Row, read_rows
@@ -20,7 +20,7 @@ from search.texts import Row, read_rows
 
 def builder_of(folder, encoder, **changes) -> Builder:
     made_by = Meta("tiny", None, identity(encoder), 32)
-    return Builder(folder, made_by, encoder, **changes)
+    return Builder(folder, made_by, by_encoder(encoder), **changes)
 
 
 def numbered(texts, first=1):

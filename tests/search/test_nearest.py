@@ -1,21 +1,15 @@
-"""Nearest texts and most similar pairs: equal to brute force, ties and other blocks included."""
+"""Nearest texts: equal to brute force, ties and other blocks included."""
 
 import numpy as np
 import pytest
 import torch
-from sentence_transformers.util import paraphrase_mining_embeddings, semantic_search
+from indexing import cut, first_products, unit_rows
+from sentence_transformers.util import semantic_search
 
-from search import nearest
-from search.nearest import most_similar_pairs, top_k
+from search.nearest import top_k
 
-
-def unit_rows(count: int, dimensions: int, seed: int = 0) -> np.ndarray:
-    rows = np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def cut(rows: np.ndarray, *sizes: int) -> list[np.ndarray]:
-    return np.split(rows, np.cumsum(sizes))
+__all__ = ["first_products"]
+pytestmark = pytest.mark.usefixtures("first_products")
 
 
 def by_brute_force(queries: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
@@ -53,14 +47,6 @@ def test_rounding_of_float32_products_does_not_decide():
     assert (top_k(query, cut(rows, 9, 9), 20)[1] == by_brute_force(query, rows, 20)).all()
 
 
-@pytest.mark.parametrize("dimensions", [16, 256, 768])
-def test_the_bound_on_rounding_holds(dimensions):
-    left, right = unit_rows(50, dimensions, 6), unit_rows(300, dimensions, 7)
-    single = (torch.from_numpy(left) @ torch.from_numpy(right).T).numpy()
-    error = np.abs(single - left.astype(float) @ right.astype(float).T).max()
-    assert 0 < error < nearest.rounding(dimensions) / 2
-
-
 def test_semantic_search_of_sentence_transformers_finds_the_same():
     queries, rows = unit_rows(8, 32, 8), unit_rows(500, 32, 9)
     cosines, found = top_k(queries, cut(rows, 200, 200), 12)
@@ -70,44 +56,24 @@ def test_semantic_search_of_sentence_transformers_finds_the_same():
     assert cosines == pytest.approx(np.array(scores), abs=1e-6)
 
 
-def pairs_by_brute_force(rows: np.ndarray, threshold: float) -> list[tuple[int, int]]:
-    wide = rows.astype(float)
-    found = []
-    for i in range(len(rows)):
-        for j in range(i + 1, len(rows)):
-            if (cosine := float((wide[i] * wide[j]).sum())) >= threshold:
-                found.append((-cosine, i, j))
-    return [(i, j) for _, i, j in sorted(found)]
+def test_the_best_of_many_rows_are_found_where_few_are_candidates():
+    queries, rows = unit_rows(20, 32, 20), unit_rows(9000, 32, 21)
+    rows[4000:4030] = rows[8000:8030] = (queries + rows[:20] / 4).repeat(2, axis=0)[:30]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    wide = queries.astype(float) @ rows.astype(float).T
+    expected = np.argsort(-wide, axis=1, kind="stable")[:, :3]
+    cosines, found = top_k(queries, cut(rows, 4096, 4096), 3)
+    assert cosines == pytest.approx(np.take_along_axis(wide, expected, 1), abs=1e-12)
+    assert (found[:15, :2] == [[4000 + 2 * n, 4001 + 2 * n] for n in range(15)]).all()
 
 
-@pytest.mark.parametrize("sizes", [(), (40, 3, 30), (1,)])
-@pytest.mark.parametrize(("threshold", "most"), [(0.3, 10_000), (-1.0, 25), (0.5, 8), (0.99, 9)])
-def test_pairs_are_those_of_brute_force_in_any_blocks(threshold, most, sizes, monkeypatch):
-    monkeypatch.setattr(nearest, "LEFT_ROWS", 16)
-    rows = unit_rows(90, 12, 10)
-    rows[[20, 41, 77]] = rows[4]
-    cosines, pairs = most_similar_pairs(cut(rows, *sizes), threshold, most)
-    expected = pairs_by_brute_force(rows, threshold)[:most]
-    assert expected and list(map(tuple, pairs.tolist())) == expected
-    assert (np.diff(cosines) <= 0).all() and (cosines >= threshold).all()
-
-
-def test_paraphrase_mining_of_sentence_transformers_finds_the_same():
-    rows = unit_rows(120, 16, 11)
-    cosines, pairs = most_similar_pairs(cut(rows, 50), 0.4, 1000)
-    theirs = paraphrase_mining_embeddings(torch.from_numpy(rows), max_pairs=10_000, top_k=119)
-    theirs = [(score, i, j) for score, i, j in theirs if score >= 0.4]
-    assert {tuple(sorted(pair)) for _, *pair in theirs} == set(map(tuple, pairs.tolist()))
-    assert cosines == pytest.approx([score for score, _, _ in theirs], abs=1e-6)
-
-
-def test_ticks_add_up_to_all_cosines(monkeypatch):
-    monkeypatch.setattr(nearest, "LEFT_ROWS", 8)
-    ticks = []
-    most_similar_pairs(cut(unit_rows(50, 4), 20, 17), 0.5, 3, ticks.append)
-    assert sum(ticks) == 50**2
-
-
-def test_an_empty_list_of_blocks_has_no_pairs():
-    cosines, pairs = most_similar_pairs([], 0.5, 3)
-    assert len(cosines) == 0 and pairs.shape == (0, 2)
+def test_negative_cosines_are_told_apart():
+    query = unit_rows(1, 16, 22)
+    rows = -np.abs(unit_rows(300, 16, 23)) * np.sign(query)
+    rows[200] = -query
+    cosines, found = top_k(query, cut(rows, 100, 100), 300)
+    assert (
+        cosines[0, 0] < 0
+        and found[0, -1] == 200
+        and (found == by_brute_force(query, rows, 300)).all()
+    )

@@ -20,6 +20,7 @@ from sentence_transformers.util import semantic_search
 
 from data.readers.sts import read_sts
 from minbert.encoder import SentenceEncoder
+from search import command as search_command
 from search.options import parse_options
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +133,24 @@ def test_pairs_lists_the_most_similar(tmp_path, tiny_checkpoint, capsys):
     assert command("pairs", tmp_path / "i", "--threshold", "-1", "--json") == 0
     ids = [(pair["first"]["id"], pair["second"]["id"]) for pair in hits_of(capsys)]
     assert ids[0] == ("x", "z") and sorted(ids) == [("x", "y"), ("x", "z"), ("y", "z")]
+
+
+def test_all_pairs_are_printed_beyond_the_top(index, capsys):
+    assert command("pairs", index, "--threshold", "-1", "--json", "--all", "--top", "3") == 0
+    rows = [(int(p["first"]["id"]), int(p["second"]["id"])) for p in hits_of(capsys)]
+    assert sorted(rows) == [(i, j) for i in range(1, 41) for j in range(i + 1, 41)]
+    assert command("pairs", index, "--threshold", "-1", "--all", "--top", "3") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("780 pair(s) of cosine -1 or more: ")
+
+
+def test_what_takes_long_says_so_once(capsys, monkeypatch):
+    monkeypatch.setattr(search_command, "MEASURED_SECONDS", 0.0)
+    for total, told in ((10**15, 1), (2, 0)):
+        forecast = search_command.Forecast(total)
+        for _ in range(3):
+            time.sleep(0.001)
+            forecast(1)
+        assert capsys.readouterr().err.count(" minutes in all at this rate\n") == told
 
 
 def test_control_characters_of_texts_do_not_reach_the_terminal(tmp_path, tiny_checkpoint, capsys):

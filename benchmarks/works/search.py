@@ -1,0 +1,105 @@
+"""Exact search and mining of pairs: made-up vectors of 384 numbers, as MiniLM's have.
+
+All sides are exact. Every fiftieth vector is nearly the one before it, so that there are pairs.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import torch
+from sentence_transformers.util import paraphrase_mining_embeddings, semantic_search
+from threadpoolctl import threadpool_limits
+
+from benchmarks.material import Bench
+from benchmarks.measure import Side, Work, expect
+from search.flat import FaissIndex
+from search.index import PART
+from search.nearest import top_k
+from search.pairs import PairSearch
+
+DIMENSIONS = 384
+ROWS, QUERIES, K = 100_000, 100, 10
+MINED, THRESHOLD = 10_000, 0.9
+NEAREST = 100  # partners of a text that sentence-transformers looks at
+
+
+def works(bench: Bench) -> Iterator[Work]:
+    """Yield the search and the mining."""
+    rows = vectors(ROWS)
+    with threadpool_limits(torch.get_num_threads()):  # NumPy's and faiss's products, too
+        yield _search(rows, bench.rounds)
+        yield _mining(rows[:MINED], bench.rounds)
+
+
+def vectors(count: int) -> np.ndarray:
+    """Return (count, DIMENSIONS) float32 of length 1."""
+    rows = np.random.default_rng(0).standard_normal((count, DIMENSIONS), dtype=np.float32)
+    rows[49::50] = rows[48::50] + 0.3 * rows[49::50]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def _search(rows: np.ndarray, rounds: int) -> Work:
+    queries, blocks = rows[:: len(rows) // QUERIES], _blocks(rows)
+
+    def by_numpy() -> np.ndarray:
+        scores = queries @ rows.T
+        best = np.argpartition(-scores, K, axis=1)[:, :K]
+        order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1)
+        return np.take_along_axis(best, order, 1)
+
+    def by_semantic_search() -> list[list[int]]:
+        found = semantic_search(torch.from_numpy(queries), torch.from_numpy(rows), top_k=K)
+        return [[int(hit["corpus_id"]) for hit in hits] for hits in found]
+
+    sides: dict[str, Callable[[], Any]] = {
+        "minbert": lambda: top_k(queries, blocks, K)[1],
+        "sentence-transformers, semantic_search": by_semantic_search,
+        "numpy, one matrix and argpartition": by_numpy,
+    }
+    if find_spec("faiss"):
+        sides["faiss, IndexFlatIP"] = _faiss(blocks, queries)
+    else:
+        print("search: no faiss; pip install -r requirements-search.txt", flush=True)
+    ours = sides["minbert"]()
+    for name, run in sides.items():
+        expect(bool((np.array(run()) == ours).all()), f"nearest rows of minbert and {name}")
+    title = f"{K} nearest of {len(queries)} queries among {len(rows):,} vectors"
+    return _work(title, "queries", len(queries), sides, rounds)
+
+
+def _faiss(blocks: list[np.ndarray], queries: np.ndarray) -> Callable[[], np.ndarray]:
+    index = FaissIndex(blocks)
+    return lambda: index.top_k(queries, K)[1]
+
+
+def _mining(rows: np.ndarray, rounds: int) -> Work:
+    search = PairSearch(_blocks(rows), THRESHOLD)
+
+    def mined() -> set[tuple[int, int]]:
+        return {(i, j) for _, pairs in search.all() for i, j in pairs.tolist()}
+
+    def mined_by_peer() -> set[tuple[int, int]]:
+        found = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)
+        return {(min(i, j), max(i, j)) for score, i, j in found if score >= THRESHOLD}
+
+    expect(len(mined()) > 0 and mined() == mined_by_peer(), "pairs above the threshold")
+    sides = {"minbert": mined, "sentence-transformers, paraphrase mining": mined_by_peer}
+    title = f"pairs above {THRESHOLD} among {len(rows):,} vectors"
+    return _work(title, "cosines", len(rows) * (len(rows) - 1) // 2, sides, rounds)
+
+
+def _blocks(rows: np.ndarray) -> list[np.ndarray]:
+    return [rows[start : start + PART] for start in range(0, len(rows), PART)]
+
+
+def _work(
+    title: str, unit: str, amount: int, sides: dict[str, Callable[[], Any]], rounds: int
+) -> Work:
+    return Work(title, unit, [amount] * rounds, [_side(*side) for side in sides.items()])
+
+
+def _side(name: str, run: Callable[[], Any]) -> Side:
+    return Side(name, lambda r: run())
