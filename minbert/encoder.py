@@ -18,6 +18,7 @@ from torch import Tensor
 
 from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
 from minbert.config import POOLINGS, CheckpointError
+from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.linear import kept_weights
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
@@ -176,6 +177,8 @@ class SentenceEncoder(SentenceCalls):
         """
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
+            if first_tokens_suffice(self.model, batch, self.pooling):
+                return first_token_embeddings(self.model, batch, self.pooling)
             output = self.model.packed(batch)
         return pool(output, batch, self.pooling)
 
