@@ -9,20 +9,30 @@ from itertools import groupby
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from minbert.fast.buckets import attention_in_buckets
 from minbert.fast.dropout import dropout
+from minbert.fast.linear import Keeper
 from minbert.fast.products import product, trains_in_bfloat16
 from minbert.model import BertSelfAttention
 from minbert.packing import PackedBatch
 
+SOFTMAX_ROW = 32  # numbers that PyTorch's softmax of bfloat16 reads at a time
 
-class SelfAttention(BertSelfAttention):
+
+class SelfAttention(Keeper, BertSelfAttention):
     """Self-attention that chooses the form of attention for its device."""
+
+    def kept_layers(self) -> tuple[nn.Linear, ...]:
+        """Return the layers of queries, keys and values, one product where weights are kept."""
+        return self.query, self.key, self.value
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
         """Return the contexts of all heads side by side, (total_tokens, H)."""
+        if self.kept is not None and not self.training:
+            joint = self.kept(hidden_states).unflatten(-1, (3, *self.head_shape))
+            return attention_by_run(joint, batch.lengths).flatten(-2)
         if not trains_in_bfloat16(self, hidden_states):
             return super().forward(hidden_states, batch)
         # One product for queries, keys and values, from states that are cast to bfloat16 once ...
@@ -74,6 +84,31 @@ def attention_by_length(
         context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
         contexts.append(context.transpose(1, 2).flatten(0, 1))  # (n * T, N, D)
     return torch.cat(contexts)  # (total_tokens, N, D)
+
+
+def attention_by_run(joint: Tensor, lengths: tuple[int, ...]) -> Tensor:
+    """Return attention (total_tokens, N, D) as `attention_by_length` does, without gradient.
+
+    Args:
+        joint: queries, keys and values side by side, (total_tokens, 3, N, D) bfloat16.
+        lengths: of the B sequences.
+    """
+    contexts = joint.new_empty(joint[:, 0].shape)
+    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
+    sizes = [length * n for length, n in runs]
+    for (length, n), piece, place in zip(
+        runs, joint.split(sizes), contexts.split(sizes), strict=True
+    ):
+        piece = piece.unflatten(0, (n, length)).permute(2, 0, 3, 1, 4)  # (3, n, N, T, D)
+        q, k, v = piece.flatten(1, 2)  # (n * N, T, D) each, in a single copy
+        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(q.shape[-1]))  # (n * N, T, T)
+        # exp(-inf) = 0 makes rows longer without a change. PyTorch's softmax of bfloat16 takes
+        # three times as long for a row of 24 numbers as for one of 32.
+        scores = F.pad(scores, (0, -length % SOFTMAX_ROW), value=-math.inf)
+        probs = scores.softmax(dim=-1)[..., :length]
+        context = torch.bmm(probs, v).unflatten(0, (n, -1))  # (n, N, T, D)
+        place.unflatten(0, (n, length)).copy_(context.transpose(1, 2))
+    return contexts
 
 
 def attention_varlen(
