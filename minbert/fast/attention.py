@@ -1,7 +1,7 @@
 """Attention over packed sequences, for CPUs (grouped by length) and GPUs (variable-length kernel).
 
 Legend: B sequences, T tokens of one sequence, N heads, D head size, n sequences of equal length.
-Both forms compute what `minbert.attention.attention` does. Feeds: switch.
+All forms compute what `minbert.attention.attention` does. Feeds: switch.
 """
 
 import math
@@ -18,7 +18,9 @@ from minbert.fast.products import product, trains_in_bfloat16
 from minbert.model import BertSelfAttention
 from minbert.packing import PackedBatch
 
-SOFTMAX_ROW = 32  # numbers that PyTorch's softmax of bfloat16 reads at a time
+# PyTorch's softmax of bfloat16 reads 32 numbers at a time, and takes up to six times as long for
+# shorter rows.
+SOFTMAX_ROW = 32
 
 
 class SelfAttention(Keeper, BertSelfAttention):
@@ -31,7 +33,8 @@ class SelfAttention(Keeper, BertSelfAttention):
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
         """Return the contexts of all heads side by side, (total_tokens, H)."""
         if self.kept is not None and not self.training:
-            joint = self.kept(hidden_states).unflatten(-1, (3, *self.head_shape))
+            joint = self.kept(hidden_states)  # (total_tokens, 3H)
+            joint = joint.unflatten(-1, (3, *self.head_shape))
             return attention_by_run(joint, batch.lengths).flatten(-2)
         if not trains_in_bfloat16(self, hidden_states):
             return super().forward(hidden_states, batch)
@@ -72,8 +75,7 @@ def attention_by_length(
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
     plain = trains or query.dtype != torch.float32
     attend = _attend if plain else F.scaled_dot_product_attention
-    # Lengths 7 7 5 5 5 become the runs (7, 2), (5, 3).
-    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
+    runs = _runs(lengths)
     # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
     pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
     contexts = []
@@ -87,28 +89,33 @@ def attention_by_length(
 
 
 def attention_by_run(joint: Tensor, lengths: tuple[int, ...]) -> Tensor:
-    """Return attention (total_tokens, N, D) as `attention_by_length` does, without gradient.
+    """Return attention as `attention_by_length` does, for encoding: bfloat16, without gradient.
 
     Args:
-        joint: queries, keys and values side by side, (total_tokens, 3, N, D) bfloat16.
+        joint: queries, keys and values side by side, (total_tokens, 3, N, D).
         lengths: of the B sequences.
+
+    Returns:
+        (total_tokens, N, D).
     """
     contexts = joint.new_empty(joint[:, 0].shape)
-    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
-    sizes = [length * n for length, n in runs]
-    for (length, n), piece, place in zip(
-        runs, joint.split(sizes), contexts.split(sizes), strict=True
-    ):
-        piece = piece.unflatten(0, (n, length)).permute(2, 0, 3, 1, 4)  # (3, n, N, T, D)
-        q, k, v = piece.flatten(1, 2)  # (n * N, T, D) each, in a single copy
-        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(q.shape[-1]))  # (n * N, T, T)
-        # exp(-inf) = 0 makes rows longer without a change. PyTorch's softmax of bfloat16 takes
-        # three times as long for a row of 24 numbers as for one of 32.
+    start = 0
+    for length, n in _runs(lengths):
+        rows = slice(start, start := start + length * n)
+        # Heads first, queries, keys and values in a single copy: (n * N, T, D) each.
+        q, k, v = joint[rows].unflatten(0, (n, length)).permute(2, 0, 3, 1, 4).flatten(1, 2)
+        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(q.shape[-1]))
+        # What is added weighs exp(-inf) = 0.
         scores = F.pad(scores, (0, -length % SOFTMAX_ROW), value=-math.inf)
-        probs = scores.softmax(dim=-1)[..., :length]
+        probs = scores.softmax(dim=-1)[..., :length]  # (n * N, T, T)
         context = torch.bmm(probs, v).unflatten(0, (n, -1))  # (n, N, T, D)
-        place.unflatten(0, (n, length)).copy_(context.transpose(1, 2))
+        contexts[rows].unflatten(0, (n, length)).copy_(context.transpose(1, 2))
     return contexts
+
+
+def _runs(lengths: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return the runs of equal lengths: 7 7 5 5 5 are (7, 2), (5, 3)."""
+    return [(length, len(list(run))) for length, run in groupby(lengths)]
 
 
 def attention_varlen(
