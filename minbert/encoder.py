@@ -33,6 +33,7 @@ from runtime.device import (
     autocast,
     choose_device,
     choose_precision,
+    keep_memory,
     release_memory,
 )
 from runtime.errors import UserError
@@ -189,6 +190,8 @@ class SentenceEncoder(SentenceCalls):
         If `sequences`, which the block will read, are long enough, products use kept weights
         (`minbert.fast.linear`): nothing may write to the model's weights inside the block.
         """
+        if self.device.type == "cpu":
+            keep_memory()
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         lasting = len(sequences.ids) >= WORTH_KEEPING
