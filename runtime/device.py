@@ -63,15 +63,15 @@ def release_memory() -> None:
         trim(0)
 
 
-def keep_memory() -> None:
-    """Let the C library (glibc) keep freed memory until `release_memory`, up to KEPT_BYTES.
+def keep_memory(most: int = KEPT_BYTES) -> None:
+    """Let the C library (glibc) keep freed memory until `release_memory`, `most` bytes; -1: all.
 
     An encoder frees the arrays of a batch together. By itself the library then gives them back to
     the system, and the next batch must map its pages again.
     """
     mallopt = _in_c_library("mallopt")
     if mallopt is not None:
-        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+        mallopt(M_TRIM_THRESHOLD, most)
         mallopt(M_MMAP_THRESHOLD, KEPT_PIECE)
 
 
