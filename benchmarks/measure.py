@@ -33,6 +33,7 @@ class Side:
     run: Callable[[int], Any]
     dtype: torch.dtype | None = None  # of the matrix products, where a share of the peak is asked
     times: int = 1  # how often the measured piece occurs in the whole work
+    flops: Sequence[float] | None = None  # of every round, where they are fewer than the work's
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,10 @@ def _rates(amounts: Sequence[int], seconds: Sequence[float]) -> list[float]:
 def _peak_share(
     work: Work, side: Side, seconds: Sequence[float], device: torch.device
 ) -> float | None:
-    if work.flops is None or side.dtype is None:
+    counts = side.flops or work.flops
+    if counts is None or side.dtype is None:
         return None
-    rates = [flops / taken for flops, taken in zip(work.flops, seconds, strict=True)]
+    rates = [flops / taken for flops, taken in zip(counts, seconds, strict=True)]
     return median(rates) / matmul_peak(side.dtype, device)
 
 

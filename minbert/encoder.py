@@ -18,6 +18,7 @@ from torch import Tensor
 
 from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
 from minbert.config import POOLINGS, CheckpointError
+from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.linear import kept_weights
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
@@ -32,6 +33,7 @@ from runtime.device import (
     autocast,
     choose_device,
     choose_precision,
+    keep_memory,
     release_memory,
 )
 from runtime.errors import UserError
@@ -176,6 +178,8 @@ class SentenceEncoder(SentenceCalls):
         """
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
+            if first_tokens_suffice(self.model, batch, self.pooling):
+                return first_token_embeddings(self.model, batch, self.pooling)
             output = self.model.packed(batch)
         return pool(output, batch, self.pooling)
 
@@ -186,6 +190,8 @@ class SentenceEncoder(SentenceCalls):
         If `sequences`, which the block will read, are long enough, products use kept weights
         (`minbert.fast.linear`): nothing may write to the model's weights inside the block.
         """
+        if self.device.type == "cpu":
+            keep_memory()
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         lasting = len(sequences.ids) >= WORTH_KEEPING

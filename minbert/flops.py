@@ -16,7 +16,11 @@ from minbert.config import BertConfig
 
 
 def encoder_flops(
-    lengths: Iterable[int], config: BertConfig, training: bool = False, pooler: bool = False
+    lengths: Iterable[int],
+    config: BertConfig,
+    training: bool = False,
+    pooler: bool = False,
+    last_at_first: bool = False,
 ) -> float:
     """Return the operations of the encoder's matrix products on sequences of these lengths.
 
@@ -25,6 +29,8 @@ def encoder_flops(
         config: the sizes.
         training: three times as many, as one product forward gives two backward.
         pooler: count the pooler's product as well, one per sequence.
+        last_at_first: the last layer goes on from attention with each sequence's first token alone
+            (`minbert.fast.first_tokens`).
     """
     hidden, inner = config.hidden_size, config.intermediate_size
     sizes = np.fromiter(lengths, np.float64)
@@ -32,6 +38,8 @@ def encoder_flops(
     attention = 4 * hidden * np.square(sizes).sum()
     pooled = 2 * hidden * hidden * len(sizes) if pooler else 0.0
     layers = config.num_hidden_layers * (dense + attention)
+    if last_at_first:
+        layers -= 2 * (hidden * hidden + 2 * hidden * inner) * (sizes.sum() - len(sizes))
     return float((layers + pooled) * (3 if training else 1))
 
 

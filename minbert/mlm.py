@@ -132,8 +132,15 @@ def states_at(bert: BertModel, batch: PackedBatch, positions: Tensor) -> Tensor:
 
     Six of seven tokens are not masked, and their last states are not needed.
     """
+    # The layers need them all: (total_tokens, H).
     bert.check_length(batch)
-    states = bert.embeddings(batch)  # (total_tokens, H)
+    return last_states_at(bert, bert.embeddings(batch), batch, positions)
+
+
+def last_states_at(
+    bert: BertModel, states: Tensor, batch: PackedBatch, positions: Tensor
+) -> Tensor:
+    """Return the last states (M, H) at `positions` from the embedded tokens (total_tokens, H)."""
     layers: list[Any] = list(bert.encoder.layer)
     for layer in layers[:-1]:
         states = layer(states, batch)  # (total_tokens, H)

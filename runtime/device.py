@@ -10,6 +10,10 @@ import torch
 from runtime.errors import MachineError
 
 RELEASE_STEPS = 32  # steps of training or encoding between two calls of release_memory
+# Bytes that `keep_memory` lets the C library keep, and those of the largest piece that it keeps.
+KEPT_BYTES, KEPT_PIECE = 2**28, 2**25
+# What these limits are called in glibc's malloc.h.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def choose_device(device: str = "auto") -> torch.device:
@@ -54,6 +58,23 @@ def release_memory() -> None:
     the next step must map its pages again, which costs a tenth of a small encoder's step: once
     every RELEASE_STEPS is enough.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    trim = _in_c_library("malloc_trim")
     if trim is not None:
         trim(0)
+
+
+def keep_memory(most: int = KEPT_BYTES) -> None:
+    """Let the C library (glibc) keep freed memory until `release_memory`, `most` bytes; -1: all.
+
+    An encoder frees the arrays of a batch together. By itself the library then gives them back to
+    the system, and the next batch must map its pages again.
+    """
+    mallopt = _in_c_library("mallopt")
+    if mallopt is not None:
+        mallopt(M_TRIM_THRESHOLD, most)
+        mallopt(M_MMAP_THRESHOLD, KEPT_PIECE)
+
+
+def _in_c_library(name: str) -> Any:
+    """Return a function of the C library, None where it has none of this name."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

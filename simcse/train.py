@@ -18,7 +18,7 @@ from minbert.fast.dropout import set_dropout
 from minbert.fast.switch import compile_blocks
 from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED
-from runtime.device import RELEASE_STEPS, release_memory
+from runtime.device import RELEASE_STEPS, keep_memory, release_memory
 from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.processes import draw_apart, join_shares, share, sum_gradients, world_size
@@ -145,6 +145,8 @@ class SimCSETrainer:
         """Train on one batch; return its numbers without waiting for them."""
         # Training mode: dropout is on, and so the two views of a sentence differ.
         self.trained.train()
+        # A step frees more than the encoding of a dev check, which sets a limit.
+        keep_memory(-1)
         examples = self._batch_of(self.step)
         loss, accuracy = self.add_gradients(examples)
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)

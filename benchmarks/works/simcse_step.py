@@ -44,6 +44,9 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
     steps = peer_steps(folder, views, trainer, bench)
     trainer._train_step()  # AdamW's state appears in the first step
 
+    lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
+    config, rounds = trainer.encoder.model.config, bench.rounds
+    flops = [encoder_flops(lengths, config, training=True)] * rounds
     sides = [
         Side("minbert", lambda r: trainer._train_step(), trainer.encoder.dtype),
         Side("transformers, float32 loop", steps["float32"], torch.float32),
@@ -55,10 +58,11 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
         ),
     ]
     sides += variants(folder, columns, trainer, bench)
-    lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
-    flops = encoder_flops(lengths, trainer.encoder.model.config, training=True)
-    amounts, rounds = [len(lengths)] * bench.rounds, bench.rounds
-    return Work(title, "sentences", amounts, sides, [flops] * rounds)
+    # Only what is computed counts as such (`minbert.fast.first_tokens`).
+    if bench.device.type == "cpu" and trainer.encoder.dtype == torch.bfloat16:
+        fewer = [encoder_flops(lengths, config, training=True, last_at_first=True)] * rounds
+        sides = [replace(s, flops=fewer) if s.name.startswith("minbert") else s for s in sides]
+    return Work(title, "sentences", [len(lengths)] * rounds, sides, flops)
 
 
 def our_trainer(

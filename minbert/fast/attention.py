@@ -1,7 +1,7 @@
 """Attention over packed sequences, for CPUs (grouped by length) and GPUs (variable-length kernel).
 
 Legend: B sequences, T tokens of one sequence, N heads, D head size, n sequences of equal length.
-Both forms compute what `minbert.attention.attention` does. Feeds: switch.
+All forms compute what `minbert.attention.attention` does. Feeds: switch.
 """
 
 import math
@@ -9,20 +9,33 @@ from itertools import groupby
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from minbert.fast.buckets import attention_in_buckets
 from minbert.fast.dropout import dropout
+from minbert.fast.linear import Keeper
 from minbert.fast.products import product, trains_in_bfloat16
 from minbert.model import BertSelfAttention
 from minbert.packing import PackedBatch
 
+# PyTorch's softmax of bfloat16 reads 32 numbers at a time, and takes up to six times as long for
+# shorter rows.
+SOFTMAX_ROW = 32
 
-class SelfAttention(BertSelfAttention):
+
+class SelfAttention(Keeper, BertSelfAttention):
     """Self-attention that chooses the form of attention for its device."""
+
+    def kept_layers(self) -> tuple[nn.Linear, ...]:
+        """Return the layers of queries, keys and values, one product where weights are kept."""
+        return self.query, self.key, self.value
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
         """Return the contexts of all heads side by side, (total_tokens, H)."""
+        if self.kept is not None and not self.training:
+            joint = self.kept(hidden_states)  # (total_tokens, 3H)
+            joint = joint.unflatten(-1, (3, *self.head_shape))
+            return attention_by_run(joint, batch.lengths).flatten(-2)
         if not trains_in_bfloat16(self, hidden_states):
             return super().forward(hidden_states, batch)
         # One product for queries, keys and values, from states that are cast to bfloat16 once ...
@@ -62,8 +75,7 @@ def attention_by_length(
     trains = dropout_prob > 0 or (torch.is_grad_enabled() and query.requires_grad)
     plain = trains or query.dtype != torch.float32
     attend = _attend if plain else F.scaled_dot_product_attention
-    # Lengths 7 7 5 5 5 become the runs (7, 2), (5, 3).
-    runs = [(length, len(list(run))) for length, run in groupby(lengths)]
+    runs = _runs(lengths)
     # Split, not sliced: the gradient of a slice is as large as the whole, for every single run.
     pieces = (x.split([length * n for length, n in runs]) for x in (query, key, value))
     contexts = []
@@ -74,6 +86,36 @@ def attention_by_length(
         context = attend(q, k, v, dropout_p=dropout_prob)  # (n, N, T, D)
         contexts.append(context.transpose(1, 2).flatten(0, 1))  # (n * T, N, D)
     return torch.cat(contexts)  # (total_tokens, N, D)
+
+
+def attention_by_run(joint: Tensor, lengths: tuple[int, ...]) -> Tensor:
+    """Return attention as `attention_by_length` does, for encoding: bfloat16, without gradient.
+
+    Args:
+        joint: queries, keys and values side by side, (total_tokens, 3, N, D).
+        lengths: of the B sequences.
+
+    Returns:
+        (total_tokens, N, D).
+    """
+    contexts = joint.new_empty(joint[:, 0].shape)
+    start = 0
+    for length, n in _runs(lengths):
+        rows = slice(start, start := start + length * n)
+        # Heads first, queries, keys and values in a single copy: (n * N, T, D) each.
+        q, k, v = joint[rows].unflatten(0, (n, length)).permute(2, 0, 3, 1, 4).flatten(1, 2)
+        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(q.shape[-1]))
+        # What is added weighs exp(-inf) = 0.
+        scores = F.pad(scores, (0, -length % SOFTMAX_ROW), value=-math.inf)
+        probs = scores.softmax(dim=-1)[..., :length]  # (n * N, T, T)
+        context = torch.bmm(probs, v).unflatten(0, (n, -1))  # (n, N, T, D)
+        contexts[rows].unflatten(0, (n, length)).copy_(context.transpose(1, 2))
+    return contexts
+
+
+def _runs(lengths: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return the runs of equal lengths: 7 7 5 5 5 are (7, 2), (5, 3)."""
+    return [(length, len(list(run))) for length, run in groupby(lengths)]
 
 
 def attention_varlen(

@@ -3,28 +3,49 @@
 An encoder that does not change multiplies by the same matrices over and over. Under autocast each
 product first casts its matrix to bfloat16, and oneDNN, PyTorch's library for CPUs, reorders it for
 its matrix units. Inside `kept_weights` both are done once; oneDNN then also applies the GELU while
-the result is still in the processor's cache. Feeds: switch, encoder.
+the result is still in the processor's cache. Feeds: attention, switch, encoder.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from minbert.fast.products import product, trains_in_bfloat16
-from minbert.model import BertIntermediate
+from minbert.model import BertIntermediate, BertResidual
 
 ROWS_HINT = 4096  # tokens that the layout is chosen for: those of a usual batch
 
 
-class Linear(nn.Linear):
-    """nn.Linear that multiplies by kept weights inside a block of `kept_weights`."""
+class Keeper(nn.Module):
+    """A module that multiplies by kept weights inside a block of `kept_weights`."""
 
     kept: "KeptWeights | None" = None  # in use: inside a block
     spare: "KeptWeights | None" = None  # from an earlier block, checked before use
+
+    def kept_layers(self) -> tuple[nn.Linear, ...]:
+        """Return the layers whose weights are kept, side by side in one matrix."""
+        raise NotImplementedError
+
+    def train(self, mode: bool = True) -> Self:
+        """Set the mode; drop the copies for training, which changes the weights."""
+        if mode:
+            self.spare = None
+        return super().train(mode)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "kept": None, "spare": None}  # a deep copy makes its own
+
+
+class Linear(Keeper, nn.Linear):
+    """nn.Linear with kept weights."""
+
+    def kept_layers(self) -> tuple[nn.Linear, ...]:
+        """Return the layer itself."""
+        return (self,)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_features) from (..., in_features)."""
@@ -33,16 +54,6 @@ class Linear(nn.Linear):
         if x.ndim == 2 and trains_in_bfloat16(self, x):
             return product(x, self.weight, self.bias)
         return super().forward(x)
-
-    def train(self, mode: bool = True) -> "Linear":
-        """Set the mode; drop the copies for training, which changes the weights."""
-        if mode:
-            self.spare = None
-        super().train(mode)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "kept": None, "spare": None}  # a deep copy makes its own
 
 
 class Intermediate(BertIntermediate):
@@ -54,28 +65,45 @@ class Intermediate(BertIntermediate):
         return super().forward(hidden_states) if kept is None else kept(hidden_states, gelu=True)
 
 
+class Residual(BertResidual):
+    """The end of both half-layers, in bfloat16 throughout where weights are kept."""
+
+    def forward(self, update: Tensor, residual: Tensor) -> Tensor:
+        """Return (total_tokens, H) from (total_tokens, in_features) and (total_tokens, H)."""
+        kept = getattr(self.dense, "kept", None)
+        if kept is None or self.training:
+            return super().forward(update, residual)
+        # The norm's mean and variance are float32's; only what it reads and writes is bfloat16.
+        return self.LayerNorm(kept(update).add_(residual))
+
+
 class KeptWeights:
-    """Bfloat16 copies of a layer's weight, in oneDNN's layout, and bias.
+    """Bfloat16 copies of one or more layers' weights, in oneDNN's layout, and biases.
 
     The operators are those that torch.compile uses on CPUs. They have no public name, but have had
     this one since PyTorch 2.0; builds without oneDNN lack them.
     """
 
-    def __init__(self, layer: nn.Linear, lasting: bool = True):
-        self.weight = layer.weight.detach().bfloat16()
-        self.bias = None if layer.bias is None else layer.bias.detach().bfloat16()
+    def __init__(self, *layers: nn.Linear, lasting: bool = True):
+        weights = [layer.weight.detach().bfloat16() for layer in layers]
+        self.weight = weights[0] if len(layers) == 1 else torch.cat(weights)
+        self.bias = _biases(layers)
         # Reordering pays off over many products; the products are the same without it.
         if lasting:
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, ROWS_HINT)
-            self.row_hashes = _row_hashes(layer.weight)
+            self.row_hashes = [_row_hashes(layer.weight) for layer in layers]
 
-    def are_of(self, layer: nn.Linear) -> bool:
-        """Return whether the layer still holds the numbers that these are copies of."""
-        if layer.bias is not None and self.bias is not None:
-            same_bias = torch.equal(layer.bias.detach().bfloat16(), self.bias)
+    def are_of(self, *layers: nn.Linear) -> bool:
+        """Return whether the layers still hold the numbers that these are copies of."""
+        biases = _biases(layers)
+        if biases is not None and self.bias is not None:
+            same_biases = torch.equal(biases, self.bias)
         else:
-            same_bias = layer.bias is self.bias
-        return same_bias and torch.equal(_row_hashes(layer.weight), self.row_hashes)
+            same_biases = biases is self.bias
+        return same_biases and all(
+            torch.equal(_row_hashes(layer.weight), hashes)
+            for layer, hashes in zip(layers, self.row_hashes, strict=True)
+        )
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
         """Return (..., out_features) bfloat16, after the exact (erf) GELU if asked for."""
@@ -97,24 +125,37 @@ def kept_weights(
     version counters, which a write through `.data` or by a fused optimizer leaves alone: no write,
     whoever makes it, leaves the copies stale.
     """
-    layers = []
-    if _helps(device, dtype):
-        layers = [module for module in model.modules() if isinstance(module, Linear)]
-    before = [layer.kept for layer in layers]
+    keepers = _keepers(model) if _helps(device, dtype) else []
+    before = [keeper.kept for keeper in keepers]
     try:
-        for layer in layers:
-            layer.kept = _current(layer) if lasting else KeptWeights(layer, lasting=False)
+        for keeper in keepers:
+            layers = keeper.kept_layers()
+            keeper.kept = _current(keeper) if lasting else KeptWeights(*layers, lasting=False)
         yield
     finally:
-        for layer, kept in zip(layers, before, strict=True):
-            layer.kept = kept
+        for keeper, kept in zip(keepers, before, strict=True):
+            keeper.kept = kept
 
 
-def _current(layer: Linear) -> KeptWeights:
-    """Return copies of the layer's weights as they are, those of an earlier block if they fit."""
-    if layer.spare is None or not layer.spare.are_of(layer):
-        layer.spare = KeptWeights(layer)
-    return layer.spare
+def _keepers(model: nn.Module) -> list[Keeper]:
+    """Return the keepers in a model, without the layers that others keep for them."""
+    keepers = [module for module in model.modules() if isinstance(module, Keeper)]
+    inside = {layer for keeper in keepers for layer in keeper.kept_layers() if layer is not keeper}
+    return [keeper for keeper in keepers if keeper not in inside]
+
+
+def _current(keeper: Keeper) -> KeptWeights:
+    """Return copies of the weights as they are, those of an earlier block if they fit."""
+    layers = keeper.kept_layers()
+    if keeper.spare is None or not keeper.spare.are_of(*layers):
+        keeper.spare = KeptWeights(*layers)
+    return keeper.spare
+
+
+def _biases(layers: Sequence[nn.Linear]) -> Tensor | None:
+    """Return the layers' biases end to end in bfloat16, None where they have none."""
+    biases = [layer.bias.detach().bfloat16() for layer in layers if layer.bias is not None]
+    return torch.cat(biases) if biases else None
 
 
 def _row_hashes(weight: Tensor) -> Tensor:

@@ -73,12 +73,17 @@ class _Product(torch.autograd.Function):
         """Return the gradients of all three from that of the product, (rows, out_features)."""
         (gradient,) = gradients
         x, weight = ctx.saved_tensors
-        # dX = dY W, and dW = dY^T X, which is faster computed the other way round.
+        # dX = dY W, and dW = dY^T X.
         d_x = (gradient @ weight).to(ctx.dtype) if ctx.needs_input_grad[0] else None
-        # (rows, out) x (out, in) -> (rows, in); and (in, rows) x (rows, out), turned: (out, in).
-        d_weight = None
-        if ctx.needs_input_grad[1]:
-            d_weight = (x.T @ gradient).T.to(torch.float32, memory_format=torch.contiguous_format)
+        d_weight = _weight_gradient(x, gradient).float() if ctx.needs_input_grad[1] else None
         # The bias was added to every row.
         d_bias = gradient.sum(0).float() if ctx.needs_input_grad[2] else None
         return d_x, d_weight, d_bias
+
+
+def _weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:
+    """Return dY^T X, (out, in), from (rows, in) and (rows, out), in the faster order of the two."""
+    if x.shape[1] > gradient.shape[1]:
+        return gradient.T @ x
+    # Turned in bfloat16 and cast afterwards: one pass for both takes twice as long.
+    return (x.T @ gradient).T.contiguous()

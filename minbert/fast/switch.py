@@ -10,7 +10,7 @@ from torch import nn
 
 from minbert.fast.attention import SelfAttention
 from minbert.fast.dropout import Dropout
-from minbert.fast.linear import Intermediate, Linear
+from minbert.fast.linear import Intermediate, Linear, Residual
 from minbert.fast.products import Encoder
 from minbert.model import BertEncoder, BertIntermediate, BertResidual, BertSelfAttention
 
@@ -21,6 +21,7 @@ FORMS: dict[type[nn.Module], type[nn.Module]] = {
     nn.Dropout: Dropout,
     BertEncoder: Encoder,
     BertIntermediate: Intermediate,
+    BertResidual: Residual,
     BertSelfAttention: SelfAttention,
 }
 

@@ -43,6 +43,19 @@ def test_sides_take_turns_and_ratios_are_of_rates():
     assert ours.peak_share is None
 
 
+def test_a_side_that_computes_less_has_a_share_of_what_it_computes():
+    sides = [
+        measure.Side(name, lambda number: None, torch.float32, flops=flops)
+        for name, flops in (("ours", [10.0]), ("peer", None))
+    ]
+    clock = iter(range(100))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure.time, "perf_counter", lambda: next(clock))
+        patch.setattr(measure, "matmul_peak", lambda dtype, device: 100.0)
+        figures = measure.measure(measure.Work("w", "things", [1], sides, [30.0]), CPU)
+    assert [figure.peak_share for figure in figures] == [0.1, 0.3]  # in one tick each
+
+
 def test_a_measured_piece_counts_as_often_as_it_occurs():
     clock = iter(range(100))
     sides = [

@@ -14,7 +14,7 @@ from data.readers.sts import read_sts
 from evaluation.sts import sts_metrics
 from minbert import BertModel, BertTokenizer
 from minbert.checkpoint import tensors_digest
-from minbert.config import CheckpointError
+from minbert.config import POOLINGS, CheckpointError
 from minbert.encoder import SentenceEncoder
 
 
@@ -39,6 +39,31 @@ def test_bfloat16_embeddings_stay_close_and_keep_the_ranking():
     assert (exact.encode(texts) * fast.encode(texts)).sum(axis=1).min() >= 0.999
     both = [sts_metrics(encoder.encode, pairs)["spearman"] for encoder in (exact, fast)]
     assert abs(both[0] - both[1]) <= 0.002
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_bfloat16_is_close_to_float32_however_the_texts_come(pooling, tiny_checkpoint):
+    exact, fast = (
+        SentenceEncoder.from_pretrained(str(tiny_checkpoint), pooling, "cpu", precision)
+        for precision in ("float32", "bfloat16")
+    )
+    # Ragged lengths, enough tokens for weights that are kept, and a text that is cut.
+    texts = [*toy_sentences(120), *toy_sentences(60, 3), "", "cat", "the cat " * 600]
+    expected = exact.encode(texts)
+    found = [
+        fast.encode(texts),
+        fast.encode(texts, batch_tokens=50),
+        np.stack([fast.encode(text) for text in texts]),
+    ]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3 - min(threads, 2))
+    try:
+        found.append(fast.encode(texts))
+    finally:
+        torch.set_num_threads(threads)
+    for embeddings in found:
+        norms = np.linalg.norm(expected, axis=1) * np.linalg.norm(embeddings, axis=1)
+        assert ((expected * embeddings).sum(axis=1) / norms).min() >= 0.999
 
 
 def test_order_duplicates_and_batching_change_nothing(tiny_encoder):

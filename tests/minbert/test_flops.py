@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from heads.sts import STSHead
 from minbert.config import BertConfig
 from minbert.flops import encoder_flops, linear_flops
+from minbert.mlm import states_at
 from minbert.model import BertModel
 
 TINY = BertConfig(
@@ -32,6 +33,16 @@ def test_packed_sequences_of_the_plain_model(pooler, tiny_checkpoint, tiny_encod
     assert encoder_flops(sequences.lengths, model.config, pooler=pooler) == (
         counter.get_total_flops()
     )
+
+
+def test_the_last_layer_at_first_tokens_alone(tiny_checkpoint, tiny_encoder):
+    model = BertModel.from_pretrained(str(tiny_checkpoint))
+    sequences = tiny_encoder.tokenize(toy_sentences(9))
+    batch = sequences.pack(range(9))
+    with FlopCounterMode(display=False) as counter, torch.inference_mode():
+        states_at(model, batch, batch.cu_seqlens[:-1])
+    found = encoder_flops(sequences.lengths, model.config, last_at_first=True)
+    assert found == counter.get_total_flops()
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -1,16 +1,26 @@
 """Device, precision and random numbers: what is asked for, or what the machine has."""
 
+import ctypes
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from runtime.device import autocast, choose_device, choose_precision, release_memory
+from runtime.device import (
+    autocast,
+    choose_device,
+    choose_precision,
+    release_memory,
+)
 from runtime.errors import MachineError
 from runtime.seeds import random_state, restore_random_state, set_seed
 
 CPU = torch.device("cpu")
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(("there", "expected"), [(True, "cuda"), (False, "cpu")])
@@ -52,6 +62,38 @@ def test_a_torch_that_cannot_tell_gets_float32(monkeypatch):
 def test_products_run_in_the_precision_asked_for(dtype):
     with autocast(CPU, dtype):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
+
+
+PAGES_OF_A_SECOND_PASS = """
+import resource, sys, torch
+from runtime.device import keep_memory
+if sys.argv[1] == "keep":
+    keep_memory()
+for _ in range(2):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    arrays = [torch.ones(2**20) for _ in range(25)]
+    del arrays
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the pages that Linux maps")
+def test_kept_memory_is_not_mapped_again():
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("a C library without such limits")
+    mapped = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", PAGES_OF_A_SECOND_PASS, how],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for how in ("keep", "leave")
+    ]
+    assert mapped[0] < mapped[1] / 3
 
 
 def test_releasing_memory_frees_nothing_that_is_used():

@@ -5,7 +5,12 @@ import torch
 from conftest import toy_sentences
 
 from minbert.attention import attention
-from minbert.fast.attention import SelfAttention, attention_by_length, attention_varlen
+from minbert.fast.attention import (
+    SelfAttention,
+    attention_by_length,
+    attention_by_run,
+    attention_varlen,
+)
 from minbert.packing import PackedBatch
 
 LENGTHS = (1, 4, 4, 4, 2, 7, 7, 1)
@@ -14,6 +19,13 @@ ATTENTION = {
     "varlen": attention_varlen,
 }
 FORMS = sorted(ATTENTION)
+
+
+def joint_of(q, k, v):
+    """Queries, keys and values as one product gives them, (total_tokens, 3, N, D) bfloat16."""
+    return torch.stack([q, k, v], dim=1).detach().bfloat16()
+
+
 # As close as rounding allows.
 TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-6}
 
@@ -48,6 +60,32 @@ def test_values_equal_the_plain_form_with_and_without_gradient(form, lengths, dt
     with torch.inference_mode():  # by_length takes a kernel of PyTorch's for this in float32
         q, k, v = (x.clone() for x in (q, k, v))  # as in the encoder: made in this mode
         assert_near(ATTENTION[form](q, k, v, batch_of(lengths), 0.0), expected)
+
+
+@pytest.mark.parametrize("size", [8, 32])
+@pytest.mark.parametrize("lengths", [LENGTHS, (5,), (31, 32, 33, 33), (64,), (100, 1)], ids=str)
+def test_the_encoders_form_equals_the_plain_one_rounded(lengths, size):
+    joint = joint_of(*inputs(lengths=lengths, size=size))
+    found = attention_by_run(joint, lengths)
+    assert found.dtype == torch.bfloat16
+    # Scores, probabilities and sums are each rounded to eight bits.
+    torch.testing.assert_close(
+        found.double(), attention(*joint.double().unbind(1), lengths), atol=0.03, rtol=0.03
+    )
+
+
+def test_in_the_encoders_form_a_sequence_sees_no_other_and_no_added_number():
+    q, k, v = inputs()
+    before = attention_by_run(joint_of(q, k, v), LENGTHS)
+    with torch.no_grad():
+        k[1:5] += 3.0  # the second sequence
+        v[1:5] -= 2.0
+    changed = (attention_by_run(joint_of(q, k, v), LENGTHS) != before).flatten(1).any(dim=1)
+    assert changed[1:5].all()
+    assert not changed[:1].any() and not changed[5:].any()
+    # The mean of equal values is that value: nothing weighs but the sequence's own tokens.
+    ones = attention_by_run(joint_of(q, k, torch.ones_like(v)), LENGTHS)
+    torch.testing.assert_close(ones.float(), torch.ones(ones.shape), atol=0.01, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)

@@ -9,7 +9,17 @@ import torch.nn.functional as F
 from torch import nn
 
 from minbert.fast import linear
-from minbert.fast.linear import Intermediate, KeptWeights, Linear, kept_weights
+from minbert.fast.linear import (
+    Intermediate,
+    Keeper,
+    KeptWeights,
+    Linear,
+    Residual,
+    kept_weights,
+)
+from minbert.fast.switch import accelerate
+from minbert.model import BertLayer, BertResidual
+from minbert.packing import PackedBatch
 
 CPU = torch.device("cpu")
 X = torch.randn(30, 64, generator=torch.Generator().manual_seed(1))
@@ -42,7 +52,14 @@ def encode(module, x=X):
 
 
 def kept_by(module) -> list[bool]:
-    return [part.kept is not None for part in module.modules() if isinstance(part, Linear)]
+    return [part.kept is not None for part in module.modules() if isinstance(part, Keeper)]
+
+
+def batch_of(lengths) -> PackedBatch:
+    """A batch of these lengths, whose tokens are never looked at."""
+    ids = torch.zeros(sum(lengths), dtype=torch.long)
+    borders = torch.tensor([0, *lengths]).cumsum(0)
+    return PackedBatch(ids, ids, ids, borders, tuple(lengths))
 
 
 @needs_bfloat16
@@ -180,6 +197,72 @@ def test_changed_weights_are_kept_anew(rewrite, layer):
     fresh = Linear(64, 48).eval()
     fresh.load_state_dict(layer.state_dict())
     assert torch.equal(after, encode(fresh))
+
+
+@needs_bfloat16
+def test_queries_keys_and_values_are_one_product(tiny_config):
+    layer = accelerate(BertLayer(tiny_config)).eval().attention.self
+    x = X[:, : tiny_config.hidden_size]
+    with kept_weights(layer, CPU, torch.bfloat16):
+        assert kept_by(layer) == [True, False, False, False]  # the block itself, not its three
+        joint = layer.kept(x)
+    singly = [KeptWeights(part)(x) for part in (layer.query, layer.key, layer.value)]
+    assert torch.equal(joint, torch.cat(singly, dim=1))
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("lasting", [True, False])
+def test_a_block_in_bfloat16_is_the_float32_one_rounded(lasting, tiny_config):
+    torch.manual_seed(0)
+    plain = BertLayer(tiny_config).eval()
+    for parameter in plain.parameters():
+        torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.1)
+    fast = accelerate(copy.deepcopy(plain))
+    x, batch = X[:, : tiny_config.hidden_size], batch_of((1, 9, 7, 7, 6))
+    outside = fast(x, batch)
+    with torch.inference_mode():
+        expected = plain(x, batch)
+        with (
+            torch.autocast("cpu", torch.bfloat16),
+            kept_weights(fast, CPU, torch.bfloat16, lasting),
+        ):
+            found = fast(x, batch)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), expected, atol=0.05, rtol=0.02)
+    assert torch.equal(fast(x, batch), outside)
+
+
+@needs_bfloat16
+def test_the_residual_ends_in_bfloat16_where_weights_are_kept(tiny_config):
+    plain = BertResidual(48, tiny_config).eval()
+    residual = copy.deepcopy(plain)
+    residual.__class__ = Residual
+    residual.dense.__class__ = Linear
+    update, before = X[:, :48], X[:, : tiny_config.hidden_size].flip(0)
+    with torch.inference_mode(), kept_weights(residual, CPU, torch.bfloat16):
+        found = residual(update, before.bfloat16())
+    assert found.dtype == torch.bfloat16
+    expected = plain(update, before).detach()
+    torch.testing.assert_close(found.float(), expected, atol=0.03, rtol=2**-6)
+
+
+@needs_bfloat16
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+@pytest.mark.parametrize("what", ["weight", "bias"])
+def test_the_joint_copies_notice_a_change_in_any_of_the_three(what, name, tiny_config):
+    layer = accelerate(BertLayer(tiny_config)).eval().attention.self
+    x = X[:, : tiny_config.hidden_size]
+
+    def joint():
+        with torch.inference_mode(), kept_weights(layer, CPU, torch.bfloat16):
+            return layer.kept(x)
+
+    before, again = joint(), joint()
+    assert torch.equal(before, again)
+    getattr(getattr(layer, name), what).data.view(-1)[-1] += 1
+    changed = (joint() != before).any(dim=0).unflatten(0, (3, -1))
+    at = ["query", "key", "value"].index(name)
+    assert changed[at, -1] and changed.sum() == 1
 
 
 def test_copies_and_state_are_those_of_a_plain_layer(layer):
