@@ -119,29 +119,29 @@ class KeptWeights:
 def kept_weights(
     model: nn.Module, device: torch.device, dtype: torch.dtype, lasting: bool = True
 ) -> Iterator[None]:
-    """Keep the weights of all `Linear` layers for the block, where that makes products faster.
+    """Keep the weights of all `keepers` for the block, where that makes products faster.
 
     Copies from an earlier block are reused if the weights are unchanged. Their bits decide, not
     version counters, which a write through `.data` or by a fused optimizer leaves alone: no write,
     whoever makes it, leaves the copies stale.
     """
-    keepers = _keepers(model) if _helps(device, dtype) else []
-    before = [keeper.kept for keeper in keepers]
+    found = keepers(model) if _helps(device, dtype) else []
+    before = [keeper.kept for keeper in found]
     try:
-        for keeper in keepers:
+        for keeper in found:
             layers = keeper.kept_layers()
             keeper.kept = _current(keeper) if lasting else KeptWeights(*layers, lasting=False)
         yield
     finally:
-        for keeper, kept in zip(keepers, before, strict=True):
+        for keeper, kept in zip(found, before, strict=True):
             keeper.kept = kept
 
 
-def _keepers(model: nn.Module) -> list[Keeper]:
-    """Return the keepers in a model, without the layers that others keep for them."""
-    keepers = [module for module in model.modules() if isinstance(module, Keeper)]
-    inside = {layer for keeper in keepers for layer in keeper.kept_layers() if layer is not keeper}
-    return [keeper for keeper in keepers if keeper not in inside]
+def keepers(model: nn.Module) -> list[Keeper]:
+    """Return the modules of a model that keep weights: not those whose weights others keep."""
+    found = [module for module in model.modules() if isinstance(module, Keeper)]
+    inside = {layer for keeper in found for layer in keeper.kept_layers() if layer is not keeper}
+    return [keeper for keeper in found if keeper not in inside]
 
 
 def _current(keeper: Keeper) -> KeptWeights:

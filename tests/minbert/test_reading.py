@@ -7,7 +7,7 @@ from conftest import toy_sentences
 
 from minbert.config import BertConfig
 from minbert.encoder import WORTH_KEEPING, SentenceEncoder
-from minbert.fast.linear import KeptWeights, Linear
+from minbert.fast.linear import KeptWeights, Linear, keepers
 from minbert.model import BertModel
 from minbert.packing import TokenSequences
 
@@ -28,9 +28,9 @@ def encoder(tiny_checkpoint) -> SentenceEncoder:
 
 def kept(encoder: SentenceEncoder) -> set[bool]:
     """Whether layers have kept weights: {True} all, {False} none, both some."""
-    layers = [module for module in encoder.model.modules() if isinstance(module, Linear)]
-    assert len(layers) == 3 * 6 + 1  # of every layer of the encoder, and the pooler's
-    return {layer.kept is not None for layer in layers}
+    found = keepers(encoder.model)
+    assert len(found) == 3 * 4 + 1  # of every layer of the encoder, and the pooler's
+    return {keeper.kept is not None for keeper in found}
 
 
 def fresh(encoder: SentenceEncoder) -> SentenceEncoder:
@@ -238,8 +238,7 @@ def test_what_was_read_can_be_copied_and_saved(encoder, tmp_path):
 
 def copies(encoder) -> list:
     """The copies of all layers, in use or spare."""
-    layers = [module for module in encoder.model.modules() if isinstance(module, Linear)]
-    return [layer.spare for layer in layers]
+    return [keeper.spare for keeper in keepers(encoder.model)]
 
 
 @needs_bfloat16

@@ -10,7 +10,7 @@ from conftest import real_checkpoint, real_data, toy_sentences
 
 from data.readers.sts import read_sts
 from minbert.encoder import SentenceEncoder
-from minbert.fast.linear import Linear
+from minbert.fast.linear import keepers
 from runtime.errors import UserError
 
 TEXTS = [*toy_sentences(12), "", "the cat", "the cat"]
@@ -181,8 +181,7 @@ def test_calls_from_many_threads_give_what_calls_in_turn_give(precision, folder)
         found = list(threads.map(encoder.encode_quietly, parts))
     for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one, other)
-    layers = [module for module in encoder.model.modules() if isinstance(module, Linear)]
-    assert all(layer.kept is None for layer in layers)
+    assert all(keeper.kept is None for keeper in keepers(encoder.model))
 
 
 def test_a_model_card_keeps_what_evaluators_report(own):

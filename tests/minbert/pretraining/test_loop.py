@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from minbert.config import BertConfig
-from minbert.fast.linear import Linear
+from minbert.fast.linear import keepers
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.pretraining import loop
@@ -44,9 +44,9 @@ def trainer_of(tiny_encoder, tmp_path):
 
 
 def kept(trainer) -> set[bool]:
-    layers = [m for m in trainer.model.modules() if isinstance(m, Linear)]
-    assert len(layers) == 2 * 6
-    return {layer.kept is not None for layer in layers}
+    found = keepers(trainer.model)
+    assert len(found) == 2 * 4
+    return {keeper.kept is not None for keeper in found}
 
 
 def test_validation_repeats_and_leaves_random_numbers_alone(trainer_of):
