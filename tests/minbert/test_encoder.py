@@ -126,7 +126,9 @@ def test_a_foreign_dense_step_is_used_instead_of_the_pooler(tiny_encoder, tmp_pa
     tiny_encoder.pool_by("cls")
     tiny_encoder.save(tmp_path / "st")
     weights = tmp_path / "st" / "2_Dense" / "model.safetensors"
-    save_file({key: torch.randn_like(t) for key, t in load_file(weights).items()}, weights)
+    draw = torch.Generator().manual_seed(0)
+    drawn = {k: torch.randn(t.shape, generator=draw) for k, t in load_file(weights).items()}
+    save_file(drawn, weights)
     theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "st"), device="cpu")
     own = SentenceEncoder.from_pretrained(str(tmp_path / "st"), precision="float32")
     texts = toy_sentences(5)
