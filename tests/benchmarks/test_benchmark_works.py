@@ -82,6 +82,7 @@ def test_every_work_runs_and_its_sides_agree(tmp_path, monkeypatch, capsys):
     real_checkpoint()
     monkeypatch.setattr(material, "BERT_BASE", TINY)
     monkeypatch.setattr(command, "TEXTS", 1600)
+    monkeypatch.setattr(command, "PAIRS", 20)
     for module, name, value in [
         (encode, "COUNT", 12),
         (cross, "COUNT", 12),
