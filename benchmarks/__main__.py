@@ -43,9 +43,9 @@ WORKS = (
 TEXTS = 4000
 PAIRS = 300
 EPILOG = """works:
-  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM
+  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM, mini
   simcse_step   one unsup and one sup training step; bert-base's shape
-  grad_cache    a step of 512 triplets, at once and in chunks: memory; bert-base's shape
+  grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   mlm           pre-training; mini's shape
@@ -56,7 +56,8 @@ EPILOG = """works:
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
 the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
-precision; MiB: highest memory during the work above that before it."""
+precision; MiB: highest memory during the work above that before it; quality: beside float32's.
+The longest of the peers' sides take fewer rounds. OpenVINO and ONNX Runtime are optional."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Options:
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
     json: Path | None = option(None, "also write the figures there", metavar="FILE")
-    rounds: int = option(3, "of every comparison", least=1, most=1e12)
+    rounds: int = option(3, "of a comparison, at most", least=1, most=1e12)
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
 
