@@ -49,7 +49,7 @@ def works(bench: Bench) -> Iterator[Work]:
         return Side(
             f"CrossEncoder, {other.name}, batch {size}",
             lambda r: other.model.predict(parts[r], batch_size=size),
-            other.dtype,
+            engines.peak_dtype(other),
             quality=beside(wanted, other.model.predict(few), other.name, other.dtype is not None),
         )
 

@@ -60,7 +60,7 @@ def _work(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair])
         return Side(
             f"sentence-transformers, {other.name}, batch {size}",
             lambda r: other.model.encode(parts[r], batch_size=size),
-            other.dtype,
+            engines.peak_dtype(other),
             quality=quality(other.model.encode),
             rounds=once if other.dtype == torch.float32 else None,
         )
