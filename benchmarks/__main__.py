@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from benchmarks import peers
-from benchmarks.material import Bench, sentences
+from benchmarks.material import Bench, sentences, similar_pairs
 from benchmarks.measure import Figure, matmul_peak, measure
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
@@ -42,10 +42,11 @@ WORKS = (
     "search",
 )
 TEXTS = 4000
+PAIRS = 300
 EPILOG = """works:
-  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM
+  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM, mini
   simcse_step   one unsup and one sup training step; bert-base's shape
-  grad_cache    a step of 512 triplets, at once and in chunks: memory; bert-base's shape
+  grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   mlm           pre-training; mini's shape
@@ -57,7 +58,8 @@ EPILOG = """works:
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
 the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
-precision; MiB: highest memory during the work above that before it."""
+precision; MiB: highest memory during the work above that before it; quality: beside float32's.
+The longest of the peers' sides take fewer rounds. OpenVINO and ONNX Runtime are optional."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Options:
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
     json: Path | None = option(None, "also write the figures there", metavar="FILE")
-    rounds: int = option(5, "of every comparison", least=1, most=1e12)
+    rounds: int = option(3, "of a comparison, at most", least=1, most=1e12)
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
 
@@ -96,12 +98,17 @@ def run(options: Options) -> int:
     figures: list[Figure] = []
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(device, options.rounds, sentences(options.data, TEXTS), Path(scratch))
+        texts, similar = sentences(options.data, TEXTS), similar_pairs(options.data, PAIRS)
+        bench = Bench(device, options.rounds, texts, Path(scratch), similar)
         for name in options.only or WORKS:
+            begun = time.perf_counter()
             for work in import_module(f"benchmarks.works.{name}").works(bench):
                 figures += measure(work, device)
                 print(table(figures[-len(work.sides) :]), flush=True)
+                for line in work.skipped:
+                    print(f"  skipped: {line}", flush=True)
                 write(options.json, machine, figures)  # now, so that nothing measured is lost
+            print(f"\n{name} took {time.perf_counter() - begun:.0f} s", flush=True)
     where = f": {options.json}" if options.json else ""
     print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
     return 0
@@ -142,14 +149,15 @@ def table(figures: Sequence[Figure]) -> str:
     first = figures[0]
     lines = [
         f"\n{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds\n"
-        f"  {'':46}{'seconds':>9}{first.unit + '/s':>13}{'ratio':>8}{'of peak':>9}{'MiB':>8}"
+        f"  {'':54}{'seconds':>9}{first.unit + '/s':>13}{'ratio':>8}{'of peak':>9}{'MiB':>8}"
+        "  quality"
     ]
     for figure in figures:
         share = "-" if figure.peak_share is None else f"{figure.peak_share:.0%}"
         memory = "-" if (figure.memory_mib or 0) < 1 else f"{figure.memory_mib:.0f}"
         lines.append(
-            f"  {figure.side:46}{figure.seconds:9.3f}{figure.rate:13.1f}"
-            f"{figure.ratio:8.2f}{share:>9}{memory:>8}"
+            f"  {figure.side:54}{figure.seconds:9.3f}{figure.rate:13.1f}"
+            f"{figure.ratio:8.2f}{share:>9}{memory:>8}  {figure.quality or '-'}"
         )
     return "\n".join(lines)
 

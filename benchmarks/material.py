@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from data.examples import DataError
+from data.examples import DataError, SentencePair
 from data.fetch.locate import data_folder
 from data.tasks import read_task
 from minbert.config import BertConfig, CheckpointError
@@ -40,6 +40,7 @@ class Bench:
     rounds: int
     texts: Sequence[str]  # distinct, in random order
     scratch: Path  # for checkpoints and caches; gone afterwards
+    similar: Sequence[SentencePair] = ()  # with STS labels, for the quality of embeddings
 
     @property
     def dtype(self) -> torch.dtype:
@@ -74,6 +75,12 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     if len(distinct) < count:
         raise DataError(f"{data}: {len(distinct)} distinct sentences; expected {count}")
     return draw.sample(distinct, count)
+
+
+def similar_pairs(data: str | None, count: int) -> list[SentencePair]:
+    """Return `count` pairs of the STS dev file, CS224N's of folder `data` or bundled ones."""
+    pairs = read_task(data_folder("bundled" if data is None else data), "sts").dev
+    return [pair for pair in pairs if isinstance(pair, SentencePair)][:count]
 
 
 def made_sentences(count: int, draw: random.Random) -> list[str]:

@@ -20,7 +20,7 @@ from minbert.fast.linear import Linear, kept_weights
 from runtime.device import autocast, release_memory
 
 MIB = 2**20
-BATCH_SIZES = (16, 32, 64, 128)
+BATCH_SIZES = (16, 32, 64)
 GPU_BATCH_SIZES = (128, 256, 512, 1024)
 MATMUL_SHAPES = ((4096, 768, 3072), (4096, 3072, 768), (2048, 2048, 2048))
 
@@ -34,6 +34,8 @@ class Side:
     dtype: torch.dtype | None = None  # of the matrix products, where a share of the peak is asked
     times: int = 1  # how often the measured piece occurs in the whole work
     flops: Sequence[float] | None = None  # of every round, where they are fewer than the work's
+    quality: str | None = None  # of its results beside the reference's, where it is a question
+    rounds: int | None = None  # at most that many, where one is long
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Work:
     amounts: Sequence[int]  # of every round
     sides: Sequence[Side]
     flops: Sequence[float] | None = None  # of every round, on real tokens
+    skipped: Sequence[str] = ()  # sides that are not there, and why
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Figure:
     peak_share: float | None  # of the measured matmul peak
     memory_mib: float | None  # highest above what was there before
     rounds: int
+    quality: str | None = None  # beside the reference's
 
 
 def measure(work: Work, device: torch.device) -> list[Figure]:
@@ -73,6 +77,8 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
     for number in range(len(work.amounts)):
         shift = number % len(work.sides)
         for side in [*work.sides[shift:], *work.sides[:shift]]:
+            if side.rounds is not None and number >= side.rounds:
+                continue
             gc.collect()
             release_memory()
             peak = PeakMemory(device)
@@ -97,14 +103,15 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
             ours / median(rates[side.name]),
             _peak_share(work, side, seconds[side.name], device),
             memory[side.name],
-            len(work.amounts),
+            len(seconds[side.name]),
+            side.quality,
         )
         for side in work.sides
     ]
 
 
 def _rates(amounts: Sequence[int], seconds: Sequence[float]) -> list[float]:
-    return [amount / taken for amount, taken in zip(amounts, seconds, strict=True)]
+    return [amount / taken for amount, taken in zip(amounts, seconds, strict=False)]
 
 
 def _peak_share(
@@ -113,7 +120,7 @@ def _peak_share(
     counts = side.flops or work.flops
     if counts is None or side.dtype is None:
         return None
-    rates = [flops / taken for flops, taken in zip(counts, seconds, strict=True)]
+    rates = [flops / taken for flops, taken in zip(counts, seconds, strict=False)]
     return median(rates) / matmul_peak(side.dtype, device)
 
 

@@ -5,6 +5,7 @@ Nothing here is part of the product; this file is what it is compared with.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from runtime.device import autocast
 
 PADDED = dict[str, Tensor]
+NOISY = ("sentence_transformers", "optimum", "nncf")  # they advise, where all is as it should be
 
 
 def quieten() -> None:
@@ -23,16 +25,35 @@ def quieten() -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    for name in NOISY:
+        getLogger(name).setLevel(ERROR)
 
 
-def sentence_transformer(folder: Path, device: torch.device, dtype: torch.dtype) -> Any:
-    """Return a SentenceTransformer; its own default is float32."""
+def sentence_transformer(
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype | None = None,
+    backend: str = "torch",
+    **model_kwargs: Any,
+) -> Any:
+    """Return a SentenceTransformer; its own default is PyTorch in float32."""
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(str(folder), device=str(device), model_kwargs={"dtype": dtype})
+    return SentenceTransformer(
+        str(folder),
+        device=str(device),
+        backend=backend,
+        model_kwargs=model_kwargs if dtype is None else model_kwargs | {"dtype": dtype},
+    )
 
 
-def cross_encoder(folder: Path, device: torch.device, dtype: torch.dtype) -> Any:
+def cross_encoder(
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype | None = None,
+    backend: str = "torch",
+    **model_kwargs: Any,
+) -> Any:
     """Return a CrossEncoder with one logit, read without a sigmoid."""
     from sentence_transformers import CrossEncoder
 
@@ -41,7 +62,8 @@ def cross_encoder(folder: Path, device: torch.device, dtype: torch.dtype) -> Any
         num_labels=1,
         device=str(device),
         activation_fn=nn.Identity(),
-        model_kwargs={"dtype": dtype},
+        backend=backend,
+        model_kwargs=model_kwargs if dtype is None else model_kwargs | {"dtype": dtype},
     )
 
 

@@ -1,48 +1,79 @@
-"""Sentences to embeddings: 2,000 of CS224N's lengths, on bert-base's shape and on real MiniLM.
+"""Sentences to embeddings: 2,000 of CS224N's lengths; bert-base's shape, real MiniLM, and mini.
 
-A round reads a fifth of them, the next round the next; on a GPU, all.
+A round reads a fifth of them, the next round the next; on a GPU, all. The quality of a side is that
+of its embeddings beside float32's: what Spearman's correlation on STS gains or loses or, of random
+weights, the mean cosine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from benchmarks import engines
+from benchmarks.engines import Engine
 from benchmarks.material import Bench, bert_base, minilm
 from benchmarks.measure import Side, Work, best_batch_size, expect
 from benchmarks.peers import sentence_transformer
+from data.examples import SentencePair
+from evaluation.metrics import spearman
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops
+from minbert.hub import MINI
 
 COUNT = 2000
+CHECKED = 64  # texts that the sides are compared on first
+TRIED = 200  # texts that the batch size is chosen with
+Encode = Callable[[Sequence[str]], np.ndarray]
 
 
 def works(bench: Bench) -> Iterator[Work]:
-    """Yield both encoders' works."""
+    """Yield the encoders' works; random weights have no Spearman, and int8 no meaning for them."""
+    yield _work("encode, bert-base shape", bert_base(bench), bench, ())
+    yield _work("encode, MiniLM", minilm(bench), bench, bench.similar)
+    yield _work("encode, mini", MINI, bench, bench.similar)
+
+
+def _work(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair]) -> Work:
     parts = bench.parts_in_turn(bench.texts[:COUNT])
-    for title, folder in {"bert-base shape": bert_base(bench), "MiniLM": minilm(bench)}.items():
-        yield _work(f"encode, {title}", folder, parts, bench)
-
-
-def _work(title: str, folder: Path, parts: list[list[str]], bench: Bench) -> Work:
+    few = parts[0][:CHECKED]
     ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
     default = sentence_transformer(folder, bench.device, torch.float32)
     best = sentence_transformer(folder, bench.device, bench.dtype)
-    few = parts[0]
     check(ours.encode(few), default.encode(few), best.encode(few))
-    size = best_batch_size(lambda n: best.encode(few, batch_size=n), bench.device)
+    found, skipped = engines.load(
+        bench, sentence_transformer, folder, [(text,) for text in bench.texts[COUNT:]], bool(pairs)
+    )
+    for other in found:
+        same = other.dtype is None or cosines(other.model.encode(few), default.encode(few)) >= 0.99
+        expect(bool(np.all(same)), f"embeddings of sentence-transformers, {other.name}")
+    wanted = correlation(default.encode, pairs) if pairs else default.encode(few)
+    quality = partial(beside, wanted, few, pairs)
+    once = None if pairs else 1  # float32 on bert-base's shape
+
+    def timed(other: Engine) -> Side:
+        size = best_batch_size(
+            lambda n: other.model.encode(parts[0][:TRIED], batch_size=n), bench.device
+        )
+        return Side(
+            f"sentence-transformers, {other.name}, batch {size}",
+            lambda r: other.model.encode(parts[r], batch_size=size),
+            engines.peak_dtype(other),
+            quality=quality(other.model.encode),
+            rounds=once if other.dtype == torch.float32 else None,
+        )
+
     sides = [
-        Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype),
-        Side("sentence-transformers", lambda r: default.encode(parts[r]), torch.float32),
+        Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype, quality=quality(ours.encode)),
         Side(
-            f"sentence-transformers, {bench.precision}, batch {size}",
-            lambda r: best.encode(parts[r], batch_size=size),
-            bench.dtype,
+            "sentence-transformers", lambda r: default.encode(parts[r]), torch.float32, rounds=once
         ),
+        *map(timed, [Engine(bench.precision, best, bench.dtype), *found]),
     ]
     flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
-    return Work(title, "sentences", [len(part) for part in parts], sides, flops)
+    return Work(title, "sentences", [len(part) for part in parts], sides, flops, skipped)
 
 
 def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
@@ -56,3 +87,25 @@ def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return (N,) cosines between rows."""
     norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     return np.asarray((a * b).sum(axis=1) / norms)
+
+
+def beside(
+    wanted: float | np.ndarray,
+    texts: Sequence[str],
+    pairs: Sequence[SentencePair],
+    encode: Encode,
+) -> str:
+    """Return by how much Spearman's correlation on `pairs` exceeds the wanted one.
+
+    Without pairs: the mean cosine with the wanted embeddings of `texts`.
+    """
+    if pairs:
+        return f"Spearman {correlation(encode, pairs) - float(wanted):+.4f}"
+    return f"cosine {cosines(encode(texts), np.asarray(wanted)).mean():.4f}"
+
+
+def correlation(encode: Encode, pairs: Sequence[SentencePair]) -> float:
+    """Return Spearman's correlation of the texts' cosines with the pairs' labels."""
+    embeddings = encode([text for pair in pairs for text in pair.texts])
+    gold = np.array([pair.label for pair in pairs], np.float64)
+    return spearman(cosines(embeddings[::2], embeddings[1::2]), gold) or 0.0

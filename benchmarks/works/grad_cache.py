@@ -1,4 +1,4 @@
-"""A batch of 512 triplets on bert-base's shape, all at once and in chunks of 4,096 tokens: memory.
+"""A batch of 192 triplets on bert-base's shape, all at once and in chunks of 4,096 tokens: memory.
 
 The memory is everything: weights, gradients, AdamW's state, activations. One round; the seconds
 contain loading. What caching costs in time is in `simcse_step`.
@@ -10,7 +10,7 @@ from benchmarks.material import Bench, bert_base
 from benchmarks.measure import Side, Work
 from benchmarks.works.simcse_step import our_trainer
 
-COUNT = 512
+COUNT = 192
 CHUNK_TOKENS = 4096
 
 

@@ -70,7 +70,11 @@ def _works(task: str, splits: Splits, bench: Bench) -> Iterator[Work]:
     times = config.num_epochs * SLICES
     peer_sides = [
         Side("classroom: encoder in every epoch", classroom.epoch, times=times),
-        Side("sentence-transformers + scikit-learn", lambda r: fitted(embedded, task, splits)),
+        Side(
+            "sentence-transformers + scikit-learn",
+            lambda r: fitted(embedded, task, splits),
+            rounds=1,
+        ),
     ]
     ours(bench.scratch / "cached")
     amounts = [len(splits.train)] * bench.rounds

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 from conftest import real_checkpoint
 
 from benchmarks import __main__ as command
-from benchmarks import material, measure
+from benchmarks import engines, material, measure, peers
 from benchmarks.works import cross, encode, grad_cache, growth, heads, mlm, tokenization
 from minbert.config import BertConfig
 
@@ -69,6 +70,52 @@ def test_a_measured_piece_counts_as_often_as_it_occurs():
     assert ours.rate == 5
 
 
+def test_a_long_side_takes_fewer_rounds_and_quality_stands_beside():
+    calls = []
+    sides = [
+        measure.Side("ours", lambda number: calls.append(number), quality="Spearman -0.0012"),
+        measure.Side("peer", lambda number: calls.append(number), rounds=1),
+    ]
+    ours, peer = measure.measure(measure.Work("w", "things", [5, 5, 5], sides), CPU)
+    assert calls == [0, 0, 1, 2]
+    assert (ours.rounds, peer.rounds, peer.quality) == (3, 1, None)
+    lines = command.table([ours, peer]).splitlines()
+    assert lines[-2].endswith("Spearman -0.0012") and lines[-1].endswith("-")
+
+
+def test_an_engine_whose_library_is_missing_is_skipped_with_one_line(tmp_path, monkeypatch):
+    for name in ("openvino", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, name, None)
+    bench = material.Bench(CPU, 1, ["a text"], tmp_path)
+    found, skipped = engines.load(bench, lambda *_, **__: "model", tmp_path, [("a text",)])
+    assert found == [] and len(skipped) == 2
+    assert skipped[0].startswith("OpenVINO: ") and skipped[1].startswith("ONNX: ")
+    for line in skipped:
+        assert "\n" not in line and "; pip install -r requirements-bench" in line
+
+
+@pytest.mark.parametrize("library", engines.WAYS)
+def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(library, tmp_path):
+    pytest.importorskip({"OpenVINO": "optimum.intel", "ONNX": "optimum.onnxruntime"}[library])
+    bench = material.Bench(CPU, 1, material.made_sentences(200, random.Random(0)), tmp_path)
+    rows = [(text,) for text in bench.texts[20:]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "WAYS", {library: engines.WAYS[library]})
+        (plain, int8), skipped = engines.load(
+            bench, peers.sentence_transformer, real_minilm(bench), rows
+        )
+    wanted = peers.sentence_transformer(real_minilm(bench), CPU).encode(bench.texts[:20])
+    assert skipped == [] and int8.dtype is None
+    assert encode.cosines(plain.model.encode(bench.texts[:20]), wanted).min() > 0.999
+    assert 0.9 < encode.cosines(int8.model.encode(bench.texts[:20]), wanted).min() < 0.9999
+
+
+def real_minilm(bench):
+    """Return MiniLM in float32, or skip the test."""
+    real_checkpoint()
+    return material.minilm(bench)
+
+
 def test_memory_that_comes_and_goes_is_seen():
     peak = measure.PeakMemory(CPU)
     torch.zeros(64 * 2**20, dtype=torch.uint8).add_(1)
@@ -95,6 +142,7 @@ def test_every_work_runs_and_its_sides_agree(tmp_path, monkeypatch, capsys):
     real_checkpoint()
     monkeypatch.setattr(material, "BERT_BASE", TINY)
     monkeypatch.setattr(command, "TEXTS", 1600)
+    monkeypatch.setattr(command, "PAIRS", 20)
     for module, name, value in [
         (encode, "COUNT", 12),
         (cross, "COUNT", 12),
@@ -119,10 +167,17 @@ def test_every_work_runs_and_its_sides_agree(tmp_path, monkeypatch, capsys):
     assert ("encode, MiniLM", "sentence-transformers") in found
     assert ("sup step, bert-base shape", "transformers, float32 loop") in found
     assert len(found) == len(report["figures"]) > 30
+    qualities = {
+        (figure["work"], figure["side"]): figure["quality"] for figure in report["figures"]
+    }
+    assert qualities["encode, mini", "minbert"].startswith("Spearman ")
+    assert qualities["encode, bert-base shape", "minbert"].startswith("cosine ")
+    assert qualities["encode, mini", "sentence-transformers"] is None
     for figure in report["figures"]:
         assert figure["seconds"] > 0 and figure["ratio"] > 0
         assert figure["peak_share"] is None or 0 < figure["peak_share"] < 1.2
-    assert f"{len(found)} figures in" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"{len(found)} figures in" in out and "\nencode took " in out
 
 
 def test_missing_things_are_one_line(tmp_path, capsys):
