@@ -53,7 +53,7 @@ EPILOG = """works:
   tokenization  texts to token ids, and a stream of a million lines
   startup       --help and imports
   growth        encoding against number of sentences, length, threads; mini
-  search        10 nearest of 100 queries among 100,000 vectors; pairs above 0.9 among 10,000
+  search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
 
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:

@@ -20,7 +20,7 @@ from search.nearest import top_k
 from search.pairs import PairSearch
 
 DIMENSIONS = 384
-ROWS, QUERIES, K = 100_000, 100, 10
+ROWS, QUERIES, K = 1_000_000, 100, 10
 MINED, THRESHOLD = 10_000, 0.9
 NEAREST = 100  # partners of a text that sentence-transformers looks at
 
@@ -62,7 +62,7 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
     if find_spec("faiss"):
         sides["faiss, IndexFlatIP"] = _faiss(blocks, queries)
     else:
-        print("search: no faiss; pip install -r requirements-search.txt", flush=True)
+        print("search: no faiss; pip install -r requirements-bench.txt", flush=True)
     ours = sides["minbert"]()
     for name, run in sides.items():
         expect(bool((np.array(run()) == ours).all()), f"nearest rows of minbert and {name}")
