@@ -31,7 +31,7 @@ def test_without_faiss_it_is_left_out_in_one_line(works, capsys, monkeypatch):
     searching, _ = works()
     assert not [side for side in searching.sides if "faiss" in side.name]
     said = capsys.readouterr().out
-    assert said == "search: no faiss; pip install -r requirements-search.txt\n"
+    assert said == "search: no faiss; pip install -r requirements-bench.txt\n"
 
 
 def test_sides_that_find_other_rows_stop_it(works, monkeypatch):
