@@ -6,9 +6,18 @@ Weights are quantised by row, states by batch as they come, by PyTorch's oneDNN 
 back in bfloat16. The CPU time of the process is measured, in turns, the median of five.
 """
 
-import argparse
+import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
 import time
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -17,14 +26,26 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.material import sentences
-from benchmarks.works.encode import cosines
+from benchmarks.works.encode import correlation
 from data.fetch.locate import data_folder
 from data.tasks import read_task
-from evaluation.sts import sts_metrics
+from evaluation.sts import pair_cosines
 from minbert.encoder import SentenceEncoder
 from minbert.fast.linear import keepers
+from runtime.options import option, parse
 
 ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    checkpoint: str = option(
+        help="a folder, a hub id or mini", flag="checkpoint", metavar="CHECKPOINT", required=True
+    )
+    data: str | None = option(None, "CS224N files (bundled data)", metavar="DIR")
+    count: int = option(400, "sentences to encode", least=1, most=1_000_000)
 
 
 class Int8Weights:
@@ -58,13 +79,14 @@ class Int8Weights:
         return output
 
 
-def main() -> None:
-    """Print a line per precision."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("checkpoint", help="a folder, a hub id or mini")
-    parser.add_argument("--data", default=None, help="the data's folder; made sentences without")
-    parser.add_argument("--count", type=int, default=400, help="sentences to encode")
-    options = parser.parse_args()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a line per precision; return an exit code."""
+    options = parse(Options, argv, prog="python -m benchmarks.int8", description=__doc__)
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Measure, and print a line per precision."""
     warnings.filterwarnings("ignore", message=".*quantize_per_tensor")
     texts = sentences(options.data, options.count)
     encoders = {
@@ -72,6 +94,7 @@ def main() -> None:
         for name, precision in (("bfloat16", "bfloat16"), ("int8", "bfloat16"))
     }
     for keeper in keepers(encoders["int8"].model):
+        # It has all that a keeper asks of its weights, and is no subclass of theirs.
         keeper.spare = Int8Weights(*keeper.kept_layers())  # type: ignore[assignment]
     exact = SentenceEncoder.from_pretrained(options.checkpoint, None, "cpu", "float32")
     expected = exact.encode(texts)
@@ -84,20 +107,15 @@ def main() -> None:
     pairs = read_task(data_folder(options.data or "bundled"), "sts").dev
     for name, encoder in encoders.items():
         taken = median(seconds[name][1:])
-        found = cosines(encoder.encode(texts), expected)
+        found = pair_cosines(encoder.encode(texts), expected)
         print(
             f"{name}: {options.count / taken:.0f} sentences/s, "
             f"{median(seconds['bfloat16'][1:]) / taken:.2f} times bfloat16, cosine with float32 "
             f"{np.mean(found):.4f} (least {found.min():.4f}), "
-            f"STS dev {spearman(encoder, pairs):.4f}"
+            f"STS dev {correlation(encoder.encode, pairs):.4f}"
         )
-    print(f"float32: STS dev {spearman(exact, pairs):.4f}")
-
-
-def spearman(encoder: SentenceEncoder, pairs: Any) -> float:
-    """Return the rank correlation of cosines with the pairs' labels."""
-    return sts_metrics(encoder.encode, pairs)["spearman"] or 0.0
+    print(f"float32: STS dev {correlation(exact.encode, pairs):.4f}")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

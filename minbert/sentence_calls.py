@@ -48,6 +48,7 @@ class SentenceCalls:
         self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
     ) -> np.ndarray:
         """Return float32 embeddings (N, H)."""
+        # `SentenceEncoder` has it: these are its calls, kept in a file of their own.
         raise NotImplementedError
 
     def encode(

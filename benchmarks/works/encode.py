@@ -5,7 +5,7 @@ of its embeddings beside float32's: what Spearman's correlation on STS gains or 
 weights, the mean cosine.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from benchmarks.material import Bench, bert_base, minilm
 from benchmarks.measure import Side, Work, best_batch_size, expect
 from benchmarks.peers import sentence_transformer
 from data.examples import SentencePair
-from evaluation.metrics import spearman
+from evaluation.sts import Encode, sts_metrics
+from evaluation.sts import pair_cosines as cosines
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops
 from minbert.hub import MINI
@@ -26,7 +27,6 @@ from minbert.hub import MINI
 COUNT = 2000
 CHECKED = 64  # texts that the sides are compared on first
 TRIED = 200  # texts that the batch size is chosen with
-Encode = Callable[[Sequence[str]], np.ndarray]
 
 
 def works(bench: Bench) -> Iterator[Work]:
@@ -83,12 +83,6 @@ def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
     expect(cosines(best, default).min() >= 0.99, "sentence-transformers' own two precisions")
 
 
-def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return (N,) cosines between rows."""
-    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return np.asarray((a * b).sum(axis=1) / norms)
-
-
 def beside(
     wanted: float | np.ndarray,
     texts: Sequence[str],
@@ -106,6 +100,4 @@ def beside(
 
 def correlation(encode: Encode, pairs: Sequence[SentencePair]) -> float:
     """Return Spearman's correlation of the texts' cosines with the pairs' labels."""
-    embeddings = encode([text for pair in pairs for text in pair.texts])
-    gold = np.array([pair.label for pair in pairs], np.float64)
-    return spearman(cosines(embeddings[::2], embeddings[1::2]), gold) or 0.0
+    return sts_metrics(encode, pairs)["spearman"] or 0.0

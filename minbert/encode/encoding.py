@@ -65,6 +65,7 @@ class ShardEncoder:
         options = self.options
         settings = {**vars(options), "format": format_of(options)}
         digest = made_of(texts, self.fingerprint, settings)
+        # A shard that is there was made of the same texts, encoder and settings, or is made again.
         if found := complete(options.out, name, digest):
             return found
         began = time.perf_counter()
@@ -85,8 +86,9 @@ class ShardEncoder:
             show_progress=False,
             normalize_embeddings=self.options.normalize,
         )
+        # Half the space; a number beyond 65,504 becomes infinite, which is refused below.
         if self.options.float16:
-            with np.errstate(over="ignore"):  # told below
+            with np.errstate(over="ignore"):
                 vectors = vectors.astype(np.float16)
         if not np.isfinite(vectors).all():
             raise CheckpointError(

@@ -28,6 +28,7 @@ class Keeper(nn.Module):
 
     def kept_layers(self) -> tuple[nn.Linear, ...]:
         """Return the layers whose weights are kept, side by side in one matrix."""
+        # Every kind of keeper says its own.
         raise NotImplementedError
 
     def train(self, mode: bool = True) -> Self:
