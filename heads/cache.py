@@ -7,7 +7,8 @@ is damaged, or has another's content, is made again. Feeds: inputs.
 
 import os
 from contextlib import nullcontext
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 import minbert
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
-from minbert.packing import batches_by_tokens
+from minbert.fast.side_by_side import batches_for_cores, embed_batches
 from runtime.digests import texts_digest
 from runtime.files import sweep, whole_file
 from runtime.processes import (
@@ -79,16 +80,14 @@ def _encode_to(
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    batches = list(batches_by_tokens(sequences.lengths, encoder.batch_tokens))
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens)
+    embed = partial(features.embed, encoder)
     label = f"encode {'pairs' if features.parts else 'texts'}"
     with encoder.reading(sequences), progress(label, len(items), "text", show_progress) as bar:
+        found = embed_batches(sequences, share(batches), embed, encoder.device)
         # One batch per process at a time; one process writes them all.
-        for start in range(0, len(batches), world_size()):
-            own = share(batches[start : start + world_size()])
-            encoded = [
-                (rows, features.embed(encoder, sequences.pack(rows)).cpu().numpy()) for rows in own
-            ]
-            for rows, part in chain(*gather_objects(encoded)):
+        for _ in range(0, len(batches), world_size()):
+            for rows, part in chain(*gather_objects(list(islice(found, 1)))):
                 if is_main():
                     embeddings[rows] = part
                 bar.update(len(rows))

@@ -7,6 +7,7 @@ search.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.packing import batches_by_tokens
+from minbert.fast.side_by_side import batches_for_cores, embed_batches
 from runtime.json_file import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
@@ -44,9 +45,10 @@ class SavedHead:
         size = self.encoder.model.config.hidden_size
         embeddings = np.empty((len(items), *self.features.parts, size), np.float32)
         with self.encoder.reading(sequences):
-            for rows in batches_by_tokens(sequences.lengths, self.encoder.batch_tokens):
-                found = self.features.embed(self.encoder, sequences.pack(rows))
-                embeddings[rows] = found.cpu().numpy()
+            batches = batches_for_cores(sequences.lengths, self.encoder.batch_tokens)
+            embed = partial(self.features.embed, self.encoder)
+            for rows, found in embed_batches(sequences, batches, embed, self.encoder.device):
+                embeddings[rows] = found
         return embeddings
 
     def judge(self, columns: Sequence[np.ndarray]) -> np.ndarray:

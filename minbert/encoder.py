@@ -20,10 +20,11 @@ from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
 from minbert.config import POOLINGS, CheckpointError
 from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.linear import kept_weights
+from minbert.fast.side_by_side import batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
-from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
+from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
 from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
@@ -221,13 +222,14 @@ class SentenceEncoder(SentenceCalls):
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = share(list(batches_by_tokens(sequences.lengths, batch_tokens)))
+        batches = share(batches_for_cores(sequences.lengths, batch_tokens))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            for step, rows in enumerate(batches, start=1):
-                embeddings[rows] = self.embed(sequences.pack(rows)).cpu().numpy()
+            found = embed_batches(sequences, batches, self.embed, self.device)
+            for step, (rows, part) in enumerate(found, start=1):
+                embeddings[rows] = part
                 bar.update(len(rows))
                 # Counted from the end, so that nothing stays behind; small calls need none.
                 if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:

@@ -16,8 +16,9 @@ from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, expect
 from benchmarks.peers import cross_encoder
 from minbert.encoder import SentenceEncoder
+from minbert.fast.side_by_side import batches_for_cores, embed_batches
 from minbert.flops import encoder_flops
-from minbert.packing import TokenSequences, batches_by_tokens
+from minbert.packing import PackedBatch, TokenSequences
 
 COUNT = 2000
 
@@ -82,10 +83,14 @@ def score(
     encoder: SentenceEncoder, pairs: list[tuple[str, str]], classifier: torch.nn.Module
 ) -> np.ndarray:
     """Return one logit per pair, (N,), in batches of real tokens, longest first."""
+
+    def judge(batch: PackedBatch) -> torch.Tensor:
+        return classifier(encoder.embed(batch)).squeeze(-1)
+
     sequences = tokenize(encoder, pairs)
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens)
     scores = np.empty(len(pairs), np.float32)
     with encoder.reading(sequences):
-        for rows in batches_by_tokens(sequences.lengths, encoder.batch_tokens):
-            logits = classifier(encoder.embed(sequences.pack(rows)))
-            scores[rows] = logits.squeeze(-1).cpu().numpy()
+        for rows, found in embed_batches(sequences, batches, judge, encoder.device):
+            scores[rows] = found
     return scores

@@ -1,0 +1,77 @@
+"""Batches of encoding side by side: on two cores two batches, each computed by one of them.
+
+Threads that share the products of one batch wait for each other hundreds of times per batch, and
+what lies between the products gains little from a second one. Batches know nothing of each other.
+Reads: packing. Feeds: encoder, heads.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
+from runtime.processes import world_size
+
+# Batches at a time. Python lets one thread at a time start an operation, so that more would wait
+# for it; with more cores than this, several share a batch (an estimate, not measured).
+AT_ONCE = 8
+FEWEST_TOKENS = 512  # of a batch that is made smaller so that another core has one, too
+
+
+def batches_for_cores(lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
+    """Return row numbers, longest first, in batches such that every core has one.
+
+    Args:
+        lengths: tokens of all sequences, (N,).
+        batch_tokens: tokens of a batch, at most.
+    """
+    # Ranks must agree on their batches, and the machines of several may differ.
+    if len(lengths) and world_size() == 1:
+        cores = min(AT_ONCE, torch.get_num_threads())
+        # With room for one sequence more, no few tokens are left over for one batch more.
+        fair = int(lengths.sum() // cores + lengths.max())
+        batch_tokens = min(batch_tokens, max(FEWEST_TOKENS, fair))
+    return list(batches_by_tokens(lengths, batch_tokens))
+
+
+def embed_batches(
+    sequences: TokenSequences,
+    batches: Sequence[np.ndarray],
+    embed: Callable[[PackedBatch], Tensor],
+    device: torch.device,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield every batch's rows and what `embed` makes of them, (B, ...) each, without gradient.
+
+    Args:
+        sequences: N.
+        batches: rows of them.
+        embed: packed sequences to (B, ...), on a CPU in several threads at a time.
+        device: that it computes on.
+
+    Raises:
+        Exception: what `embed` raises; batches that were not begun are left then.
+    """
+    threads = torch.get_num_threads()
+    at_once = min(AT_ONCE, threads, len(batches)) if device.type == "cpu" else 1
+
+    def work(rows: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            found: np.ndarray = embed(sequences.pack(rows)).cpu().numpy()
+        return found
+
+    def work_apart(rows: np.ndarray) -> np.ndarray:
+        torch.set_num_threads(threads // at_once)  # of this thread, and of those to come
+        return work(rows)
+
+    if at_once < 2:
+        yield from zip(batches, map(work, batches), strict=True)
+        return
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        yield from zip(batches, pool.map(work_apart, batches), strict=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)

@@ -1,0 +1,133 @@
+"""Batches side by side: the numbers of one thread, in order, and nothing left changed."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import toy_sentences
+
+from minbert.fast.side_by_side import AT_ONCE, batches_for_cores, embed_batches
+from minbert.packing import TokenSequences
+from runtime import processes
+
+CPU = torch.device("cpu")
+LENGTHS = np.random.default_rng(0).integers(3, 60, 500)
+
+
+@pytest.fixture
+def threads():
+    """Set the number of threads in a test, and put it back."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def sequences(lengths=(5, 4, 4, 3)):
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.arange(offsets[-1], dtype=np.uint16)
+    return TokenSequences(ids, offsets, np.array(lengths, np.int32))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_embeddings_have_the_bits_of_one_thread(precision, tiny_checkpoint, threads):
+    from minbert.encoder import SentenceEncoder
+
+    encoder = SentenceEncoder.from_pretrained(
+        str(tiny_checkpoint), device="cpu", precision=precision
+    )
+    texts = toy_sentences(300)
+    threads(1)
+    expected = encoder.encode(texts)
+    for number in (2, 3):
+        threads(number)
+        assert np.array_equal(encoder.encode(texts), expected)
+        assert np.array_equal(encoder.encode(texts, batch_tokens=100), expected)
+        assert torch.get_num_threads() == number
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, AT_ONCE, 64])
+def test_every_core_has_a_batch_and_every_row_is_in_one(cores, threads):
+    threads(cores)
+    batches = batches_for_cores(LENGTHS, 4096)
+    assert sorted(np.concatenate(batches)) == list(range(len(LENGTHS)))
+    assert all(LENGTHS[rows].sum() <= 4096 for rows in batches)
+    assert len(batches) >= min(cores, AT_ONCE)
+    few = batches_for_cores(LENGTHS[:20], 4096)  # less work than another thread is worth
+    assert len(few) <= 2
+    assert batches_for_cores(LENGTHS[:0], 4096) == []
+
+
+def test_little_work_is_shared_evenly(threads):
+    threads(2)
+    first, second = batches_for_cores(LENGTHS[:200], 100_000)
+    assert LENGTHS[second].sum() > 0.95 * LENGTHS[first].sum()
+
+
+def test_ranks_agree_on_their_batches_whatever_their_cores(threads, monkeypatch):
+    monkeypatch.setattr("minbert.fast.side_by_side.world_size", lambda: 2)
+    found = []
+    for number in (1, 2, 8):
+        threads(number)
+        found.append([rows.tolist() for rows in batches_for_cores(LENGTHS, 4096)])
+    assert found[0] == found[1] == found[2]
+    assert processes.world_size() == 1
+
+
+def test_results_come_in_order_from_threads_of_one_core_without_gradient(threads):
+    threads(3)
+    batches = [np.array([row]) for row in range(4)]
+    seen = []
+
+    def embed(batch):
+        seen.append((torch.get_num_threads(), torch.is_inference_mode_enabled()))
+        return batch.input_ids.float().mean()[None]
+
+    found = list(embed_batches(sequences(), batches, embed, CPU))
+    assert [rows.tolist() for rows, _ in found] == [[0], [1], [2], [3]]
+    assert [part.tolist() for _, part in found] == [[2.0], [6.5], [10.5], [14.0]]
+    assert seen == [(1, True)] * 4
+    assert torch.get_num_threads() == 3
+
+
+def test_more_cores_than_batches_share_them(threads):
+    threads(6)
+    batches = [np.array([0, 1]), np.array([2, 3])]
+    seen = []
+
+    def embed(batch):
+        seen.append(torch.get_num_threads())
+        return torch.zeros(len(batch))
+
+    list(embed_batches(sequences(), batches, embed, CPU))
+    assert seen == [3, 3]
+
+
+def test_an_error_passes_on_and_what_was_not_begun_is_left(threads):
+    threads(2)
+    batches = [np.array([row % 4]) for row in range(50)]
+    begun = []
+
+    def embed(batch):
+        begun.append(batch)
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        list(embed_batches(sequences(), batches, embed, CPU))
+    assert len(begun) < 50
+    assert torch.get_num_threads() == 2
+
+
+def test_who_stops_listening_stops_the_work(threads):
+    threads(2)
+    begun = []
+
+    def embed(batch):
+        begun.append(batch)
+        return torch.zeros(1, 4)
+
+    batches = [np.array([row % 4]) for row in range(5000)]
+    found = embed_batches(sequences(), batches, embed, CPU)
+    next(found)
+    found.close()
+    count = len(begun)
+    assert count < 5000 and torch.get_num_threads() == 2
+    assert len(begun) == count  # no thread goes on
