@@ -164,7 +164,7 @@ def encoded(checkpoint, folder):
 
 
 def test_the_parts_work_across_ranks(tmp_path, capfd):
-    first, second = on_two_ranks(primitives, tmp_path, tmp_path)
+    first, second = on_two_ranks(primitives, tmp_path, tmp_path, start_method="spawn")
     for found in (first, second):
         assert found["joint"] == [0, 1, 2, 3, 4]
         assert found["sums"] == [[3, 3], [1, 1], None]
