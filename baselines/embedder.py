@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.preprocessing import normalize
 
 # What compares words alone, such as the slices of a page, needs no torch.
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ def cosines(first: Vectors, second: Vectors) -> np.ndarray:
 
     Either kind of matrix; the cosine with a vector of zeros is 0.
     """
+    from sklearn.preprocessing import normalize  # takes a second to load
+
     left, right = normalize(first), normalize(second)
     products = left.multiply(right) if isinstance(left, csr_matrix) else left * right
     return np.asarray(products.sum(axis=1)).ravel()

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from sklearn.calibration import calibration_curve
 
 from data.tasks import TASKS
 from evaluation.intervals import interval_of, intervals
@@ -69,6 +68,8 @@ def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
     Returns:
         `ece`, and `bins`: `n`, mean `confidence` and `accuracy` of each bin that is not empty.
     """
+    from sklearn.calibration import calibration_curve
+
     if probabilities.ndim == 1:
         probabilities = np.stack([1 - probabilities, probabilities], axis=1)
     confidence = probabilities.max(axis=1).clip(0.0, 1.0)  # rounding may exceed 1

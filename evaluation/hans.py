@@ -7,7 +7,6 @@ half of the pairs are not. Reads: pairs and a score of entailment for each. Feed
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from data.examples import SentencePair
 from evaluation.scoring import labels_of
@@ -62,4 +61,6 @@ def _mean(right: np.ndarray) -> tuple[float | None, int]:
 
 
 def _auc(labels: np.ndarray, scores: np.ndarray) -> float | None:
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(labels, scores)) if len(set(labels.tolist())) == 2 else None

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from data.tasks import TASKS
 from evaluation.metrics import task_metrics
@@ -84,7 +84,7 @@ def interval_of(
 
 def exact_share(share: float, n: int) -> Interval:
     """Return the exact binomial interval of a share of n rows (Clopper & Pearson 1934)."""
-    low, high = stats.binomtest(round(share * n), n).proportion_ci(LEVEL, method="exact")
+    low, high = scipy.stats.binomtest(round(share * n), n).proportion_ci(LEVEL, method="exact")
     return Interval(float(low), float(high), "exact")
 
 
@@ -105,7 +105,7 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> tuple[Interval, floa
     if total == 0:
         return Interval(mean, mean, "t"), 1.0
     freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / (len(values) - 1))
-    student = stats.t(freedom, loc=mean, scale=total**0.5)
+    student = scipy.stats.t(freedom, loc=mean, scale=total**0.5)
     low, high = student.interval(LEVEL)
     return Interval(float(low), float(high), "t"), float(2 * min(student.cdf(0), student.sf(0)))
 
@@ -129,8 +129,8 @@ def bootstrap(statistic: Weighted, n: int, accelerated: bool = True) -> Bootstra
     bca = accelerated and n <= MOST_BCA
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # What has no BCa interval gets another one below.
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        result = stats.bootstrap(
+        warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
+        result = scipy.stats.bootstrap(
             (np.arange(n),), of_rows, vectorized=True, confidence_level=LEVEL,
             n_resamples=RESAMPLES, batch=max(1, IN_MEMORY // n),
             method="BCa" if bca else "percentile", random_state=np.random.default_rng(SEED),

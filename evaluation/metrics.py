@@ -1,13 +1,13 @@
 """Accuracy, F1, Pearson and Spearman, from scikit-learn and scipy. Feeds: report.
 
-A metric that has no value (the correlation of a constant) is None, never NaN.
+A metric that has no value (the correlation of a constant) is None, never NaN. The two libraries
+take a second to load: evaluation loads them where it computes, `scipy.stats` by its first use.
 """
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import pearsonr, spearmanr
-from sklearn.metrics import accuracy_score, f1_score
+import scipy
 
 from data.tasks import TASKS
 
@@ -32,6 +32,8 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
     """
     if not len(labels) or len(labels) != len(predictions):
         raise ValueError(f"{len(predictions)} predictions for {len(labels)} labels")
+    from sklearn.metrics import accuracy_score
+
     record = TASKS[task]
     average = "binary" if record.kind == "binary" else "macro"
     measures: dict[str, Callable[[], float | None]] = {
@@ -57,15 +59,21 @@ def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.nda
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Pearson's r, or None where one side is constant or not finite."""
-    return None if _unrankable(predictions, labels) else float(pearsonr(predictions, labels)[0])
+    if _unrankable(predictions, labels):
+        return None
+    return float(scipy.stats.pearsonr(predictions, labels)[0])
 
 
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return Spearman's rho, or None where one side is constant or not finite."""
-    return None if _unrankable(predictions, labels) else float(spearmanr(predictions, labels)[0])
+    if _unrankable(predictions, labels):
+        return None
+    return float(scipy.stats.spearmanr(predictions, labels)[0])
 
 
 def _f1(predictions: np.ndarray, labels: np.ndarray, average: str) -> float:
+    from sklearn.metrics import f1_score
+
     return float(f1_score(labels, predictions, average=average, zero_division=0))
 
 

@@ -6,7 +6,6 @@ Reads: arrays. Feeds: report.
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import confusion_matrix, mean_absolute_error
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,8 @@ def confusion(predictions: np.ndarray, labels: np.ndarray, num_classes: int) -> 
     Raises:
         ValueError: no rows, unequal lengths, or a class that is not there.
     """
+    from sklearn.metrics import confusion_matrix, mean_absolute_error
+
     found = np.concatenate([predictions, labels])
     if not np.isin(found, np.arange(num_classes)).all():
         raise ValueError(f"a class that is none of 0 to {num_classes - 1}")

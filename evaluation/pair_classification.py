@@ -6,7 +6,6 @@ a user would have got. Average precision needs no threshold. Feeds: suites.
 """
 
 import numpy as np
-from sklearn.metrics import average_precision_score
 
 from evaluation.metrics import Metrics
 
@@ -28,6 +27,8 @@ def pair_metrics(
         best thresholds of the scored split; `accuracy_train` and `f1_train` at the best thresholds
         of the training pairs, None without.
     """
+    from sklearn.metrics import average_precision_score
+
     both = len(np.unique(labels)) == 2
     precision = float(average_precision_score(labels, similarities)) if both else None
     metrics: Metrics = {"average_precision": precision}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from data.tasks import Task
 from evaluation.intervals import SEED
@@ -34,7 +34,7 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
     """
     only_a, only_b = int((right_a & ~right_b).sum()), int((~right_a & right_b).sum())
     discordant = only_a + only_b
-    return float(stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
+    return float(scipy.stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
 
 
 def williams(r_a: float, r_b: float, r_ab: float, n: int) -> Williams | None:
@@ -59,7 +59,7 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> Williams | None:
     if below < 1e-12:
         return None
     t = (r_a - r_b) * ((n - 1) * (1 + r_ab) / below) ** 0.5
-    return Williams(t, n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
+    return Williams(t, n - 3, float(2 * scipy.stats.t.sf(abs(t), n - 3)))
 
 
 def swap_test(
@@ -78,7 +78,7 @@ def swap_test(
         labels: (N,).
     """
     if metric == "spearman":
-        a, b, labels = (stats.rankdata(values, axis=-1) for values in (a, b, labels))
+        a, b, labels = (scipy.stats.rankdata(values, axis=-1) for values in (a, b, labels))
     if metric in ("pearson", "spearman"):
         a, b = standardised(a), standardised(b)
     sums = sum_metric(metric, task)
@@ -95,7 +95,7 @@ def swap_test(
         return found if signs.ndim > 1 else found[0]
 
     # One sample of "samples" means that its signs are flipped: each sign is a row's.
-    result = stats.permutation_test(
+    result = scipy.stats.permutation_test(
         (np.ones(len(labels)),), differences, permutation_type="samples", vectorized=True,
         n_resamples=SWAPS, batch=max(1, IN_MEMORY // len(labels)),
         random_state=np.random.default_rng(SEED),

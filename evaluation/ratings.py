@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import gaussian_kde
+import scipy
 
 POINTS = 201  # of a density
 MOST_EXACT = 10_000  # cosines of a band; more are counted in bins first
@@ -94,13 +94,14 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
     return found
 
 
-def _kernels(values: np.ndarray) -> gaussian_kde:
+def _kernels(values: np.ndarray) -> "scipy.stats.gaussian_kde":
     """Return the kernels of n values, or of n in bins, whose number does not grow with n."""
     if len(values) <= MOST_EXACT:
-        return gaussian_kde(values)
+        return scipy.stats.gaussian_kde(values)
     counts, edges = np.histogram(values, BINS)
     centres = (edges[1:] + edges[:-1]) / 2
-    return gaussian_kde(centres, bw_method=len(values) ** -0.2, weights=counts)  # Scott's rule
+    scott = len(values) ** -0.2  # his rule
+    return scipy.stats.gaussian_kde(centres, bw_method=scott, weights=counts)
 
 
 def _bands(labels: np.ndarray, largest: int) -> Iterator[tuple[str, np.ndarray]]:

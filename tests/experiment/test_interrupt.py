@@ -20,7 +20,7 @@ def undisturbed(tiny_checkpoint, toy_data, tmp_path_factory):
     argv = ["--pretrain", "sup", "--task", "sts", "--encoder", "bi", "cross", "--device", "cpu"]
     argv += ["--backbone", tiny_checkpoint, "--data", toy_data, "--precision", "float32"]
     argv += ["--simcse-steps", "72", "--simcse-epochs", "200", "--eval-steps", "6"]
-    argv += ["--head-epochs", "3"]
+    argv += ["--head-epochs", "3", "--cost-seconds", "0"]
     whole = tmp_path_factory.mktemp("whole") / "r"
     assert start(*argv, "--run-dir", whole).returncode == 0
     return argv, json.loads((whole / "results.json").read_text())

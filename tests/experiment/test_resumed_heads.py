@@ -101,7 +101,7 @@ def test_resume_never_goes_on_from_other_settings(
 ):
     base = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
     base += ["--head-epochs", "5", "--simcse-steps", "4", "--eval-steps", "2"]
-    base += ["--device", "cpu", "--precision", "float32"]
+    base += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
     train_epoch = HeadTrainer._train_epoch
 
     def interrupted(trainer, tick):
@@ -132,7 +132,7 @@ def test_resume_reaches_the_head_and_only_when_asked(
 ):
     argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
     argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--tune", tune]
-    argv += ["--device", "cpu", "--precision", "float32"]
+    argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
     train_epoch = HeadTrainer._train_epoch
     epochs = []
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from data import bundled
 from data.readers.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI, find_checkpoint
@@ -60,10 +59,9 @@ def masked_loss(model, sequences, tokenizer) -> float:
         return float(model.loss(masked, labels))
 
 
-def test_mini_has_learned_english_that_it_never_saw(tmp_path):
+def test_mini_has_learned_english_that_it_never_saw(bundled_data):
     """Its loss on bundled sentences is far below that of an encoder that knows word frequencies."""
-    bundled.write(tmp_path)
-    texts = list(islice(iter_sentences(tmp_path / "wiki1m_for_simcse.txt"), 300))
+    texts = list(islice(iter_sentences(bundled_data / "wiki1m_for_simcse.txt"), 300))
     encoder = SentenceEncoder.from_pretrained("mini", device="cpu", precision="float32")
     sequences = encoder.tokenize(texts)
     mini = masked_loss(BertForMaskedLM.from_pretrained("mini"), sequences, encoder.tokenizer)

@@ -164,7 +164,7 @@ def encoded(checkpoint, folder):
 
 
 def test_the_parts_work_across_ranks(tmp_path, capfd):
-    first, second = on_two_ranks(primitives, tmp_path, tmp_path)
+    first, second = on_two_ranks(primitives, tmp_path, tmp_path, start_method="spawn")
     for found in (first, second):
         assert found["joint"] == [0, 1, 2, 3, 4]
         assert found["sums"] == [[3, 3], [1, 1], None]
@@ -230,6 +230,7 @@ def test_torchrun_makes_one_run_folder(tiny_checkpoint, toy_data, tmp_path):
     argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--run-dir", str(folder)]
     argv += "--pretrain none unsup sup --task sst sts --encoder bi cross --device cpu".split()
     argv += "--precision float32 --simcse-steps 4 --eval-steps 2 --head-epochs 2".split()
+    argv += ["--cost-seconds", "0.2"]
     done = torchrun(*argv)
     assert done.returncode == 0, done.stderr
     assert "2 processes" in done.stdout
