@@ -58,8 +58,9 @@ EPILOG = """works:
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
 others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
 the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
-precision; MiB: highest memory during the work above that before it; quality: beside float32's.
-The longest of the peers' sides take fewer rounds. OpenVINO and ONNX Runtime are optional."""
+precision; MiB: highest memory during the work above that before it, in the first round, whose time
+counts only where it is the only one; quality: beside float32's. The longest of the peers' sides
+take fewer rounds. OpenVINO and ONNX Runtime are optional."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Options:
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
     json: Path | None = option(None, "also write the figures there", metavar="FILE")
-    rounds: int = option(3, "of a comparison, at most", least=1, most=1e12)
+    rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
 
 

@@ -15,10 +15,12 @@ from typing import Any
 import torch
 
 from benchmarks.material import Bench
+from benchmarks.measure import Side, best_batch_size
 
 # Of benchmarks.peers: make(folder, device, backend=..., **model_kwargs).
 Make = Callable[..., Any]
 CALIBRATION_ROWS = 128  # as many as OpenVINO's quantisation asks for
+TRIED = 200  # texts or pairs that the batch size is chosen with
 REQUIREMENTS = {"OpenVINO": "requirements-bench.txt", "ONNX": "requirements-bench-onnx.txt"}
 
 
@@ -75,6 +77,33 @@ def peak_dtype(engine: Engine) -> torch.dtype | None:
     The peak is PyTorch's; MKL's float32 products on some processors are half as fast.
     """
     return None if engine.dtype == torch.float32 else engine.dtype
+
+
+def side(
+    peer: str,
+    engine: Engine,
+    read: Callable[..., Any],
+    parts: Sequence[Sequence[Any]],
+    quality: str,
+    device: torch.device,
+) -> Side:
+    """Return the side that reads one part per round, in the batch size that suits the engine.
+
+    Args:
+        peer: the peer's name.
+        engine: of the peer.
+        read: its `encode` or `predict`, which take the rows and `batch_size`.
+        parts: rows of every round.
+        quality: of its results.
+        device: that it computes on.
+    """
+    size = best_batch_size(lambda n: read(parts[0][:TRIED], batch_size=n), device)
+    return Side(
+        f"{peer}, {engine.name}, batch {size}",
+        lambda r: read(parts[r], batch_size=size),
+        peak_dtype(engine),
+        quality=quality,
+    )
 
 
 def _openvino(source: Source) -> Engine:

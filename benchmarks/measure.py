@@ -1,7 +1,8 @@
 """How things are timed: the same work by every side, in turns, in one process; medians of rounds.
 
-A figure is a ratio to a peer and a share of the machine's limit, which is measured too. Floating-
-point operations are counted on real tokens only: what a side spends on padding is its own affair.
+A side's first round warms it up: what is timed is what a long run does. A figure is a ratio to a
+peer and a share of the machine's limit, which is measured too. Floating-point operations are
+counted on real tokens only: what a side spends on padding is its own affair.
 """
 
 import gc
@@ -35,7 +36,7 @@ class Side:
     times: int = 1  # how often the measured piece occurs in the whole work
     flops: Sequence[float] | None = None  # of every round, where they are fewer than the work's
     quality: str | None = None  # of its results beside the reference's, where it is a question
-    rounds: int | None = None  # at most that many, where one is long
+    rounds: int | None = None  # at most that many with the first one, where they are long
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,16 @@ class Figure:
     ratio: float  # our rate / this rate: above 1 we are faster
     peak_share: float | None  # of the measured matmul peak
     memory_mib: float | None  # highest above what was there before
-    rounds: int
+    rounds: int  # that were timed
     quality: str | None = None  # beside the reference's
 
 
 def measure(work: Work, device: torch.device) -> list[Figure]:
-    """Return a figure per side; within a round the sides take turns, and the first one changes."""
+    """Return a figure per side; within a round the sides take turns, and the first one changes.
+
+    A side's first round tells its memory, after all that was freed went back to the system. Its
+    time counts only where there is no other.
+    """
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
     assert len(seconds) == len(work.sides), "two sides of one name"
     memory: dict[str, float | None] = {}
@@ -80,38 +85,45 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
             if side.rounds is not None and number >= side.rounds:
                 continue
             gc.collect()
-            release_memory()
+            if number == 0:
+                release_memory()
             peak = PeakMemory(device)
             started = time.perf_counter()
             side.run(number)
             synchronize(device)
             seconds[side.name].append((time.perf_counter() - started) * side.times)
-            rise = peak.rise()
-            memory[side.name] = None if rise is None else max(rise, memory.get(side.name) or 0.0)
+            if number == 0:
+                memory[side.name] = peak.rise()
     rates = {name: _rates(work.amounts, taken) for name, taken in seconds.items()}
     ours = median(rates[work.sides[0].name])
     return [
         Figure(
             work.title,
             side.name,
-            median(seconds[side.name]),
-            min(seconds[side.name]),
-            max(seconds[side.name]),
+            median(timed := _warm(seconds[side.name])),
+            min(timed),
+            max(timed),
             median(work.amounts),
             median(rates[side.name]),
             work.unit,
             ours / median(rates[side.name]),
             _peak_share(work, side, seconds[side.name], device),
             memory[side.name],
-            len(seconds[side.name]),
+            len(timed),
             side.quality,
         )
         for side in work.sides
     ]
 
 
-def _rates(amounts: Sequence[int], seconds: Sequence[float]) -> list[float]:
-    return [amount / taken for amount, taken in zip(amounts, seconds, strict=False)]
+def _warm(rounds: list[float]) -> list[float]:
+    """Return all rounds but the first, or that one alone."""
+    return rounds[1:] or rounds
+
+
+def _rates(amounts: Sequence[float], seconds: Sequence[float]) -> list[float]:
+    """Return the amount per second of every round that counts."""
+    return _warm([amount / taken for amount, taken in zip(amounts, seconds, strict=False)])
 
 
 def _peak_share(
@@ -120,8 +132,7 @@ def _peak_share(
     counts = side.flops or work.flops
     if counts is None or side.dtype is None:
         return None
-    rates = [flops / taken for flops, taken in zip(counts, seconds, strict=False)]
-    return median(rates) / matmul_peak(side.dtype, device)
+    return median(_rates(counts, seconds)) / matmul_peak(side.dtype, device)
 
 
 def matmul_peak(dtype: torch.dtype, device: torch.device) -> float:

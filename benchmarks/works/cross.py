@@ -13,14 +13,13 @@ import torch
 from benchmarks import engines
 from benchmarks.engines import Engine
 from benchmarks.material import Bench, minilm
-from benchmarks.measure import Side, Work, best_batch_size, expect
+from benchmarks.measure import Side, Work, expect
 from benchmarks.peers import cross_encoder
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops
 from minbert.packing import TokenSequences, batches_by_tokens
 
 COUNT = 2000
-TRIED = 200  # pairs that the batch size is chosen with
 
 
 def works(bench: Bench) -> Iterator[Work]:
@@ -43,15 +42,9 @@ def works(bench: Bench) -> Iterator[Work]:
     expect(float(np.abs(own - wanted).max()) < 0.05, "scores of minbert and CrossEncoder")
 
     def timed(other: Engine) -> Side:
-        size = best_batch_size(
-            lambda n: other.model.predict(few[:TRIED], batch_size=n), bench.device
-        )
-        return Side(
-            f"CrossEncoder, {other.name}, batch {size}",
-            lambda r: other.model.predict(parts[r], batch_size=size),
-            engines.peak_dtype(other),
-            quality=beside(wanted, other.model.predict(few), other.name, other.dtype is not None),
-        )
+        read = other.model.predict
+        agreement = beside(wanted, read(few), other.name, other.dtype is not None)
+        return engines.side("CrossEncoder", other, read, parts, agreement, bench.device)
 
     quality = beside(wanted, own, "minbert")
     sides = [

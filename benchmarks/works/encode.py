@@ -6,6 +6,7 @@ weights, the mean cosine.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import torch
 from benchmarks import engines
 from benchmarks.engines import Engine
 from benchmarks.material import Bench, bert_base, minilm
-from benchmarks.measure import Side, Work, best_batch_size, expect
+from benchmarks.measure import Side, Work, expect
 from benchmarks.peers import sentence_transformer
 from data.examples import SentencePair
 from evaluation.sts import Encode, sts_metrics
@@ -26,7 +27,6 @@ from minbert.hub import MINI
 
 COUNT = 2000
 CHECKED = 64  # texts that the sides are compared on first
-TRIED = 200  # texts that the batch size is chosen with
 
 
 def works(bench: Bench) -> Iterator[Work]:
@@ -54,16 +54,11 @@ def _work(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair])
     once = None if pairs else 1  # float32 on bert-base's shape
 
     def timed(other: Engine) -> Side:
-        size = best_batch_size(
-            lambda n: other.model.encode(parts[0][:TRIED], batch_size=n), bench.device
+        read = other.model.encode
+        made = engines.side(
+            "sentence-transformers", other, read, parts, quality(read), bench.device
         )
-        return Side(
-            f"sentence-transformers, {other.name}, batch {size}",
-            lambda r: other.model.encode(parts[r], batch_size=size),
-            engines.peak_dtype(other),
-            quality=quality(other.model.encode),
-            rounds=once if other.dtype == torch.float32 else None,
-        )
+        return replace(made, rounds=once) if other.dtype == torch.float32 else made
 
     sides = [
         Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype, quality=quality(ours.encode)),

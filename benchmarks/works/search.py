@@ -4,6 +4,7 @@ All sides are exact. Every fiftieth vector is nearly the one before it, so that 
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -61,13 +62,12 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
     }
     if find_spec("faiss"):
         sides["faiss, IndexFlatIP"] = _faiss(blocks, queries)
-    else:
-        print("search: no faiss; pip install -r requirements-bench.txt", flush=True)
     ours = sides["minbert"]()
     for name, run in sides.items():
         expect(bool((np.array(run()) == ours).all()), f"nearest rows of minbert and {name}")
     title = f"{K} nearest of {len(queries)} queries among {len(rows):,} vectors"
-    return _work(title, "queries", len(queries), sides, rounds)
+    missing = () if find_spec("faiss") else ("faiss; pip install -r requirements-bench.txt",)
+    return replace(_work(title, "queries", len(queries), sides, rounds), skipped=missing)
 
 
 def _faiss(blocks: list[np.ndarray], queries: np.ndarray) -> Callable[[], np.ndarray]:

@@ -1,6 +1,6 @@
 """A contrastive training step on bert-base's shape: 64 sentences or triplets.
 
-On a GPU both take 512. The peers take fewer rounds: two, and one in float32.
+On a GPU both take 512. The peers take fewer rounds: two after the first, and one in float32.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,13 +54,13 @@ def _work(title: str, folder: Path, batch_size: int, num_texts: int, bench: Benc
             f"transformers, {bench.precision} autocast loop",
             steps["autocast"],
             bench.dtype,
-            rounds=2,
+            rounds=3,
         ),
         Side(
             f"MultipleNegativesRankingLoss, {bench.precision} autocast",
             steps["ranking"],
             bench.dtype,
-            rounds=2,
+            rounds=3,
         ),
     ]
     sides += variants(folder, columns, trainer, bench)

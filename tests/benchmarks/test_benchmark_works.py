@@ -39,7 +39,8 @@ def test_sides_take_turns_and_ratios_are_of_rates():
     assert calls == [
         ("ours", 0), ("peer", 0), ("peer", 1), ("ours", 1), ("ours", 2), ("peer", 2)
     ]  # fmt: skip
-    assert (ours.seconds, ours.rate, ours.rounds) == (1, 10, 3)  # every call took one tick
+    # Every call took one tick; the first one of each side does not count.
+    assert (ours.seconds, ours.rate, ours.rounds) == (1, 20, 2)
     assert peer.ratio == 1.0
     assert ours.peak_share is None
 
@@ -55,6 +56,26 @@ def test_a_side_that_computes_less_has_a_share_of_what_it_computes():
         patch.setattr(measure, "matmul_peak", lambda dtype, device: 100.0)
         figures = measure.measure(measure.Work("w", "things", [1], sides, [30.0]), CPU)
     assert [figure.peak_share for figure in figures] == [0.1, 0.3]  # in one tick each
+
+
+def test_the_first_round_warms_up_and_tells_the_memory(monkeypatch):
+    released = []
+    monkeypatch.setattr(measure, "release_memory", lambda: released.append(True))
+    clock = iter([0.0, 9.0, 10.0, 12.0, 20.0, 24.0])  # 9, 2 and 4 seconds
+    kept = []
+
+    def run(number):
+        size = 64 * 2**20 if number == 0 else 256 * 2**20
+        kept.append(torch.zeros(size, dtype=torch.uint8).add_(1).sum().item())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure.time, "perf_counter", lambda: next(clock))
+        (ours,) = measure.measure(
+            measure.Work("w", "things", [4] * 3, [measure.Side("ours", run)]), CPU
+        )
+    assert (ours.seconds, ours.fastest, ours.slowest, ours.rounds) == (3, 2, 4, 2)
+    assert ours.rate == 1.5 and len(released) == 1
+    assert ours.memory_mib is None or 60 < ours.memory_mib < 200
 
 
 def test_a_measured_piece_counts_as_often_as_it_occurs():
@@ -78,7 +99,7 @@ def test_a_long_side_takes_fewer_rounds_and_quality_stands_beside():
     ]
     ours, peer = measure.measure(measure.Work("w", "things", [5, 5, 5], sides), CPU)
     assert calls == [0, 0, 1, 2]
-    assert (ours.rounds, peer.rounds, peer.quality) == (3, 1, None)
+    assert (ours.rounds, peer.rounds, peer.quality) == (2, 1, None)
     lines = command.table([ours, peer]).splitlines()
     assert lines[-2].endswith("Spearman -0.0012") and lines[-1].endswith("-")
 

@@ -26,12 +26,11 @@ def test_every_side_is_measured(works, capsys):
     assert searching.title == "10 nearest of 100 queries among 2,000 vectors"
 
 
-def test_without_faiss_it_is_left_out_in_one_line(works, capsys, monkeypatch):
+def test_without_faiss_it_is_left_out_in_one_line(works, monkeypatch):
     monkeypatch.setattr(search, "find_spec", lambda name: None)
     searching, _ = works()
     assert not [side for side in searching.sides if "faiss" in side.name]
-    said = capsys.readouterr().out
-    assert said == "search: no faiss; pip install -r requirements-bench.txt\n"
+    assert searching.skipped == ("faiss; pip install -r requirements-bench.txt",)
 
 
 def test_sides_that_find_other_rows_stop_it(works, monkeypatch):
