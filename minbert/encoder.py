@@ -107,8 +107,7 @@ class SentenceEncoder(SentenceCalls):
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
                 folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.
-            precision: `auto`, `float32` or `bfloat16` (of the matrix products); `int8` encodes on a
-                CPU, and trains as `auto` does.
+            precision: `auto`, `float32`, `bfloat16`, or `int8` to encode on a CPU.
             tuning: the encoder is about to be tuned, which adds the pooler that `pooling` may need;
                 until then a chosen pooling leaves it with the raw [CLS] state.
 
