@@ -149,7 +149,8 @@ class Int8:
         hashes = [row_hashes(x.reshape(len(x), -1)) for x in model.parameters()]
         known = len(hashes) == len(self.hashes)
         if not known or not all(map(torch.equal, hashes, self.hashes)):
-            self.weights = quantised(model, random_pieces(tokenizer), dtype)
+            length = min(LENGTH, model.config.num_positions)
+            self.weights = quantised(model, random_pieces(tokenizer, length), dtype)
             self.hashes = hashes
         with _products(model, self.weights):
             yield
@@ -178,16 +179,14 @@ def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[
     return [made[keeper] for keeper in found]
 
 
-def random_pieces(tokenizer: BertTokenizer) -> PackedBatch:
+def random_pieces(tokenizer: BertTokenizer, length: int = LENGTH) -> PackedBatch:
     """Return sequences of random pieces of the vocabulary, the same ones for equal vocabularies."""
     special = [*tokenizer.special_ids, tokenizer.mask_id]
-    pieces = np.setdiff1d(np.arange(tokenizer.vocab_size), special)
-    if len(pieces) == 0:
-        pieces = np.array(special)
-    ids = np.random.default_rng(0).choice(pieces, (SEQUENCES, LENGTH)).astype(tokenizer.dtype)
+    pieces = np.setdiff1d(np.arange(tokenizer.vocab_size), special)  # at least [UNK]
+    ids = np.random.default_rng(0).choice(pieces, (SEQUENCES, length)).astype(tokenizer.dtype)
     ids[:, 0], ids[:, -1] = tokenizer.cls_id, tokenizer.sep_id
-    offsets = np.arange(SEQUENCES + 1) * LENGTH
-    lengths = np.full(SEQUENCES, LENGTH, np.int32)
+    offsets = np.arange(SEQUENCES + 1) * length
+    lengths = np.full(SEQUENCES, length, np.int32)
     return TokenSequences(ids.ravel(), offsets, lengths).pack(range(SEQUENCES))
 
 

@@ -2,21 +2,25 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from conftest import real_checkpoint
+from families import checkpoint
 from torch import nn
 
 from data.tasks import read_task
 from evaluation.sts import pair_cosines, sts_metrics
+from minbert.config import POOLINGS
 from minbert.encode.options import parse_options
 from minbert.encoder import SentenceEncoder
 from minbert.fast import int8
 from minbert.fast.int8 import Int8Weights, check_int8, quantised, random_pieces
 from minbert.fast.linear import keepers
+from minbert.model import BertModel
 from runtime.errors import MachineError
 
 CPU = torch.device("cpu")
@@ -237,3 +241,27 @@ def test_machines_that_cannot_are_refused_in_one_line(monkeypatch, flags, oneDNN
 
 def test_the_command_line_takes_int8():
     assert parse_options(["texts.txt", "--out", "x", "--precision", "int8"]).precision == "int8"
+
+
+@needs_int8
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
+def test_other_families_and_poolings(family, tmp_path):
+    folder = str(checkpoint(tmp_path / family, family))
+    for pooling in POOLINGS:
+        exact, found = (
+            SentenceEncoder.from_pretrained(folder, pooling, "cpu", precision).encode(TEXTS)
+            for precision in ("float32", "int8")
+        )
+        assert pair_cosines(exact, found).min() > 0.98
+
+
+@needs_int8
+@pytest.mark.parametrize("changed", [{"hidden_act": "relu"}, {"max_position_embeddings": 9}])
+def test_another_activation_and_few_positions(changed, tiny_config, tiny_encoder):
+    torch.manual_seed(0)
+    model = BertModel(replace(tiny_config, **changed))
+    encoders = [
+        SentenceEncoder(copy.deepcopy(model), tiny_encoder.tokenizer, "avg", "cpu", precision)
+        for precision in ("float32", "int8")
+    ]
+    assert pair_cosines(*(encoder.encode(TEXTS) for encoder in encoders)).min() > 0.98
