@@ -16,6 +16,8 @@ import torch
 
 from benchmarks.material import Bench
 from benchmarks.measure import Side, best_batch_size
+from minbert.encoder import SentenceEncoder
+from runtime.errors import MachineError
 
 # Of benchmarks.peers: make(folder, device, backend=..., **model_kwargs).
 Make = Callable[..., Any]
@@ -69,6 +71,24 @@ def load(
             reason = str(error).strip().partition("\n")[0]
             skipped.append(f"{library}: {reason}; pip install -r {REQUIREMENTS[library]}")
     return engines, skipped
+
+
+def in_int8(
+    bench: Bench, folder: Path, pooling: str | None = None
+) -> tuple[list[SentenceEncoder], list[str]]:
+    """Return minbert's encoder in int8, or a line that says why there is none.
+
+    Args:
+        bench: of the run; on a GPU there is neither.
+        folder: a checkpoint.
+        pooling: what the checkpoint states if None.
+    """
+    if bench.device.type != "cpu":
+        return [], []
+    try:
+        return [SentenceEncoder.from_pretrained(str(folder), pooling, "cpu", "int8").freeze()], []
+    except MachineError as error:
+        return [], [f"minbert: {error}"]
 
 
 def peak_dtype(engine: Engine) -> torch.dtype | None:

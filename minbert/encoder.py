@@ -19,6 +19,7 @@ from torch import Tensor
 from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
 from minbert.config import POOLINGS, CheckpointError
 from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
+from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.side_by_side import batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
@@ -47,7 +48,7 @@ logger = logging.getLogger(__name__)
 # on a GPU enough that computing takes longer than launching (an estimate, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 # From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
-WORTH_KEEPING = 1024
+KEEP_FROM = 1024
 
 
 class SentenceEncoder(SentenceCalls):
@@ -62,6 +63,7 @@ class SentenceEncoder(SentenceCalls):
         normalize: whether `encode` scales to unit length (as the checkpoint says).
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
+        int8: the weights that encode in int8, None in another precision.
     """
 
     def __init__(
@@ -79,7 +81,9 @@ class SentenceEncoder(SentenceCalls):
                 f"{model.config.vocab_size}; they are not of one checkpoint"
             )
         self.device = choose_device(device)
-        self.dtype = choose_precision(precision, self.device)
+        self.int8 = Int8.on(self.device) if precision == "int8" else None
+        # In int8 are only products that need no gradient.
+        self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()
         self.tokenizer = tokenizer
         self.pool_by(pooling)
@@ -104,7 +108,7 @@ class SentenceEncoder(SentenceCalls):
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
                 folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.
-            precision: `auto`, `float32` or `bfloat16` (of the matrix products).
+            precision: `auto`, `float32`, `bfloat16`, or `int8` to encode on a CPU.
             tuning: the encoder is about to be tuned, which adds the pooler that `pooling` may need;
                 until then a chosen pooling leaves it with the raw [CLS] state.
 
@@ -195,8 +199,9 @@ class SentenceEncoder(SentenceCalls):
             keep_memory()
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
-        lasting = len(sequences.ids) >= WORTH_KEEPING
-        kept = kept_weights(self.model, self.device, self.dtype, lasting)
+        kept = kept_weights(self.model, self.device, self.dtype, len(sequences.ids) >= KEEP_FROM)
+        if self.int8:
+            kept = self.int8.kept(self.model, self.tokenizer, self.dtype)
         try:
             with torch.inference_mode(), kept:
                 yield
@@ -244,8 +249,7 @@ class SentenceEncoder(SentenceCalls):
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
-        embeddings: np.ndarray = self.encode(texts, show_progress=False)
-        return embeddings
+        return np.asarray(self.encode(texts, show_progress=False))
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""
@@ -289,6 +293,7 @@ class SentenceEncoder(SentenceCalls):
             *(weights or tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
             *(config.num_attention_heads, config.layer_norm_eps),
             *(self.pooling, self.max_length, str(self.dtype), self.device.type),
+            *(["int8"] if self.int8 else []),
             *([config.first_position] if config.first_position else []),
             *([config.hidden_act] if config.hidden_act != "gelu" else []),
         )

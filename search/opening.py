@@ -17,6 +17,7 @@ from heads.saved import SavedHead, load_head, read_head
 from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.fast.int8 import Int8
 from minbert.hub import find_checkpoint
 from search.index import Index
 
@@ -33,7 +34,8 @@ def open_encoder(name: str, pooling: str | None, device: str, precision: str) ->
 def identity(encoder: SentenceEncoder) -> str:
     """Return a SHA-256 of what decides the embeddings, rounding left aside.
 
-    So an index that was made on a GPU can be asked on a CPU, and in another precision.
+    So an index that was made on a GPU can be asked on a CPU, and in another precision. int8 is an
+    encoder of its own: its vectors are further from the others than rounding takes them.
     """
     return identities(encoder)[0]
 
@@ -49,6 +51,13 @@ def identities(encoder: SentenceEncoder) -> list[str]:
     return found
 
 
+def other_kind(encoder: SentenceEncoder) -> str:
+    """Return what `identity` would be with int8, for an encoder in int8 without."""
+    plain = copy.copy(encoder)
+    plain.int8 = None if encoder.int8 else Int8()
+    return identity(plain)
+
+
 def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
     """Return the encoder that made an index.
 
@@ -58,6 +67,11 @@ def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
     meta = index.meta
     encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
     if identity(encoder) != meta.encoder:
+        if other_kind(encoder) == meta.encoder:
+            advice = "float32 or bfloat16, not int8" if encoder.int8 else "int8"
+            raise CheckpointError(
+                f"{index.folder}: made in another precision; give --precision {advice}"
+            )
         raise CheckpointError(
             f"{meta.backbone}: not the encoder that made {index.folder}, its files have changed; "
             "index again"

@@ -5,6 +5,7 @@ correlation of its scores with float32's.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,13 @@ def works(bench: Bench) -> Iterator[Work]:
     own = score(ours, few, classifier)
     expect(float(np.abs(own - wanted).max()) < 0.05, "scores of minbert and CrossEncoder")
 
+    int8, missing = engines.in_int8(bench, minilm(bench), "cls")
+
+    def in_bytes(encoder: SentenceEncoder) -> Side:
+        agreement = beside(wanted, score(encoder, few, classifier), "minbert, int8", False)
+        read = partial(score, encoder, classifier=classifier)
+        return Side("minbert, int8", lambda r: read(parts[r]), quality=agreement)
+
     def timed(other: Engine) -> Side:
         read = other.model.predict
         agreement = beside(wanted, read(few), other.name, other.dtype is not None)
@@ -50,12 +58,14 @@ def works(bench: Bench) -> Iterator[Work]:
     quality = beside(wanted, own, "minbert")
     sides = [
         Side("minbert", lambda r: score(ours, parts[r], classifier), ours.dtype, quality=quality),
+        *map(in_bytes, int8),
         Side("CrossEncoder", lambda r: default.predict(parts[r]), torch.float32),
         *map(timed, found),
     ]
     flops = [encoder_flops(tokenize(ours, part).lengths, ours.model.config) for part in parts]
     amounts = [len(part) for part in parts]
-    yield Work("cross-encoder scoring, MiniLM", "pairs", amounts, sides, flops, skipped)
+    title = "cross-encoder scoring, MiniLM"
+    yield Work(title, "pairs", amounts, sides, flops, [*missing, *skipped])
 
 
 def with_classifier(bench: Bench) -> Path:

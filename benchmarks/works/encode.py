@@ -46,6 +46,8 @@ def _work(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair])
     found, skipped = engines.load(
         bench, sentence_transformer, folder, [(text,) for text in bench.texts[COUNT:]], bool(pairs)
     )
+    # Random weights have no Spearman, and no int8 here.
+    int8, missing = engines.in_int8(bench, folder) if pairs else ([], [])
     for other in found:
         same = other.dtype is None or cosines(other.model.encode(few), default.encode(few)) >= 0.99
         expect(bool(np.all(same)), f"embeddings of sentence-transformers, {other.name}")
@@ -60,15 +62,21 @@ def _work(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair])
         )
         return replace(made, rounds=once) if other.dtype == torch.float32 else made
 
+    def in_bytes(own: SentenceEncoder) -> Side:
+        return Side("minbert, int8", lambda r: own.encode(parts[r]), quality=quality(own.encode))
+
     sides = [
         Side("minbert", lambda r: ours.encode(parts[r]), ours.dtype, quality=quality(ours.encode)),
+        *map(in_bytes, int8),
         Side(
             "sentence-transformers", lambda r: default.encode(parts[r]), torch.float32, rounds=once
         ),
         *map(timed, [Engine(bench.precision, best, bench.dtype), *found]),
     ]
     flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
-    return Work(title, "sentences", [len(part) for part in parts], sides, flops, skipped)
+    return Work(
+        title, "sentences", [len(part) for part in parts], sides, flops, [*missing, *skipped]
+    )
 
 
 def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:

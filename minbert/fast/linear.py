@@ -9,7 +9,7 @@ the result is still in the processor's cache. Feeds: attention, switch, encoder.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -20,10 +20,18 @@ from minbert.model import BertIntermediate, BertResidual
 ROWS_HINT = 4096  # tokens that the layout is chosen for: those of a usual batch
 
 
+class Product(Protocol):
+    """What multiplies by kept weights: `KeptWeights`, or those of `minbert.fast.int8`."""
+
+    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
+        """Return (..., out_features), after the exact (erf) GELU if asked for."""
+        ...
+
+
 class Keeper(nn.Module):
     """A module that multiplies by kept weights inside a block of `kept_weights`."""
 
-    kept: "KeptWeights | None" = None  # in use: inside a block
+    kept: Product | None = None  # in use: inside a block
     spare: "KeptWeights | None" = None  # from an earlier block, checked before use
 
     def kept_layers(self) -> tuple[nn.Linear, ...]:
@@ -88,21 +96,21 @@ class KeptWeights:
     def __init__(self, *layers: nn.Linear, lasting: bool = True):
         weights = [layer.weight.detach().bfloat16() for layer in layers]
         self.weight = weights[0] if len(layers) == 1 else torch.cat(weights)
-        self.bias = _biases(layers)
+        self.bias = biases_of(layers)
         # Reordering pays off over many products; the products are the same without it.
         if lasting:
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, ROWS_HINT)
-            self.row_hashes = [_row_hashes(layer.weight) for layer in layers]
+            self.row_hashes = [row_hashes(layer.weight) for layer in layers]
 
     def are_of(self, *layers: nn.Linear) -> bool:
         """Return whether the layers still hold the numbers that these are copies of."""
-        biases = _biases(layers)
+        biases = biases_of(layers)
         if biases is not None and self.bias is not None:
             same_biases = torch.equal(biases, self.bias)
         else:
             same_biases = biases is self.bias
         return same_biases and all(
-            torch.equal(_row_hashes(layer.weight), hashes)
+            torch.equal(row_hashes(layer.weight), hashes)
             for layer, hashes in zip(layers, self.row_hashes, strict=True)
         )
 
@@ -153,13 +161,13 @@ def _current(keeper: Keeper) -> KeptWeights:
     return keeper.spare
 
 
-def _biases(layers: Sequence[nn.Linear]) -> Tensor | None:
-    """Return the layers' biases end to end in bfloat16, None where they have none."""
-    biases = [layer.bias.detach().bfloat16() for layer in layers if layer.bias is not None]
+def biases_of(layers: Sequence[nn.Linear], dtype: torch.dtype = torch.bfloat16) -> Tensor | None:
+    """Return the layers' biases end to end, None where they have none."""
+    biases = [layer.bias.detach().to(dtype) for layer in layers if layer.bias is not None]
     return torch.cat(biases) if biases else None
 
 
-def _row_hashes(weight: Tensor) -> Tensor:
+def row_hashes(weight: Tensor) -> Tensor:
     """Return a 64-bit hash of each row of a matrix, (rows,), that depends on every bit and place.
 
     sum_j r_j x_j mod 2^64 over eight bytes x_j at a time, with random odd r_j: two different rows

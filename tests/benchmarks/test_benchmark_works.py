@@ -130,6 +130,17 @@ def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(library, tm
     assert 0.9 < encode.cosines(int8.model.encode(bench.texts[:20]), wanted).min() < 0.9999
 
 
+def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, monkeypatch):
+    bench = material.Bench(CPU, 1, [], tmp_path)
+    encoders, skipped = engines.in_int8(bench, tiny_checkpoint)
+    assert len(encoders) + len(skipped) == 1
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    encoders, (line,) = engines.in_int8(bench, tiny_checkpoint)
+    assert encoders == [] and line.startswith("minbert: precision int8: ") and "\n" not in line
+    on_gpu = material.Bench(torch.device("cuda"), 1, [], tmp_path)
+    assert engines.in_int8(on_gpu, tiny_checkpoint) == ([], [])
+
+
 def real_minilm(bench):
     """Return MiniLM in float32, or skip the test."""
     real_checkpoint()

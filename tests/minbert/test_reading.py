@@ -6,7 +6,7 @@ import torch
 from conftest import toy_sentences
 
 from minbert.config import BertConfig
-from minbert.encoder import WORTH_KEEPING, SentenceEncoder
+from minbert.encoder import KEEP_FROM, SentenceEncoder
 from minbert.fast.linear import KeptWeights, Linear, keepers
 from minbert.model import BertModel
 from minbert.packing import TokenSequences
@@ -56,7 +56,7 @@ def test_every_layer_has_kept_weights_while_reading_and_none_afterwards(encoder)
 @needs_bfloat16
 def test_copies_last_from_the_number_of_tokens_on_that_is_worth_it(encoder):
     token = encoder.tokenize(["the cat"]).ids[:1]
-    for count, lasting in ((WORTH_KEEPING - 1, False), (WORTH_KEEPING, True)):
+    for count, lasting in ((KEEP_FROM - 1, False), (KEEP_FROM, True)):
         sequences = TokenSequences(
             token.repeat(count), np.arange(count + 1), np.ones(count, np.int32)
         )
@@ -191,7 +191,7 @@ def test_embeddings_after_a_write_are_those_of_a_fresh_encoder(write, training, 
 @needs_bfloat16
 def test_short_and_long_calls_give_the_same_embeddings(encoder, monkeypatch):
     lasting = encoder.encode(MANY)
-    monkeypatch.setattr("minbert.encoder.WORTH_KEEPING", 10**9)
+    monkeypatch.setattr("minbert.encoder.KEEP_FROM", 10**9)
     assert np.array_equal(encoder.encode(MANY), lasting)  # copies for the moment, not reordered
 
 

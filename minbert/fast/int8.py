@@ -1,0 +1,204 @@
+"""Products in int8 for encoding on a CPU with VNNI or AMX: half of bfloat16's bytes.
+
+Weights have a scale per row. States have one scale and zero point per product, which are fixed: a
+text's embedding does not depend on its neighbours. They come from the states of random pieces of
+the vocabulary, which exist for every language and need no data. Columns of states differ in size by
+far more than those of weights; part of the difference is moved into the weights first (Xiao et al.
+2023, "SmoothQuant"). Reads: linear, packing, tokenizer. Feeds: encoder.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from minbert.fast.linear import ROWS_HINT, Intermediate, biases_of, keepers, row_hashes
+from minbert.model import BertLayer, BertModel
+from minbert.packing import PackedBatch, TokenSequences
+from minbert.tokenizer import BertTokenizer
+from runtime.errors import MachineError
+
+SEQUENCES, LENGTH = 128, 16  # of the random pieces that ranges are taken from
+SMOOTHING = 0.6  # SmoothQuant's alpha: 0 leaves the columns as they are in the weights, 1 in states
+LEAST = 1e-5  # a column's largest number counts as this at least, and a range's width
+
+
+def check_int8(device: torch.device) -> None:
+    """Refuse machines on which products in int8 are slow or overflow.
+
+    Raises:
+        MachineError: a GPU, a processor without VNNI and AMX, or PyTorch without oneDNN.
+    """
+    instead = "use --precision auto"
+    if device.type != "cpu":
+        raise MachineError(f"precision int8: is for CPUs, not {device.type}; {instead}")
+    # Without these instructions sums of two products of bytes overflow 16 bits.
+    flags: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    if not any(flags.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8")):
+        raise MachineError(f"precision int8: this processor has neither VNNI nor AMX; {instead}")
+    if not (torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack")):
+        raise MachineError(f"precision int8: this PyTorch is built without oneDNN; {instead}")
+
+
+class Int8Weights:
+    """One or more layers' weights in int8, in oneDNN's layout; stands where KeptWeights does.
+
+    Attributes:
+        scale, zero: a state x is the byte round(x * column / scale) + zero, with what smoothing
+            multiplies its column by.
+        into: the next product, for which the GELU's results are written as bytes.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[nn.Linear],
+        states: Tensor,
+        dtype: torch.dtype,
+        reads_bytes: bool = False,
+        into: "Int8Weights | None" = None,
+    ):
+        """Quantise.
+
+        Args:
+            layers: whose weights stand side by side in one matrix.
+            states: (rows, in_features) float32, what the product reads.
+            dtype: of its result.
+            reads_bytes: the product before this one has this one as its `into`.
+            into: see above.
+        """
+        weight = torch.cat([layer.weight.detach().float() for layer in layers])
+        columns = torch.ones(weight.shape[1])
+        if not reads_bytes:
+            largest_states, largest = (x.abs().amax(0).clamp_min(LEAST) for x in (states, weight))
+            columns = largest ** (1 - SMOOTHING) / largest_states**SMOOTHING
+        states, weight = states * columns, weight / columns
+        low, high = min(float(states.min()), 0.0), max(float(states.max()), 0.0)
+        self.scale = max(high - low, LEAST) / 255
+        self.zero = round(-low / self.scale)
+        self.steps = columns / self.scale
+        self.offsets = torch.full_like(columns, self.zero + 0.5)
+        self.dtype, self.into = dtype, into
+        self.scales = weight.abs().amax(dim=1).clamp_min(LEAST) / 127
+        self.zeros = torch.zeros(len(weight), dtype=torch.int64)
+        rows = (weight / self.scales[:, None]).round().to(torch.int8)
+        self.rows = torch.ops.onednn.qlinear_prepack(rows, [ROWS_HINT, weight.shape[1]])
+        self.bias = biases_of(layers, torch.float32)
+
+    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
+        """Return (..., out_features) in `dtype`, after the exact (erf) GELU if asked for.
+
+        Bytes come in from the product before, and go out with a GELU and `into`.
+        """
+        if x.dtype != torch.uint8:
+            # Cutting off what follows the point rounds, as half a step has been added.
+            x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255).to(torch.uint8)
+        weights = (self.rows, self.scales, self.zeros, self.bias)
+        to: tuple[float, int, torch.dtype] = (1.0, 0, self.dtype)
+        if gelu and self.into is not None:
+            to = (self.into.scale, self.into.zero, torch.uint8)
+        # The last word names GELU's form: "none" is erf, the other one is tanh.
+        activation: tuple[str, list[Any], str]
+        activation = ("gelu", [], "none") if gelu else ("none", [], "")
+        output: Tensor = torch.ops.onednn.qlinear_pointwise(
+            x, self.scale, self.zero, *weights, *to, *activation
+        )
+        return output
+
+
+class Observed:
+    """A product in float32 that keeps the states that it reads."""
+
+    def __init__(self, layers: Sequence[nn.Linear]):
+        self.weight = torch.cat([layer.weight.detach() for layer in layers])
+        self.bias = biases_of(layers, torch.float32)
+        self.states = torch.zeros(1, self.weight.shape[1])
+
+    def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
+        """Return (rows, out_features) from (rows, in_features)."""
+        self.states = x.clone()
+        output = F.linear(x, self.weight, self.bias)
+        return F.gelu(output) if gelu else output
+
+
+class Int8:
+    """The weights of a model in int8: made when they are first needed, and again if it changes."""
+
+    def __init__(self) -> None:
+        self.weights: list[Int8Weights] = []
+        self.hashes: list[Tensor] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"weights": [], "hashes": []}  # a deep copy makes its own
+
+    @classmethod
+    def on(cls, device: torch.device) -> "Int8":
+        """Return one for a device; raise MachineError where `check_int8` does."""
+        check_int8(device)
+        return cls()
+
+    @contextmanager
+    def kept(
+        self, model: BertModel, tokenizer: BertTokenizer, dtype: torch.dtype
+    ) -> Iterator[None]:
+        """Let all products of the model be in int8 for the block, which reads without gradient."""
+        # Their bits decide, as in `kept_weights`; all of them decide the ranges.
+        hashes = [row_hashes(x.reshape(len(x), -1)) for x in model.parameters()]
+        known = len(hashes) == len(self.hashes)
+        if not known or not all(map(torch.equal, hashes, self.hashes)):
+            length = min(LENGTH, model.config.num_positions)
+            self.weights = quantised(model, random_pieces(tokenizer, length), dtype)
+            self.hashes = hashes
+        with _products(model, self.weights):
+            yield
+
+
+def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[Int8Weights]:
+    """Return weights in int8 for all `keepers` of a model, with ranges from a batch's states."""
+    found = keepers(model)
+    observed = [Observed(keeper.kept_layers()) for keeper in found]
+    with _products(model, observed):
+        model.packed(batch)
+    states = {keeper: seen.states for keeper, seen in zip(found, observed, strict=True)}
+    # The two products on both sides of a GELU: the first one writes what the second one reads.
+    next_ones: dict[nn.Module, nn.Module] = {
+        layer.intermediate.dense: layer.output.dense
+        for layer in model.modules()
+        if isinstance(layer, BertLayer) and isinstance(layer.intermediate, Intermediate)
+    }
+    made: dict[nn.Module, Int8Weights] = {}
+    reading_bytes = set(next_ones.values())
+    for keeper in sorted(found, key=lambda keeper: keeper not in reading_bytes):
+        into = made[next_ones[keeper]] if keeper in next_ones else None
+        made[keeper] = Int8Weights(
+            keeper.kept_layers(), states[keeper], dtype, keeper in reading_bytes, into
+        )
+    return [made[keeper] for keeper in found]
+
+
+def random_pieces(tokenizer: BertTokenizer, length: int = LENGTH) -> PackedBatch:
+    """Return sequences of random pieces of the vocabulary, the same ones for equal vocabularies."""
+    special = [*tokenizer.special_ids, tokenizer.mask_id]
+    pieces = np.setdiff1d(np.arange(tokenizer.vocab_size), special)  # at least [UNK]
+    ids = np.random.default_rng(0).choice(pieces, (SEQUENCES, length)).astype(tokenizer.dtype)
+    ids[:, 0], ids[:, -1] = tokenizer.cls_id, tokenizer.sep_id
+    offsets = np.arange(SEQUENCES + 1) * length
+    lengths = np.full(SEQUENCES, length, np.int32)
+    return TokenSequences(ids.ravel(), offsets, lengths).pack(range(SEQUENCES))
+
+
+@contextmanager
+def _products(model: BertModel, products: Sequence[Int8Weights | Observed]) -> Iterator[None]:
+    """Let the model's `keepers` multiply by these for the block."""
+    found = keepers(model)
+    before = [keeper.kept for keeper in found]
+    try:
+        for keeper, kept in zip(found, products, strict=True):
+            keeper.kept = kept
+        yield
+    finally:
+        for keeper, kept_before in zip(found, before, strict=True):
+            keeper.kept = kept_before

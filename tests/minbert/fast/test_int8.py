@@ -1,0 +1,267 @@
+"""Encoding in int8: products as by hand, embeddings near float32's, and nothing stale."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from conftest import real_checkpoint
+from families import checkpoint
+from torch import nn
+
+from data.tasks import read_task
+from evaluation.sts import pair_cosines, sts_metrics
+from minbert.config import POOLINGS
+from minbert.encode.options import parse_options
+from minbert.encoder import SentenceEncoder
+from minbert.fast import int8
+from minbert.fast.int8 import Int8Weights, check_int8, quantised, random_pieces
+from minbert.fast.linear import keepers
+from minbert.model import BertModel
+from runtime.errors import MachineError
+
+CPU = torch.device("cpu")
+TEXTS = ["the dog runs .", "a cat sleeps", "the small bird sings a song .", "rain"]
+
+
+def supported() -> bool:
+    try:
+        check_int8(CPU)
+    except MachineError:
+        return False
+    return True
+
+
+needs_int8 = pytest.mark.skipif(not supported(), reason="no VNNI or AMX, or no oneDNN here")
+
+
+def layer_and_states(in_features=48, out_features=30, bias=True):
+    torch.manual_seed(0)
+    states = torch.randn(200, in_features) * torch.linspace(0.1, 5, in_features)
+    return nn.Linear(in_features, out_features, bias=bias), states
+
+
+@pytest.fixture
+def encoder(tiny_checkpoint) -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="int8")
+
+
+def by_hand(layer, made, states) -> np.ndarray:
+    """What the product is in float64, from its scales alone."""
+    columns = made.steps.double() * made.scale
+    weight = layer.weight.detach().double() / columns
+    weight = (weight / made.scales.double()[:, None]).round().clamp(-127, 127)
+    bytes_ = (states.double() * columns / made.scale + made.zero).round().clamp(0, 255)
+    exact = (bytes_ - made.zero) * made.scale @ (weight * made.scales.double()[:, None]).T
+    return (exact if layer.bias is None else exact + layer.bias.detach().double()).numpy()
+
+
+@needs_int8
+@pytest.mark.parametrize("sizes", [(48, 30), (33, 7), (384, 64)])
+@pytest.mark.parametrize("bias", [True, False])
+@torch.inference_mode()
+def test_a_product_is_that_of_its_bytes(sizes, bias):
+    layer, states = layer_and_states(*sizes, bias)
+    made = Int8Weights([layer], states, torch.float32)
+    found = made(states).numpy()
+    # A state that lies between two bytes may become either.
+    step = float(made.scale * (127 * made.scales).max())
+    assert np.abs(found - by_hand(layer, made, states)).max() < 2 * step
+    assert np.abs(found - by_hand(layer, made, states)).mean() < 0.01 * step
+    # Half a step of each state, and half of each weight.
+    exact = layer(states).numpy()
+    assert np.abs(found - exact).mean() < 0.02 * exact.std()
+
+
+@needs_int8
+@torch.inference_mode()
+def test_columns_that_differ_in_size_are_smoothed(monkeypatch):
+    layer, states = layer_and_states()
+    states[:, 0] *= 50
+    errors = []
+    for smoothing in (0.6, 0.0):
+        monkeypatch.setattr(int8, "SMOOTHING", smoothing)
+        found = Int8Weights([layer], states, torch.float32)(states)
+        errors.append(float((found - layer(states)).std()))
+    assert errors[0] < errors[1] * 0.8
+
+
+@needs_int8
+@torch.inference_mode()
+def test_the_gelu_is_exact_and_goes_on_in_bytes():
+    layer, states = layer_and_states()
+    expected = F.gelu(layer(states))
+    next_layer = nn.Linear(30, 20)
+    into = Int8Weights([next_layer], expected, torch.bfloat16, reads_bytes=True)
+    made = Int8Weights([layer], states, torch.float32, into=into)
+    found = made(states, gelu=True)
+    assert found.dtype == torch.uint8
+    values = (found.float() - into.zero) * into.scale
+    assert float((values - expected).abs().mean()) < 2 * into.scale
+    result = into(found)
+    assert result.dtype == torch.bfloat16
+    torch.testing.assert_close(result.float(), next_layer(expected), atol=0.1, rtol=0.05)
+    plain = Int8Weights([layer], states, torch.float32)(states, gelu=True)
+    assert plain.dtype == torch.float32 and float((plain - expected).abs().mean()) < 0.05
+
+
+@needs_int8
+def test_a_column_and_a_row_of_zeros_stay_finite():
+    layer, states = layer_and_states()
+    with torch.inference_mode():
+        layer.weight[0], layer.weight[:, 1], states[:, 2] = 0, 0, 0
+        assert Int8Weights([layer], states, torch.float32)(states).isfinite().all()
+        nothing = torch.zeros_like(states)
+        assert Int8Weights([layer], nothing, torch.float32)(nothing).isfinite().all()
+
+
+@needs_int8
+def test_a_text_has_one_embedding_whatever_its_neighbours(encoder):
+    together = encoder.encode(TEXTS)
+    for text, row in zip(TEXTS, together, strict=True):
+        assert (encoder.encode(text) == row).all()
+    many = encoder.encode([*TEXTS, *(f"the dog {n} runs" for n in range(400))], batch_tokens=300)
+    assert np.abs(many[: len(TEXTS)] - together).max() < 1e-6 * np.abs(together).max()
+
+
+@needs_int8
+def test_embeddings_are_near_and_not_those_of_another_precision(encoder, tiny_encoder):
+    found, exact = encoder.encode(TEXTS), tiny_encoder.encode(TEXTS)
+    assert pair_cosines(found, exact).min() > 0.98
+    assert not np.array_equal(found, exact)
+
+
+@needs_int8
+def test_ranges_are_of_the_vocabulary_and_draw_from_no_generator(encoder):
+    before = torch.get_rng_state()
+    batch = random_pieces(encoder.tokenizer)
+    assert torch.equal(batch.input_ids, random_pieces(encoder.tokenizer).input_ids)
+    special = {*encoder.tokenizer.special_ids, encoder.tokenizer.mask_id}
+    inside = batch.input_ids.view(int8.SEQUENCES, int8.LENGTH)[:, 1:-1]
+    assert not special & set(inside.flatten().tolist())
+    first, second = (encoder.clone().encode(TEXTS) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@needs_int8
+def test_it_is_made_once_and_again_after_any_write(encoder, monkeypatch):
+    made = []
+    monkeypatch.setattr(int8, "quantised", lambda *a: made.append(1) or quantised(*a))
+    before = encoder.encode(TEXTS)
+    assert np.array_equal(before, encoder.encode(TEXTS)) and len(made) == 1
+    for write in (
+        encoder.model.encoder.layer[0].output.dense.weight,
+        encoder.model.embeddings.LayerNorm.bias,
+        encoder.model.embeddings.word_embeddings.weight,
+    ):
+        write.data.mul_(1.5)
+        after = encoder.encode(TEXTS)
+        assert not np.array_equal(before, after)
+        before = after
+    assert len(made) == 4
+
+
+@needs_int8
+def test_copies_are_of_a_block_and_of_no_deep_copy(encoder):
+    encoder.encode(TEXTS)
+    assert encoder.int8.weights
+    assert not any(keeper.kept for keeper in keepers(encoder.model))
+    for twin in (copy.deepcopy(encoder), encoder.clone(), pickle.loads(pickle.dumps(encoder))):
+        assert twin.int8.weights == []
+        assert np.array_equal(twin.encode(TEXTS), encoder.encode(TEXTS))
+
+
+@needs_int8
+def test_training_is_as_with_auto(encoder, tiny_checkpoint):
+    auto = SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu")
+    encoder.encode(TEXTS)
+    gradients = []
+    for each in (encoder, auto):
+        torch.manual_seed(0)
+        each.model.train()
+        each.embed(each.tokenize(TEXTS).pack(range(len(TEXTS)))).square().sum().backward()
+        gradients.append(each.model.encoder.layer[0].output.dense.weight.grad)
+    assert encoder.dtype == auto.dtype and torch.equal(*gradients)
+
+
+@needs_int8
+def test_pairs_and_a_stream_in_float32(encoder, tiny_encoder):
+    encoder.dtype = torch.float32  # as on a processor that has VNNI and no bfloat16
+    pairs = [each.tokenize(TEXTS, TEXTS[::-1]) for each in (encoder, tiny_encoder)]
+    found = []
+    for each, sequences in zip((encoder, tiny_encoder), pairs, strict=True):
+        with each.reading(sequences):
+            found.append(each.embed(sequences.pack(range(len(TEXTS)))).numpy())
+    assert pair_cosines(*found).min() > 0.98
+
+
+@needs_int8
+def test_fingerprints_differ(encoder, tiny_checkpoint):
+    names = {
+        SentenceEncoder.from_pretrained(str(tiny_checkpoint), None, "cpu", precision).fingerprint()
+        for precision in ("float32", "bfloat16", "int8")
+    }
+    assert len(names) == 3 and encoder.fingerprint() in names
+
+
+@needs_int8
+def test_real_weights_lose_little(bundled_data):
+    folder = str(real_checkpoint())
+    exact, found = (
+        SentenceEncoder.from_pretrained(folder, None, "cpu", precision)
+        for precision in ("float32", "int8")
+    )
+    pairs = read_task(bundled_data, "sts").dev[:300]
+    texts = [pair.texts[0] for pair in pairs]
+    cosines = pair_cosines(exact.encode(texts), found.encode(texts))
+    assert cosines.mean() > 0.99 and cosines.min() > 0.95
+    wanted, reached = (sts_metrics(each.encode, pairs)["spearman"] for each in (exact, found))
+    assert abs(wanted - reached) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("flags", "oneDNN", "device", "said"),
+    [
+        ({"avx512_vnni": True}, True, "cuda", "is for CPUs, not cuda"),
+        ({"avx2": True, "avx512_vnni": False}, True, "cpu", "neither VNNI nor AMX"),
+        ({"avx_vnni": True}, False, "cpu", "built without oneDNN"),
+    ],
+)
+def test_machines_that_cannot_are_refused_in_one_line(monkeypatch, flags, oneDNN, device, said):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: flags, raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: oneDNN)
+    with pytest.raises(MachineError, match=said) as caught:
+        check_int8(torch.device(device))
+    assert "\n" not in str(caught.value) and "--precision auto" in str(caught.value)
+
+
+def test_the_command_line_takes_int8():
+    assert parse_options(["texts.txt", "--out", "x", "--precision", "int8"]).precision == "int8"
+
+
+@needs_int8
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
+def test_other_families_and_poolings(family, tmp_path):
+    folder = str(checkpoint(tmp_path / family, family))
+    for pooling in POOLINGS:
+        exact, found = (
+            SentenceEncoder.from_pretrained(folder, pooling, "cpu", precision).encode(TEXTS)
+            for precision in ("float32", "int8")
+        )
+        assert pair_cosines(exact, found).min() > 0.98
+
+
+@needs_int8
+@pytest.mark.parametrize("changed", [{"hidden_act": "relu"}, {"max_position_embeddings": 9}])
+def test_another_activation_and_few_positions(changed, tiny_config, tiny_encoder):
+    torch.manual_seed(0)
+    model = BertModel(replace(tiny_config, **changed))
+    encoders = [
+        SentenceEncoder(copy.deepcopy(model), tiny_encoder.tokenizer, "avg", "cpu", precision)
+        for precision in ("float32", "int8")
+    ]
+    assert pair_cosines(*(encoder.encode(TEXTS) for encoder in encoders)).min() > 0.98
