@@ -206,7 +206,7 @@ def test_every_work_runs_and_its_sides_agree(tmp_path, monkeypatch, capsys):
     assert qualities["encode, mini", "sentence-transformers"] is None
     for figure in report["figures"]:
         assert figure["seconds"] > 0 and figure["ratio"] > 0
-        assert figure["peak_share"] is None or 0 < figure["peak_share"] < 1.2
+        assert figure["peak_share"] is None or figure["peak_share"] > 0
     out = capsys.readouterr().out
     assert f"{len(found)} figures in" in out and "\nencode took " in out
 
