@@ -80,7 +80,7 @@ def _encode_to(
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens)
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, encoder.device)
     embed = partial(features.embed, encoder)
     label = f"encode {'pairs' if features.parts else 'texts'}"
     with encoder.reading(sequences), progress(label, len(items), "text", show_progress) as bar:

@@ -45,7 +45,9 @@ class SavedHead:
         size = self.encoder.model.config.hidden_size
         embeddings = np.empty((len(items), *self.features.parts, size), np.float32)
         with self.encoder.reading(sequences):
-            batches = batches_for_cores(sequences.lengths, self.encoder.batch_tokens)
+            batches = batches_for_cores(
+                sequences.lengths, self.encoder.batch_tokens, self.encoder.device
+            )
             embed = partial(self.features.embed, self.encoder)
             for rows, found in embed_batches(sequences, batches, embed, self.encoder.device):
                 embeddings[rows] = found

@@ -227,7 +227,7 @@ class SentenceEncoder(SentenceCalls):
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = share(batches_for_cores(sequences.lengths, batch_tokens))
+        batches = share(batches_for_cores(sequences.lengths, batch_tokens, self.device))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,

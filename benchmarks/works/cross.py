@@ -98,7 +98,7 @@ def score(
         return classifier(encoder.embed(batch)).squeeze(-1)
 
     sequences = tokenize(encoder, pairs)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens)
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, encoder.device)
     scores = np.empty(len(pairs), np.float32)
     with encoder.reading(sequences):
         for rows, found in embed_batches(sequences, batches, judge, encoder.device):

@@ -18,21 +18,29 @@ from runtime.processes import world_size
 # Batches at a time. Python lets one thread at a time start an operation, so that more would wait
 # for it; with more cores than this, several share a batch (an estimate, not measured).
 AT_ONCE = 8
+# Tokens of a batch beside others. The C library (glibc) keeps freed memory in pieces of 64 MB for
+# every thread but the first, and gives all but one of them back: a batch's arrays must fit in one.
+APART_TOKENS = 2048
 FEWEST_TOKENS = 512  # of a batch that is made smaller so that another core has one, too
 
 
-def batches_for_cores(lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Return row numbers, longest first, in batches such that every core has one.
+def batches_for_cores(
+    lengths: np.ndarray, batch_tokens: int, device: torch.device
+) -> list[np.ndarray]:
+    """Return row numbers, longest first, in batches that keep all cores busy to the end.
 
     Args:
         lengths: tokens of all sequences, (N,).
         batch_tokens: tokens of a batch, at most.
+        device: that computes them.
     """
+    at_once = _at_once(device)
     # Ranks must agree on their batches, and the machines of several may differ.
-    if len(lengths) and world_size() == 1:
-        cores = min(AT_ONCE, torch.get_num_threads())
+    if at_once > 1 and len(lengths) and world_size() == 1:
+        tokens = int(lengths.sum())
+        batches = at_once * -(-tokens // (at_once * APART_TOKENS))
         # With room for one sequence more, no few tokens are left over for one batch more.
-        fair = int(lengths.sum() // cores + lengths.max())
+        fair = tokens // batches + int(lengths.max())
         batch_tokens = min(batch_tokens, max(FEWEST_TOKENS, fair))
     return list(batches_by_tokens(lengths, batch_tokens))
 
@@ -55,7 +63,7 @@ def embed_batches(
         Exception: what `embed` raises; batches that were not begun are left then.
     """
     threads = torch.get_num_threads()
-    at_once = min(AT_ONCE, threads, len(batches)) if device.type == "cpu" else 1
+    at_once = min(_at_once(device), len(batches))
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -75,3 +83,8 @@ def embed_batches(
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
+
+
+def _at_once(device: torch.device) -> int:
+    """Return how many batches a device computes at a time."""
+    return min(AT_ONCE, torch.get_num_threads()) if device.type == "cpu" else 1
