@@ -16,7 +16,7 @@ import numpy as np
 import minbert
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_for_cores, embed_batches
+from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from runtime.digests import texts_digest
 from runtime.files import sweep, whole_file
 from runtime.processes import (
@@ -80,11 +80,12 @@ def _encode_to(
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, encoder.device)
+    at_once = batches_at_once(encoder.device, encoder.model.config.hidden_size)
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, at_once)
     embed = partial(features.embed, encoder)
     label = f"encode {'pairs' if features.parts else 'texts'}"
     with encoder.reading(sequences), progress(label, len(items), "text", show_progress) as bar:
-        found = embed_batches(sequences, share(batches), embed, encoder.device)
+        found = embed_batches(sequences, share(batches), embed, at_once)
         # One batch per process at a time; one process writes them all.
         for _ in range(0, len(batches), world_size()):
             for rows, part in chain(*gather_objects(list(islice(found, 1)))):

@@ -22,7 +22,7 @@ from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_for_cores, embed_batches
+from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from runtime.json_file import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
@@ -45,11 +45,10 @@ class SavedHead:
         size = self.encoder.model.config.hidden_size
         embeddings = np.empty((len(items), *self.features.parts, size), np.float32)
         with self.encoder.reading(sequences):
-            batches = batches_for_cores(
-                sequences.lengths, self.encoder.batch_tokens, self.encoder.device
-            )
+            at_once = batches_at_once(self.encoder.device, size)
+            batches = batches_for_cores(sequences.lengths, self.encoder.batch_tokens, at_once)
             embed = partial(self.features.embed, self.encoder)
-            for rows, found in embed_batches(sequences, batches, embed, self.encoder.device):
+            for rows, found in embed_batches(sequences, batches, embed, at_once):
                 embeddings[rows] = found
         return embeddings
 

@@ -21,7 +21,7 @@ from minbert.config import POOLINGS, CheckpointError
 from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
-from minbert.fast.side_by_side import batches_for_cores, embed_batches
+from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
@@ -177,10 +177,7 @@ class SentenceEncoder(SentenceCalls):
         return self.tokenizer(texts, text_pairs, int(length))
 
     def embed(self, batch: PackedBatch) -> Tensor:
-        """Return pooled float32 embeddings (B, H), in the model's current mode, with gradient.
-
-        Never normalised: training objectives and heads do their own scaling.
-        """
+        """Return pooled float32 embeddings (B, H) in the current mode, with gradient, unscaled."""
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
             if first_tokens_suffice(self.model, batch, self.pooling):
@@ -227,12 +224,13 @@ class SentenceEncoder(SentenceCalls):
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
-        batches = share(batches_for_cores(sequences.lengths, batch_tokens, self.device))
+        at_once = batches_at_once(self.device, self.model.config.hidden_size)
+        batches = share(batches_for_cores(sequences.lengths, batch_tokens, at_once))
         with (
             self.reading(sequences),
             progress("encode", len(distinct), "text", show_progress) as bar,
         ):
-            found = embed_batches(sequences, batches, self.embed, self.device)
+            found = embed_batches(sequences, batches, self.embed, at_once)
             for step, (rows, part) in enumerate(found, start=1):
                 embeddings[rows] = part
                 bar.update(len(rows))

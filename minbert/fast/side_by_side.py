@@ -18,23 +18,28 @@ from runtime.processes import world_size
 # Batches at a time. Python lets one thread at a time start an operation, so that more would wait
 # for it; with more cores than this, several share a batch (an estimate, not measured).
 AT_ONCE = 8
+# From this hidden size on, products are large enough to be shared, and a batch needs much memory.
+WIDE = 768
 # Tokens of a batch beside others. The C library (glibc) keeps freed memory in pieces of 64 MB for
 # every thread but the first, and gives all but one of them back: a batch's arrays must fit in one.
 APART_TOKENS = 2048
 FEWEST_TOKENS = 512  # of a batch that is made smaller so that another core has one, too
 
 
-def batches_for_cores(
-    lengths: np.ndarray, batch_tokens: int, device: torch.device
-) -> list[np.ndarray]:
+def batches_at_once(device: torch.device, hidden_size: int) -> int:
+    """Return how many batches of a model a device computes at a time."""
+    narrow = device.type == "cpu" and hidden_size < WIDE
+    return min(AT_ONCE, torch.get_num_threads()) if narrow else 1
+
+
+def batches_for_cores(lengths: np.ndarray, batch_tokens: int, at_once: int) -> list[np.ndarray]:
     """Return row numbers, longest first, in batches that keep all cores busy to the end.
 
     Args:
         lengths: tokens of all sequences, (N,).
         batch_tokens: tokens of a batch, at most.
-        device: that computes them.
+        at_once: batches that are computed at a time.
     """
-    at_once = _at_once(device)
     # Ranks must agree on their batches, and the machines of several may differ.
     if at_once > 1 and len(lengths) and world_size() == 1:
         tokens = int(lengths.sum())
@@ -49,21 +54,21 @@ def embed_batches(
     sequences: TokenSequences,
     batches: Sequence[np.ndarray],
     embed: Callable[[PackedBatch], Tensor],
-    device: torch.device,
+    at_once: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield every batch's rows and what `embed` makes of them, (B, ...) each, without gradient.
 
     Args:
         sequences: N.
         batches: rows of them.
-        embed: packed sequences to (B, ...), on a CPU in several threads at a time.
-        device: that it computes on.
+        embed: packed sequences to (B, ...), in as many threads as there are batches at a time.
+        at_once: batches that are computed at a time.
 
     Raises:
         Exception: what `embed` raises; batches that were not begun are left then.
     """
     threads = torch.get_num_threads()
-    at_once = min(_at_once(device), len(batches))
+    at_once = min(at_once, len(batches))
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -83,8 +88,3 @@ def embed_batches(
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
-
-
-def _at_once(device: torch.device) -> int:
-    """Return how many batches a device computes at a time."""
-    return min(AT_ONCE, torch.get_num_threads()) if device.type == "cpu" else 1

@@ -5,7 +5,12 @@ import pytest
 import torch
 from conftest import toy_sentences
 
-from minbert.fast.side_by_side import AT_ONCE, batches_for_cores, embed_batches
+from minbert.fast.side_by_side import (
+    AT_ONCE,
+    batches_at_once,
+    batches_for_cores,
+    embed_batches,
+)
 from minbert.packing import TokenSequences
 from runtime import processes
 
@@ -47,36 +52,36 @@ def test_embeddings_have_the_bits_of_one_thread(precision, tiny_checkpoint, thre
 @pytest.mark.parametrize("cores", [1, 2, 3, AT_ONCE, 64])
 def test_every_core_has_a_batch_and_every_row_is_in_one(cores, threads):
     threads(cores)
-    batches = batches_for_cores(LENGTHS, 4096, CPU)
+    at_once = batches_at_once(CPU, 384)
+    batches = batches_for_cores(LENGTHS, 4096, at_once)
     assert sorted(np.concatenate(batches)) == list(range(len(LENGTHS)))
     assert all(LENGTHS[rows].sum() <= 4096 for rows in batches)
     assert len(batches) % min(cores, AT_ONCE) == 0
-    few = batches_for_cores(LENGTHS[:20], 4096, CPU)  # less work than another thread is worth
+    few = batches_for_cores(LENGTHS[:20], 4096, at_once)  # less work than another thread is worth
     assert len(few) <= 2
-    assert batches_for_cores(LENGTHS[:0], 4096, CPU) == []
+    assert batches_for_cores(LENGTHS[:0], 4096, at_once) == []
 
 
-def test_a_gpu_and_one_core_have_the_largest_batches(threads):
+def test_a_gpu_one_core_and_a_wide_model_have_one_large_batch_at_a_time(threads):
+    threads(2)
+    assert batches_at_once(torch.device("cuda"), 384) == batches_at_once(CPU, 768) == 1
+    assert batches_at_once(CPU, 384) == 2
+    assert max(LENGTHS[rows].sum() for rows in batches_for_cores(LENGTHS, 4096, 1)) > 4000
+    assert max(LENGTHS[rows].sum() for rows in batches_for_cores(LENGTHS, 4096, 2)) < 2200
     threads(1)
-    plain = [rows.tolist() for rows in batches_for_cores(LENGTHS, 4096, CPU)]
-    threads(2)
-    on_gpu = batches_for_cores(LENGTHS, 4096, torch.device("cuda"))
-    assert [rows.tolist() for rows in on_gpu] == plain
-    assert max(LENGTHS[rows].sum() for rows in batches_for_cores(LENGTHS, 4096, CPU)) < 2200
+    assert batches_at_once(CPU, 384) == 1
 
 
-def test_little_work_is_shared_evenly(threads):
-    threads(2)
-    first, second = batches_for_cores(LENGTHS[:100], 100_000, CPU)
+def test_little_work_is_shared_evenly():
+    first, second = batches_for_cores(LENGTHS[:100], 100_000, 2)
     assert LENGTHS[second].sum() > 0.9 * LENGTHS[first].sum()
 
 
-def test_ranks_agree_on_their_batches_whatever_their_cores(threads, monkeypatch):
+def test_ranks_agree_on_their_batches_whatever_their_cores(monkeypatch):
     monkeypatch.setattr("minbert.fast.side_by_side.world_size", lambda: 2)
     found = []
     for number in (1, 2, 8):
-        threads(number)
-        found.append([rows.tolist() for rows in batches_for_cores(LENGTHS, 4096, CPU)])
+        found.append([rows.tolist() for rows in batches_for_cores(LENGTHS, 4096, number)])
     assert found[0] == found[1] == found[2]
     assert processes.world_size() == 1
 
@@ -90,7 +95,7 @@ def test_results_come_in_order_from_threads_of_one_core_without_gradient(threads
         seen.append((torch.get_num_threads(), torch.is_inference_mode_enabled()))
         return batch.input_ids.float().mean()[None]
 
-    found = list(embed_batches(sequences(), batches, embed, CPU))
+    found = list(embed_batches(sequences(), batches, embed, torch.get_num_threads()))
     assert [rows.tolist() for rows, _ in found] == [[0], [1], [2], [3]]
     assert [part.tolist() for _, part in found] == [[2.0], [6.5], [10.5], [14.0]]
     assert seen == [(1, True)] * 4
@@ -106,7 +111,7 @@ def test_more_cores_than_batches_share_them(threads):
         seen.append(torch.get_num_threads())
         return torch.zeros(len(batch))
 
-    list(embed_batches(sequences(), batches, embed, CPU))
+    list(embed_batches(sequences(), batches, embed, torch.get_num_threads()))
     assert seen == [3, 3]
 
 
@@ -120,7 +125,7 @@ def test_an_error_passes_on_and_what_was_not_begun_is_left(threads):
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        list(embed_batches(sequences(), batches, embed, CPU))
+        list(embed_batches(sequences(), batches, embed, torch.get_num_threads()))
     assert len(begun) < 50
     assert torch.get_num_threads() == 2
 
@@ -134,7 +139,7 @@ def test_who_stops_listening_stops_the_work(threads):
         return torch.zeros(1, 4)
 
     batches = [np.array([row % 4]) for row in range(5000)]
-    found = embed_batches(sequences(), batches, embed, CPU)
+    found = embed_batches(sequences(), batches, embed, torch.get_num_threads())
     next(found)
     found.close()
     count = len(begun)
