@@ -24,7 +24,7 @@ def test_every_command_parses():
     trained = [
         words[words.index("run_multitask.py") + 1 :] for words in lines if "torchrun" in words
     ]
-    assert len(encoded) == 5 and len(trained) == 2
+    assert len(encoded) == 6 and len(trained) == 2
     assert all(parse_options(words) for words in encoded)
     assert all(parse_run(words) for words in trained)
 
