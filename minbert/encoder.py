@@ -196,9 +196,11 @@ class SentenceEncoder(SentenceCalls):
             keep_memory()
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
-        kept = kept_weights(self.model, self.device, self.dtype, len(sequences.ids) >= KEEP_FROM)
         if self.int8:
             kept = self.int8.kept(self.model, self.tokenizer, self.dtype)
+        else:
+            lasting = len(sequences.ids) >= KEEP_FROM
+            kept = kept_weights(self.model, self.device, self.dtype, lasting)
         try:
             with torch.inference_mode(), kept:
                 yield

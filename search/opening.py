@@ -53,9 +53,9 @@ def identities(encoder: SentenceEncoder) -> list[str]:
 
 def other_kind(encoder: SentenceEncoder) -> str:
     """Return what `identity` would be with int8, for an encoder in int8 without."""
-    plain = copy.copy(encoder)
-    plain.int8 = None if encoder.int8 else Int8()
-    return identity(plain)
+    other = copy.copy(encoder)
+    other.int8 = None if encoder.int8 else Int8()
+    return identity(other)
 
 
 def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
