@@ -15,7 +15,7 @@ from heads.joint.config import REMEDIES, REPORT_ORDER, SCHEDULES, JointConfig
 from minbert.config import POOLINGS
 from runtime.digests import digest
 from runtime.errors import UserError
-from runtime.options import check, option, shown_value
+from runtime.options import check, option
 from simcse.config import PRESETS, SimCSEConfig
 
 OBJECTIVES = tuple(ALL_PRESETS["quick"])
@@ -27,58 +27,6 @@ NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 def file_setting(objective: str) -> str:
     """Return the setting that names an objective's training file; most read the same sentences."""
     return f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
-
-
-def told_by_presets(values: dict[str, dict[str, Any]]) -> str:
-    """Return the values of all presets in a few words: `quick: 200 unsup, 160 sup`.
-
-    Args:
-        values: preset -> variant (an objective, a task) -> value; None is left out.
-    """
-    by_words: dict[str, list[str]] = {}
-    for preset, variants in values.items():
-        if len(set(variants.values())) == 1:
-            (value,) = set(variants.values())
-            words = "" if value is None else shown_value(value)
-        else:
-            known = {name: value for name, value in variants.items() if value is not None}
-            words = ", ".join(f"{shown_value(value)} {name}" for name, value in known.items())
-        by_words.setdefault(words, []).append(preset)
-    if len(by_words) == 1:
-        return next(iter(by_words))
-    return "; ".join(f"{', '.join(p)}: {words}" for words, p in by_words.items() if words)
-
-
-def told_of_simcse(name: str) -> str:
-    """Return what SimCSE's presets say about a field of SimCSEConfig."""
-    values = {
-        preset: {kind: getattr(config, name) for kind, config in recipes.items()}
-        for preset, recipes in PRESETS.items()
-    }
-    return "" if isinstance(getattr(SimCSEConfig(), name), bool) else told_by_presets(values)
-
-
-def told_of_heads(name: str) -> str:
-    """Return what the presets say about a field of HeadConfig, frozen and fully tuned."""
-
-    def told(tune: str) -> str:
-        values = {
-            preset: {task: getattr(head_config(preset, tune, task), name) for task in TASKS}
-            for preset in PRESETS
-        }
-        return told_by_presets(values)
-
-    if isinstance(getattr(HeadConfig(), name), bool):
-        return ""
-    frozen, full = told("frozen"), told("full")
-    if name.startswith("backbone_"):
-        return full
-    return frozen if frozen == full else f"{frozen}; not frozen: {full}"
-
-
-def told_of_joint(name: str) -> str:
-    """Return the default of a field of JointConfig."""
-    return shown_value(getattr(JointConfig(), name))
 
 
 @dataclass(frozen=True)
@@ -186,9 +134,9 @@ class Settings:
         "from token states to an embedding: what the checkpoint states, else SimCSE's [CLS]",
         choices=POOLINGS,
     )
-    simcse: dict[str, Any] = option({}, nested=SimCSEConfig, told=told_of_simcse)
-    head: dict[str, Any] = option({}, nested=HeadConfig, told=told_of_heads)
-    joint: dict[str, Any] = option({}, nested=JointConfig, told=told_of_joint)
+    simcse: dict[str, Any] = option({}, nested=SimCSEConfig, rare=True)
+    head: dict[str, Any] = option({}, nested=HeadConfig, rare=True)
+    joint: dict[str, Any] = option({}, nested=JointConfig, rare=True, show_defaults=True)
 
     device: str = option(
         "auto",

@@ -7,17 +7,20 @@
     settings = parse(Settings, argv, prog="...", description="...")
 
 A field whose option names a class (`nested`) stands for the fields of that class: each is a flag
-without a default, and the values that were given arrive together as a dictionary.
+without a default, and the values that were given arrive together as a dictionary. `--help` shows
+what most runs need; flags that are `rare` stand in `--help-all` only.
 """
 
 import argparse
 import dataclasses
 import math
 import numbers
+import sys
 import types
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,8 +43,9 @@ class Option:
     metavar: str | None = None
     group: str = ""  # the heading in --help under which this and the next fields stand
     required: bool = False
+    rare: bool = False  # shown by --help-all only
     nested: type | None = None
-    told: Callable[[str], str] | None = None  # field of `nested` -> the defaults to show
+    show_defaults: bool = False  # of the fields of `nested`, where no preset changes them
 
     def allowed(self) -> list[str]:
         """Return the values to choose from, [] if any value is allowed."""
@@ -70,8 +74,9 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         argv: the words of the command line; None takes the program's own.
         about: prog, description, epilog.
     """
-    parser = build_parser(settings, **about)
-    given = vars(parser.parse_args(argv))
+    words = sys.argv[1:] if argv is None else argv
+    parser = build_parser(settings, "--help-all" in words, **about)
+    given = vars(parser.parse_args(words))
     values: dict[str, Any] = {}
     for name, value in given.items():
         outer, _, inner = name.partition(".")
@@ -87,10 +92,15 @@ def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) ->
         parser.error(str(error))
 
 
-def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
+def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argparse.ArgumentParser:
     """Return the parser of a dataclass; `about` holds prog, description and epilog."""
-    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, **about)
+    parser = argparse.ArgumentParser(
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=26),
+        add_help=False,
+        **about,
+    )
     target: Any = parser
+    rare = []  # the flags that only --help-all shows
     for found, settled in options_of(settings):
         if settled.group:
             target = parser.add_argument_group(settled.group)
@@ -98,13 +108,40 @@ def build_parser(settings: type, **about: Any) -> argparse.ArgumentParser:
             default = found.default
             if found.default_factory is not MISSING:
                 default = found.default_factory()
-            _add(target, found.name, _type_of(settings, found.name), settled, default)
-            continue
-        for inner, nested in options_of(settled.nested):
-            told = settled.told(inner.name) if settled.told else ""
-            kind = _type_of(settled.nested, inner.name)
-            _add(target, f"{found.name}.{inner.name}", kind, nested, None, told)
+            kind = _type_of(settings, found.name)
+            added = [_add(target, found.name, kind, settled, default)]
+        else:
+            added = [
+                _add(
+                    target,
+                    f"{found.name}.{inner.name}",
+                    _type_of(settled.nested, inner.name),
+                    nested,
+                    None,
+                    _shown(inner.default) if settled.show_defaults else "",
+                )
+                for inner, nested in options_of(settled.nested)
+            ]
+        rare += added if settled.rare else []
+    _add_help(parser, rare, show_rare)
     return parser
+
+
+def _add_help(parser: argparse.ArgumentParser, rare: list[Any], show_rare: bool) -> None:
+    """Add --help, and --help-all where some flags are rare; shorten the usage to what is needed."""
+    if rare:
+        parser.add_argument("--help-all", action="help", help="show all flags and stop")
+    parser.add_argument("-h", "--help", action="help", help="show this and stop")
+    if not show_rare:
+        for action in rare:
+            action.help = argparse.SUPPRESS
+    needed = [a for a in parser._actions if a.required or not a.option_strings]
+    words = ["%(prog)s"]
+    for action in needed:
+        metavar = str(action.metavar or action.dest)
+        name = f"{action.option_strings[0]} {metavar}" if action.option_strings else metavar
+        words.append(name if action.required else f"[{name} ...]")
+    parser.usage = " ".join([*words, "[flags]"])
 
 
 def check(settings: Any) -> None:
@@ -139,20 +176,23 @@ def flag_of(name: str, settled: Option) -> str:
     return settled.flag or "--" + name.rpartition(".")[2].replace("_", "-")
 
 
-def _add(target: Any, name: str, kind: type, settled: Option, default: Any, told: str = "") -> None:
-    """Add one flag to a parser or to one of its groups."""
+def _add(
+    target: Any, name: str, kind: type, settled: Option, default: Any, shown: str | None = None
+) -> argparse.Action:
+    """Add one flag to a parser or to one of its groups, and return it."""
     flag = flag_of(name, settled)
     several = typing.get_origin(kind) in (tuple, list)
     text = settled.help + (f", in {settled.unit}" if settled.unit else "")
-    if known := "; ".join(filter(None, (told or _shown(default), settled.source))):
+    if known := "; ".join(
+        filter(None, (_shown(default) if shown is None else shown, settled.source))
+    ):
         text += f" ({known})"
     more: dict[str, Any] = {"help": text.replace("%", "%%"), "default": default}
     if flag.startswith("-"):
         more["dest"] = name
         more["required"] = settled.required
     if kind is bool:
-        target.add_argument(flag, action="store_true", **more)
-        return
+        return target.add_argument(flag, action="store_true", **more)
     if several:
         kind = typing.get_args(kind)[0]
         more["nargs"] = "+" if settled.required or flag.startswith("-") else "*"
@@ -160,7 +200,7 @@ def _add(target: Any, name: str, kind: type, settled: Option, default: Any, told
         more["choices"] = choices
     if settled.metavar or not choices:
         more["metavar"] = settled.metavar or ("N" if kind is int else "X")
-    target.add_argument(flag, type=_reader(kind, settled), **more)
+    return target.add_argument(flag, type=_reader(kind, settled), **more)
 
 
 def _type_of(settings: type, name: str) -> Any:

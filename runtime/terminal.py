@@ -1,6 +1,9 @@
 """Text of other people on a terminal: what it says, and nothing that it could do there."""
 
 import unicodedata
+from collections.abc import Callable
+
+Say = Callable[[str], None]  # called with every line of output
 
 # Joiners inside words and emoji; spaces other than " " (an ideographic one is category Zs).
 HARMLESS = "\u200c\u200d"

@@ -7,7 +7,7 @@ from typing import Any
 from minbert.pretraining.spans import mean_span_tokens
 from minbert.pretraining.twins import mean_twin_tokens
 from runtime.errors import UserError
-from runtime.options import check, option, shown_value
+from runtime.options import check, option
 
 FRESH = ("cooccurrence", "random")
 MOST_COUNTED = 32_768  # pieces, whose pair counts take 20 GB
@@ -53,11 +53,6 @@ class PretrainConfig:
         return tokens
 
 
-def default_of(name: str) -> str:
-    """Return the default of a PretrainConfig field, for the help."""
-    return shown_value(getattr(PretrainConfig(), name))
-
-
 @dataclass(frozen=True)
 class Sizes:
     """The shape of a new model; a checkpoint has its own."""
@@ -87,10 +82,8 @@ class PretrainOptions:
         metavar="HOW",
     )
     vocab: Path | None = option(None, "a vocab.txt to use instead of training one", metavar="FILE")
-    config: dict[str, Any] = option({}, nested=PretrainConfig, told=default_of)
-    sizes: dict[str, Any] = option(
-        {}, nested=Sizes, told=lambda name: shown_value(getattr(Sizes(), name))
-    )
+    config: dict[str, Any] = option({}, nested=PretrainConfig, show_defaults=True)
+    sizes: dict[str, Any] = option({}, nested=Sizes, show_defaults=True)
     device: str = option("auto", "auto: a GPU if there is one", choices=("auto", "cpu", "cuda"))
     precision: str = option("auto", "of matrix products", choices=("auto", "float32", "bfloat16"))
     resume: bool = option(False, "continue an interrupted run, or extend a finished one")

@@ -38,7 +38,7 @@ class Settings:
     colours: tuple[str, ...] = option(("red",), "in which", choices=lambda: COLOURS)
     note: str = option("", "anything")
     resume: bool = option(False, "go on")
-    recipe: dict[str, Any] = option({}, nested=Recipe, told=lambda name: f"usual {name}")
+    recipe: dict[str, Any] = option({}, nested=Recipe, show_defaults=True)
     inner: str = "no flag"
 
     def __post_init__(self) -> None:
@@ -137,10 +137,31 @@ class Positional:
     force: bool = option(False, "anyway")
 
 
+@dataclass(frozen=True)
+class WithRare:
+    """A flag that most runs need, and two that they do not."""
+
+    seeds: int = option(1, "how often")
+    spin: int = option(2, "how fast", rare=True, group="seldom")
+    recipe: dict[str, Any] = option({}, nested=Recipe, rare=True)
+
+
+def test_rare_flags_work_and_stand_in_help_all_only(capsys):
+    assert parse(WithRare, ["--spin", "3", "--rate", "0.5"]) == WithRare(1, 3, {"rate": 0.5})
+    short = help_of(capsys, WithRare)
+    with pytest.raises(SystemExit) as ended:
+        parse(WithRare, ["--help-all"], prog="prog")
+    whole = capsys.readouterr().out
+    assert ended.value.code == 0 and "--seeds" in short and "--seeds" in whole
+    for hidden in ("--spin", "--rate", "seldom"):
+        assert hidden not in short and hidden in whole
+    assert "--help-all" in short
+
+
 def test_a_flag_without_dashes_is_a_positional_argument(capsys):
     assert parse(Positional, ["red", "green", "--force"]) == Positional(("red", "green"), True)
     assert parse(Positional, []) == Positional(())
-    assert "prog [-h] [--force] [NAME ...] What" in help_of(capsys, Positional)
+    assert "usage: prog [NAME ...] [flags] What" in help_of(capsys, Positional)
 
 
 @pytest.mark.parametrize(
@@ -223,9 +244,9 @@ def test_choices_may_be_known_only_when_they_are_needed(capsys, monkeypatch):
         "--mode {slow,quick} in what way",
         "--colours {red,green} [{red,green} ...] in which (red)",
         "--resume go on",
-        "--recipe-steps N steps of it (usual steps)",
-        "--rate X its rate (usual rate)",
-        "--fast hurry (usual fast)",
+        "--recipe-steps N steps of it (5)",
+        "--rate X its rate (1e-4)",
+        "--fast hurry",
     ],
 )
 def test_the_help_tells_unit_default_and_source(told, capsys):
