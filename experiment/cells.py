@@ -16,7 +16,6 @@ from evaluation.metrics import spearman, task_metrics
 from evaluation.scoring import is_labelled, labels_of, score_split
 from evaluation.sts import pair_cosines
 from experiment.backbones import Reader, Say
-from experiment.distillation import Distillation
 from experiment.grid import Training
 from experiment.inputs import Inputs
 from experiment.keys import cell_key, joint_keys, kind_of, teacher_of
@@ -39,7 +38,6 @@ class Cells:
 
     inputs: Inputs
     folder: RunFolder
-    distillation: Distillation
     earlier: dict[str, list[Cell]]  # of an earlier run of the folder, by key
     say: Say
 
@@ -67,8 +65,7 @@ class Cells:
         if training.joint is not None:
             return joint_keys(training, reader.encoder, reader.fingerprint, self.inputs)
         (head,) = training.heads
-        silver = self.distillation.made_of(head)
-        about = (reader.encoder, reader.fingerprint, self._config(head), self.inputs, silver)
+        about = (reader.encoder, reader.fingerprint, self._config(head), self.inputs)
         return [cell_key(head, *about)]
 
     def _config(self, head: Coordinates) -> HeadConfig:
@@ -160,7 +157,7 @@ class Cells:
     def _splits(self, head: Coordinates, config: HeadConfig) -> Splits:
         """Return the examples of a head: what it is trained on, and dev and test as they are."""
         kept, _ = self.inputs.kept_and_held_out(head.task)
-        train = [*kept, *self.distillation.silver(head)]
+        train = list(kept)
         if config.both_orders:
             train += in_the_other_order(train)
         return replace(self.inputs.splits[head.task], train=train)

@@ -11,26 +11,6 @@ if TYPE_CHECKING:
 NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 
 
-def check_distill(settings: "Settings") -> None:
-    """Check `--distill`.
-
-    Raises:
-        UserError: it cannot be done, or --distill-data without it.
-    """
-    if not settings.distill:
-        if settings.distill_data is not None:
-            raise UserError(
-                f"--distill-data {settings.distill_data}: nothing reads it; add --distill"
-            )
-    elif not {"bi", "cross"} <= set(settings.encoder):
-        raise UserError("--distill: one encoder learns from the other; add --encoder bi cross")
-    elif not settings.distilled:
-        told = " ".join(settings.task)
-        raise UserError(f"--distill: --task {told} has no pairs to distill; add para or sts")
-    elif "joint" in settings.tune:
-        raise UserError("--distill: not with --tune joint; take --remedies distill, or two runs")
-
-
 def check_joint(settings: "Settings") -> None:
     """Check `--tune joint`.
 

@@ -8,7 +8,6 @@ Reads: everything here. Feeds: run_multitask.py and your own scripts.
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from textwrap import fill
 
 import torch
@@ -16,13 +15,11 @@ import torch
 from data.examples import DataError
 from experiment.backbones import Say, reader_of
 from experiment.cells import Cells
-from experiment.distillation import Distillation
 from experiment.grid import seeds, trainings
 from experiment.inputs import Inputs
 from experiment.plan import describe, notes_on_defaults, run_config
 from experiment.settings import Settings
 from report.cell import Cell
-from report.gap import Gap, gap_line, gaps
 from report.paragraph import paragraph
 from report.phenomena import contrasts
 from report.run_folder import RunFolder
@@ -90,8 +87,7 @@ def _fill(folder: RunFolder, inputs: Inputs, untuned: Backbone, say: Say) -> lis
     settings = inputs.settings
     earlier = folder.finished_cells(settings.backbone, settings.data)
     folder.write_json("config.json", run_config(inputs))
-    distillation = Distillation(inputs, untuned, folder, say)
-    grid = Cells(inputs, folder, distillation, earlier, say)
+    grid = Cells(inputs, folder, earlier, say)
     cells: list[Cell] = []
     for seed in seeds(settings):
         for pretrain in settings.pretrain:
@@ -101,21 +97,16 @@ def _fill(folder: RunFolder, inputs: Inputs, untuned: Backbone, say: Say) -> lis
                 folder.write_results(cells, earlier)
             del reader  # its weights, before the next stage needs the memory
     judged = [] if folder.read_only else judge_cells(cells, inputs.splits, folder)
-    closed = [] if folder.read_only else gaps(cells, judged, inputs.splits, folder)
-    folder.write_json(COMPARISONS, to_json(judged) | {"gaps": [asdict(g) for g in closed]})
-    _tell(cells, judged, closed, folder, say)
+    folder.write_json(COMPARISONS, to_json(judged))
+    _tell(cells, judged, folder, say)
     return cells
 
 
-def _tell(
-    cells: list[Cell], judged: list[Judged], closed: list[Gap], folder: RunFolder, say: Say
-) -> None:
+def _tell(cells: list[Cell], judged: list[Judged], folder: RunFolder, say: Say) -> None:
     """Say how a run ended: the table, what differs where, and the verdict as the last."""
     say(results_table(cells, judged))
     if found := verdicts(cells, judged):
         say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
-    if closed:
-        say("\n  ".join(["how much of the gap distilling closes:", *map(gap_line, closed)]))
     if found := threshold_lines(cells):
         say("\n  ".join(["thresholds chosen on held-out training pairs:", *found]))
     if found := contrasts(cells):

@@ -35,9 +35,7 @@ def pairings(settings: Settings) -> list[tuple[str, str]]:
     found = []
     for task in settings.tasks:
         encoders = settings.encoder if TASKS[task].is_pair else ("bi",)
-        # Last, as it learns from the trained cross-encoder.
-        more = ("distilled",) if task in settings.distilled else ()
-        found += [(task, encoder) for encoder in (*encoders, *more)]
+        found += [(task, encoder) for encoder in encoders]
     return found
 
 

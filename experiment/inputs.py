@@ -18,7 +18,6 @@ from data.selection import hold_out, selection_pairs
 from data.tasks import TASKS, read_task
 from experiment.grid import pairings, seeds
 from experiment.settings import Settings, file_setting
-from experiment.silver import unlabelled
 from heads.config import TUNES
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -45,12 +44,6 @@ class Inputs:
         self.splits = {task: read_task(self.data_folder, task) for task in settings.tasks}
         self.files = {name: self._training_file(name) for name in settings.objectives}
         self.selection = selection_pairs(self.data_folder) if self.files else []
-        self.unlabelled = {
-            task: unlabelled(
-                *(task, self.splits[task], self.kept_and_held_out(task)[0]), settings.distill_data
-            )
-            for task in settings.distilled
-        }
         self.seen: dict[str, Seen] = {name: Seen() for name in settings.pretrain}
         self.texts: dict[str, TrainingTexts] = {}
 
@@ -90,8 +83,6 @@ class Inputs:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
         digests = {name: file_digest(path) for name, path in self.files.items()}
-        if self.settings.distill_data is not None:
-            digests["distill"] = file_digest(Path(self.settings.distill_data))
         digests["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)

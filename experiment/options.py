@@ -17,8 +17,6 @@ EPILOG = """examples:
     python -m data.download cs224n wiki1m nli
     python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross \\
         --backbone bert-base-uncased --data cs224n --preset report --features concat
-  a bi-encoder that also learns the cross-encoder's scores of new pairs:
-    python run_multitask.py --task para sts --encoder bi cross --distill
   two processes, or two GPUs; batches are split, negatives are shared:
     torchrun --nproc_per_node 2 run_multitask.py --pretrain sup --task sts
   your own folders and files:

@@ -50,9 +50,6 @@ def describe(inputs: Inputs, folder: Path) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
-    for task, source in inputs.unlabelled.items():
-        pairs = f"{settings.distill_pairs:,} unlabelled pairs at most, {source.told}"
-        lines.append(f"distill   {task}: {pairs}")
     return "\n".join([*lines, f"folder    {folder}"])
 
 

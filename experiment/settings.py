@@ -9,7 +9,7 @@ from typing import Any
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
-from experiment.combinations import check_distill, check_joint
+from experiment.combinations import check_joint
 from heads.config import TUNES, HeadConfig, head_config
 from heads.joint.config import REMEDIES, REPORT_ORDER, SCHEDULES, JointConfig
 from minbert.config import POOLINGS
@@ -69,14 +69,6 @@ class Settings:
         "(ranking), the labels of the tasks' own models (distill)",
         choices=("none", *REMEDIES),
     )
-    distill: bool = option(
-        False,
-        "one more bi-encoder, `distilled`, that also learns what the cross-encoder says of "
-        "unlabelled pairs; needs --encoder bi cross",
-    )
-    distill_pairs: int = option(
-        10_000, "unlabelled pairs per task with --distill", least=0, most=10**8
-    )
     features: str = option(
         "interaction",
         "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), "
@@ -113,13 +105,6 @@ class Settings:
     sbert_data: str | None = option(
         None,
         "premise, hypothesis, label TSV (nli_pairs.tsv in the data folder)",
-        metavar="FILE",
-    )
-    distill_data: str | None = option(
-        None,
-        "unlabelled pairs for --distill: two tab-separated texts per line, or a table with the "
-        "columns sentence1 and sentence2 (training texts paired anew: each with its 4 nearest "
-        "ones and a random one)",
         metavar="FILE",
     )
 
@@ -174,7 +159,6 @@ class Settings:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
-        check_distill(self)
         check_joint(self)
         if "distill" in self.remedies:  # the teachers come first
             object.__setattr__(self, "tune", tuple(dict.fromkeys(("full", *self.tune))))
@@ -200,12 +184,6 @@ class Settings:
         """Return the ways to tune as cells name them."""
         joints = [joint.name for joint in self.joints]
         return [own for tune in self.tune for own in (joints if tune == "joint" else [tune])]
-
-    @property
-    def distilled(self) -> tuple[str, ...]:
-        """Return the tasks to distill: of pairs whose label is one number, which can be soft."""
-        tasks = [TASKS[name] for name in self.tasks if self.distill]
-        return tuple(task.name for task in tasks if task.is_pair and task.kind != "classes")
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -234,8 +212,7 @@ class Settings:
         """Return the run folder: the one given, or one whose name depends on every setting."""
         if self.run_dir is not None:
             return Path(self.run_dir)
-        unused = [] if self.distill else ["distill", "distill_pairs", "distill_data"]
-        unused += [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
+        unused = [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))

@@ -3,8 +3,6 @@
 Reads: cells. Feeds: the user, and the next run of the same command.
 """
 
-import csv
-import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from data.examples import DataError, Example, SentencePair
+from data.examples import DataError, Example
 from data.readers.fields import number
 from data.readers.tables import numbered_lines
 from data.tasks import TASKS
@@ -166,17 +164,6 @@ class RunFolder:
             line = values.index(None) + 2
             raise DataError(f"{path}:{line}: no prediction; delete the file and repeat the run")
         return np.array(values, np.float64)
-
-    def write_silver(self, cell_name: str, task: str, pairs: Sequence[SentencePair]) -> None:
-        """Write what a cross-encoder labelled for a cell as silver/CELL.tsv, tab-separated.
-
-        The labels, probabilities or scores, have all their digits.
-        """
-        text = io.StringIO()
-        writer = csv.writer(text, delimiter="\t", lineterminator="\n")
-        writer.writerow(["id", "sentence1", "sentence2", TASKS[task].label])
-        writer.writerows([pair.id, *pair.texts, pair.label] for pair in pairs)
-        self._write(f"silver/{cell_name}.tsv", text.getvalue())
 
     def head_path(self, name: str) -> Path:
         """Return where the trained head of a cell is."""

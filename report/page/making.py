@@ -1,12 +1,10 @@
 """The page: all sections put into the templates. Reads: material, sections. Feeds: command."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from report.gap import gap_line
 from report.page.about import about_tables, command
 from report.page.bars import bar_figures
 from report.page.certainty import certainty_tables, reliability_figures
@@ -52,7 +50,6 @@ def _content(material: Material) -> dict[str, Any]:
         "facts": _facts(material),
         "headline": headline,
         "details": details,
-        "gaps": list(map(gap_line, material.gaps)),
         "scores": scores,
         "other_scores": other_scores,
         "bars": bar_figures(material),
@@ -80,7 +77,6 @@ def _content(material: Material) -> dict[str, Any]:
             "cells": [cell.to_json() for cell in material.cells],
             "curves": material.curves,
             **to_json(material.judged),
-            "gaps": [asdict(gap) for gap in material.gaps],
         },
     }
 

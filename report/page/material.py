@@ -18,7 +18,6 @@ from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate
 from report.cell import Cell, best_known
 from report.cost import COSTS
-from report.gap import Gap, gaps
 from report.past_run import PastRun
 from report.run_folder import RunFolder, read_curves
 from report.verdict import COMPARISONS, Judged, judge_cells, read_judged
@@ -166,11 +165,6 @@ class Material:
     def comparisons(self) -> list[tuple[Judged, Comparison]]:
         """Return all paired comparisons."""
         return [(one, found) for one in self.judged for found in one.comparisons]
-
-    @cached_property
-    def gaps(self) -> list[Gap]:
-        """Return how much of each gap distilling closed."""
-        return gaps(self.cells, self.judged, self.splits, self.folder)
 
     @cached_property
     def curves(self) -> dict[str, list[dict[str, Any]]]:

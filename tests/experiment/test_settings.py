@@ -114,22 +114,12 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"simcse": {"max_length": 2}}, "--simcse-max-length 2: expected a whole number"),
         ({"head": {"num_epochs": 0}}, "--head-epochs 0: expected a whole number"),
         ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
-        ({"task": "sts", "distill": True}, "--distill: one encoder learns from the other"),
-        ({"task": "sts", "encoder": "cross", "distill": True}, "add --encoder bi cross"),
-        ({"encoder": BOTH, "distill": True}, "--distill: --task sst has no pairs to distill"),
-        ({"task": "sts", "encoder": BOTH, "distill_data": "f"}, "f: nothing reads it; add --dis"),
-        ({"distill_pairs": -1}, "--distill-pairs -1: expected a whole number"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line_that_names_it(given, said):
     with pytest.raises(UserError) as caught:
         Settings(**given)
     assert said in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_the_pairs_that_are_distilled_have_one_number_as_their_label():
-    assert Settings(task="all", encoder=BOTH, distill=True).distilled == ("para", "sts")
-    assert Settings(task="all", encoder=BOTH).distilled == ()
 
 
 def test_settings_do_not_change():
@@ -157,10 +147,6 @@ def test_the_folders_name_differs_with_any_setting_that_decides_a_number():
     ]
     folders = {replace(plain, **other).folder() for other in others}
     assert len(folders | {plain.folder()}) == len(others) + 1
-    both = replace(plain, encoder=BOTH)
-    changes = ({"distill_pairs": 9}, {"distill_data": "f"}, {})
-    distilled = {replace(both, distill=True, **change).folder() for change in changes}
-    assert len(distilled | {both.folder()}) == 4
     for same in ({"resume": True}, {"dry_run": True}, {"threads": 3}):
         assert replace(plain, **same).folder() == plain.folder()
     assert replace(plain, run_dir=Path("here")).folder() == Path("here")
