@@ -122,9 +122,9 @@ PARTS = {
             "The sentiment head",
             {"several": 3, "one": 1, "one_output": 1},
             (
-                *_places("heads/head.py", "Head.forward"),
+                *_places("heads/heads.py", "Head.forward"),
                 *_places(
-                    "heads/sentiment.py",
+                    "heads/heads.py",
                     *("SentimentHead.loss", "SentimentHead.predict", "SentimentHead.soft"),
                 ),
             ),
@@ -160,9 +160,9 @@ PARTS = {
             "Similarity and paraphrase, bi- and cross-encoder",
             {"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
             (
-                *_places("heads/sts.py", "STSHead.loss", "STSHead.predict"),
+                *_places("heads/heads.py", "STSHead.loss", "STSHead.predict"),
                 *_places(
-                    "heads/paraphrase.py",
+                    "heads/heads.py",
                     *("ParaphraseHead.loss", "ParaphraseHead.predict", "ParaphraseHead.soft"),
                 ),
                 *_places("heads/features.py", "unit_rms", "interaction"),

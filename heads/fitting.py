@@ -16,13 +16,9 @@ import torch
 from data.examples import Example
 from data.tasks import TASKS, Splits, Task
 from heads.config import TUNES, HeadConfig
-from heads.cross_encoder import CrossParaphraseHead, CrossSTSHead
 from heads.features import FEATURES, Features
-from heads.head import Head
+from heads.heads import HEADS, Head
 from heads.inputs import Inputs, LiveInputs, frozen_inputs
-from heads.paraphrase import ParaphraseHead
-from heads.sentiment import SentimentHead
-from heads.sts import STSHead
 from heads.training import HeadTrainer, Score
 from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
@@ -30,19 +26,6 @@ from minbert.model import BertModel
 from runtime.files import whole_file
 from runtime.processes import is_main
 from runtime.seeds import set_seed
-
-# By the kind of a task's labels and the encoder's name.
-HEADS: dict[tuple[str, str], type[Any]] = {
-    ("classes", "bi"): SentimentHead,
-    ("classes", "cross"): SentimentHead,
-    ("binary", "bi"): ParaphraseHead,
-    ("binary", "cross"): CrossParaphraseHead,
-    ("score", "bi"): STSHead,
-    ("score", "cross"): CrossSTSHead,
-    # A bi-encoder that also learns from a cross-encoder; classes have no soft labels.
-    ("binary", "distilled"): ParaphraseHead,
-    ("score", "distilled"): STSHead,
-}
 
 SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
 

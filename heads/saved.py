@@ -17,7 +17,7 @@ from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
 from heads.fitting import HEADS, build_head, head_logits, head_soft
-from heads.head import Head
+from heads.heads import Head
 from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
@@ -65,7 +65,7 @@ class SavedHead:
         return head_logits(self.head, self._read(examples))
 
     def soft(self, examples: Sequence[Item]) -> np.ndarray:
-        """Return what predictions are decided by, float64; see heads.head.Head.soft."""
+        """Return what predictions are decided by, float64; see heads.heads.Head.soft."""
         return head_soft(self.head, self._read(examples))
 
     def _read(self, examples: Sequence[Item]) -> FrozenInputs:

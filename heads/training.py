@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from heads.config import HeadConfig
-from heads.head import Head
+from heads.heads import Head
 from heads.inputs import Inputs, LiveInputs
 from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED

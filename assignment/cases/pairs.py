@@ -15,14 +15,14 @@ def _answers(head: Any, given: Any) -> dict[str, Tensor]:
 
 def similarity(given: Any) -> dict[str, Tensor]:
     """Loss and predictions of the similarity head."""
-    from heads.sts import STSHead
+    from heads.heads import STSHead
 
     return _answers(STSHead(4, 3), given)
 
 
 def paraphrase(given: Any) -> dict[str, Tensor]:
     """Loss, predictions and probabilities of the paraphrase head."""
-    from heads.paraphrase import ParaphraseHead
+    from heads.heads import ParaphraseHead
 
     return _answers(ParaphraseHead(4, 3), given)
 

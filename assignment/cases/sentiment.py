@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def _answers(given: Any) -> dict[str, Tensor]:
-    from heads.sentiment import SentimentHead
+    from heads.heads import SentimentHead
 
     head = given.fill(SentimentHead(given.number("in_features"), given.number("hidden")))
     logits = head(given["features"])
@@ -30,6 +30,6 @@ def one(given: Any) -> dict[str, Tensor]:
 
 def one_output(given: Any) -> dict[str, Tensor]:
     """The logits of a head with one output per example."""
-    from heads.sentiment import SentimentHead
+    from heads.heads import SentimentHead
 
     return {"logits": given.fill(SentimentHead(4, 3, largest=0))(given["features"])}

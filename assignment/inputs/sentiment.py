@@ -3,7 +3,7 @@
 import numpy as np
 
 from assignment.drawing import Arrays, Draw
-from heads.sentiment import SentimentHead
+from heads.heads import SentimentHead
 
 
 def _head(draw: Draw, rows: int) -> Arrays:

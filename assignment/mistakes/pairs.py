@@ -2,7 +2,7 @@
 
 from assignment.mistakes.mistake import Mistake
 
-STS, PARAPHRASE, FEATURES = "heads/sts.py", "heads/paraphrase.py", "heads/features.py"
+HEADS, FEATURES = "heads/heads.py", "heads/features.py"
 STS_LOSS = "F.binary_cross_entropy_with_logits(logits, labels / self.largest)"
 STS_SCORE = "self.largest * logits.sigmoid()"
 LOSS = "F.binary_cross_entropy_with_logits(logits, labels)"
@@ -13,105 +13,105 @@ BLOCKS = "torch.cat([u, v, (u - v).abs(), u * v], dim=-1)"
 MISTAKES = (
     Mistake(
         "whole-number-scores",
-        STS,
+        HEADS,
         STS_LOSS,
         "F.binary_cross_entropy_with_logits(logits, labels.long() / self.largest)",
         "the scores are made whole numbers, so 3.8 became 3: this is a regression",
     ),
     Mistake(
         "scores-not-scaled",
-        STS,
+        HEADS,
         STS_LOSS,
         "F.binary_cross_entropy_with_logits(logits, labels)",
         "the scores are not divided by the largest one, so they are no probabilities",
     ),
     Mistake(
         "sigmoid-twice-in-similarity",
-        STS,
+        HEADS,
         STS_LOSS,
         "F.binary_cross_entropy_with_logits(logits.sigmoid(), labels / self.largest)",
         "the loss applies the sigmoid itself, and is given probabilities",
     ),
     Mistake(
         "squared-error",
-        STS,
+        HEADS,
         STS_LOSS,
         "F.mse_loss(self.largest * logits.sigmoid(), labels)",
         "the squared error of a sigmoid has no gradient left at 0 and 5: use the cross-entropy",
     ),
     Mistake(
         "squared-error-of-logits",
-        STS,
+        HEADS,
         STS_LOSS,
         "F.mse_loss(logits, labels)",
         "the logits are compared with the scores themselves; they pass a sigmoid first",
     ),
     Mistake(
         "probability-as-score",
-        STS,
+        HEADS,
         STS_SCORE,
         "logits.sigmoid()",
         "predictions run from 0 to 1; scores run to 5",
     ),
     Mistake(
         "logit-as-score",
-        STS,
+        HEADS,
         STS_SCORE,
         "self.largest * logits",
         "predictions leave the scale: the sigmoid is missing",
     ),
     Mistake(
         "rounded-scores",
-        STS,
+        HEADS,
         STS_SCORE,
         "(self.largest * logits.sigmoid()).round()",
         "predictions are rounded, which costs correlation",
     ),
     Mistake(
         "threshold-after-second-sigmoid",
-        PARAPHRASE,
+        HEADS,
         DECISION,
         "(logits.sigmoid().sigmoid() > 0.5).long()",
         "a second sigmoid before the threshold: everything is a paraphrase",
     ),
     Mistake(
         "probability-threshold-on-logits",
-        PARAPHRASE,
+        HEADS,
         DECISION,
         "(logits > 0.5).long()",
         "the logit is compared with one half; that is the threshold of a probability",
     ),
     Mistake(
         "decision-reversed",
-        PARAPHRASE,
+        HEADS,
         DECISION,
         "(logits < 0).long()",
         "positive logits are predicted as no paraphrase",
     ),
     Mistake(
         "probability-as-decision",
-        PARAPHRASE,
+        HEADS,
         DECISION,
         "logits.sigmoid()",
         "predictions are probabilities; they should be 0 or 1",
     ),
     Mistake(
         "sigmoid-twice",
-        PARAPHRASE,
+        HEADS,
         LOSS,
         "F.binary_cross_entropy_with_logits(logits.sigmoid(), labels)",
         "the loss applies the sigmoid itself, and is given probabilities",
     ),
     Mistake(
         "paraphrase-loss-summed",
-        PARAPHRASE,
+        HEADS,
         LOSS,
         'F.binary_cross_entropy_with_logits(logits, labels, reduction="sum")',
         "the loss is summed over the batch; it should be the mean",
     ),
     Mistake(
         "logit-as-probability",
-        PARAPHRASE,
+        HEADS,
         "return logits.sigmoid()",
         "return logits",
         "the probabilities are logits: the sigmoid is missing",

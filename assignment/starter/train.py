@@ -22,12 +22,15 @@ from assignment.starter.contrastive import descend, training_step, unsupervised_
 from assignment.starter.metrics import accuracy, pearson
 from data.readers.sentences import iter_sentences
 from data.tasks import TASKS, Task, read_task
-from heads.cross_encoder import CrossParaphraseHead, CrossSTSHead
 from heads.features import FEATURES
-from heads.head import Head
-from heads.paraphrase import ParaphraseHead
-from heads.sentiment import SentimentHead
-from heads.sts import STSHead
+from heads.heads import (
+    CrossParaphraseHead,
+    CrossSTSHead,
+    Head,
+    ParaphraseHead,
+    SentimentHead,
+    STSHead,
+)
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 

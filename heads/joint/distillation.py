@@ -6,7 +6,7 @@ Legend: B examples, C classes. Feeds: training.
 import torch.nn.functional as F
 from torch import Tensor
 
-from heads.head import Head
+from heads.heads import Head
 
 
 def taught_loss(head: Head, logits: Tensor, labels: Tensor, taught: Tensor, place: float) -> Tensor:

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from data.tasks import Task
 from heads.config import HeadConfig
-from heads.head import Head
+from heads.heads import Head
 from heads.inputs import Inputs
 from heads.joint.config import JointConfig
 from heads.joint.distillation import taught_loss

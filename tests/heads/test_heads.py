@@ -7,7 +7,7 @@ from pairings import KINDS, H
 from data.tasks import TASKS
 from heads.config import NUM_EPOCHS, USUAL_EPOCHS, HeadConfig, head_config
 from heads.fitting import HEADS, build_head
-from heads.sts import STSHead
+from heads.heads import STSHead
 
 
 def test_sts_predictions_never_leave_the_scale():

@@ -11,15 +11,13 @@ import torch.nn.functional as F
 from pupils import killed, pupils
 from torch import nn
 
+from heads.heads import ParaphraseHead, SentimentHead, STSHead
 from heads.joint.config import JointConfig
 from heads.joint.distillation import taught_loss
 from heads.joint.fitting import fit_joint
 from heads.joint.ranking import ranking_loss
 from heads.joint.recall import Recall, annealed
 from heads.joint.surgery import put_gradient, take_gradient, without_conflicts
-from heads.paraphrase import ParaphraseHead
-from heads.sentiment import SentimentHead
-from heads.sts import STSHead
 from simcse.loss import info_nce
 
 

@@ -6,7 +6,7 @@ import transformers
 from conftest import toy_sentences
 from torch.utils.flop_counter import FlopCounterMode
 
-from heads.sts import STSHead
+from heads.heads import STSHead
 from minbert.config import BertConfig
 from minbert.flops import encoder_flops, linear_flops
 from minbert.mlm import states_at

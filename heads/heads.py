@@ -1,0 +1,162 @@
+"""The heads: layers from features to logits, and for each task its loss and its prediction.
+
+Legend: B examples, F features, C classes or logits of an example.
+The depths are the report's: one hidden layer for sentiment, two for paraphrases, three for
+similarity; one for either on a jointly encoded pair `[CLS] a [SEP] b [SEP]`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Head(nn.Module, ABC):
+    """Hidden layers with ReLU and dropout, then a linear layer; subclasses add loss and prediction.
+
+    Args:
+        in_features: feature size F.
+        hidden_size: width of the hidden layers.
+        num_hidden: how many of them.
+        num_outputs: logits C per example.
+        dropout: after each hidden layer's ReLU.
+    """
+
+    def __init__(
+        self, in_features: int, hidden_size: int, num_hidden: int, num_outputs: int, dropout: float
+    ):
+        super().__init__()
+        layers: list[nn.Module] = []
+        for _ in range(num_hidden):
+            layers += [nn.Linear(in_features, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
+            in_features = hidden_size
+        self.layers = nn.Sequential(*layers, nn.Linear(in_features, num_outputs))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
+        # BEGIN SOLUTION
+        return self.layers(features).squeeze(-1)
+        # END SOLUTION
+
+    @abstractmethod
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean loss of logits against float labels (B,)."""
+
+    @abstractmethod
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return predictions (B,): classes or scores."""
+
+    @abstractmethod
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return what `predict` decides by: (B, C) or (B,) probabilities, or scores (B,)."""
+
+
+class SentimentHead(Head):
+    """[u] -> one hidden layer, dropout 0.1 -> softmax over the classes 0 to `largest`."""
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 4):
+        super().__init__(in_features, hidden_size, 1, largest + 1, dropout)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean cross-entropy of logits (B, C)."""
+        # BEGIN SOLUTION
+        return F.cross_entropy(logits, labels.long())
+        # END SOLUTION
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return the likeliest class (B,)."""
+        # BEGIN SOLUTION
+        return logits.argmax(dim=-1)
+        # END SOLUTION
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return the probabilities of the classes (B, C)."""
+        # BEGIN SOLUTION
+        return logits.softmax(dim=-1)
+        # END SOLUTION
+
+
+class ParaphraseHead(Head):
+    """Features of a pair -> hidden layers with ReLU -> one logit: positive means paraphrase."""
+
+    num_hidden = 2
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 1):
+        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean binary cross-entropy of logits (B,)."""
+        # BEGIN SOLUTION
+        return F.binary_cross_entropy_with_logits(logits, labels)
+        # END SOLUTION
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return 1 where the probability exceeds one half, else 0."""
+        # BEGIN SOLUTION
+        return (logits > 0).long()
+        # END SOLUTION
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return the probability of a paraphrase (B,)."""
+        # BEGIN SOLUTION
+        return logits.sigmoid()
+        # END SOLUTION
+
+
+class STSHead(Head):
+    """Features of a pair -> hidden layers with ReLU -> one logit -> `largest` * sigmoid."""
+
+    num_hidden = 3
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 5):
+        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
+        self.largest = largest
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
+
+        Why not the squared error: both are smallest at the mean score given the features, which is
+        also the prediction of highest Pearson correlation; but the squared error of a sigmoid has
+        no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
+        a prediction can never leave the scale.
+        """
+        # BEGIN SOLUTION
+        return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
+        # END SOLUTION
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return scores (B,) between 0 and `largest`."""
+        # BEGIN SOLUTION
+        return self.largest * logits.sigmoid()
+        # END SOLUTION
+
+    def soft(self, logits: Tensor) -> Tensor:
+        """Return scores (B,), as `predict` does."""
+        return self.predict(logits)
+
+
+class CrossParaphraseHead(ParaphraseHead):
+    """Paraphrase detection on the features of a joined pair."""
+
+    num_hidden = 1
+
+
+class CrossSTSHead(STSHead):
+    """Similarity on the features of a joined pair."""
+
+    num_hidden = 1
+
+
+# By the kind of a task's labels and the encoder's name.
+HEADS: dict[tuple[str, str], type[Any]] = {
+    ("classes", "bi"): SentimentHead,
+    ("classes", "cross"): SentimentHead,
+    ("binary", "bi"): ParaphraseHead,
+    ("binary", "cross"): CrossParaphraseHead,
+    ("score", "bi"): STSHead,
+    ("score", "cross"): CrossSTSHead,
+    # A bi-encoder that also learns from a cross-encoder; classes have no soft labels.
+    ("binary", "distilled"): ParaphraseHead,
+    ("score", "distilled"): STSHead,
+}
