@@ -16,7 +16,7 @@ from assignment.gradescope import write_autograder
 from assignment.handout import write_handout
 from assignment.parts import chosen_parts
 from assignment.suites import seed_of, write_suites
-from assignment.trees import ROOT, check_places, write_tree
+from assignment.trees import ROOT, write_tree
 from runtime.errors import UserError
 from runtime.files import whole_folder
 from runtime.options import option, parse
@@ -37,19 +37,6 @@ CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config
 # What grades, and scores predictions: it needs neither the reference nor the mistakes themselves.
 GRADING = ("assignment", "runtime", "data", "evaluation", "report", "baselines")
 NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes", "inputs", "tasks")
-CHECK = '''\
-"""Checks this assignment: python check.py [PART ...]; --help explains."""
-
-import sys
-from pathlib import Path
-
-from assignment.check import main
-from runtime.commands import exit_code
-
-if __name__ == "__main__":
-    here = Path(__file__).parent
-    sys.exit(exit_code(lambda: main(sys.argv[1:], here=here)))
-'''
 
 
 @dataclass(frozen=True)
@@ -95,7 +82,6 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         UserError: an unknown part, no data, or a folder of other things in the way.
     """
     parts = chosen_parts(names)
-    check_places()
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
         raise UserError(f"{out}: is there and no assignment; name another folder")
     with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
@@ -103,7 +89,6 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         write_tree(student, parts, solved=False)
         write_tree(instructor / "reference", parts, solved=True)
         (student / "minbert" / "mini").mkdir()
-        (student / "check.py").write_text(CHECK, encoding="utf-8")
         suites = {"public": student / "checks", "hidden": instructor / "hidden"}
         write_suites(suites, parts, term_seed, Path(work))
         (student / "requirements.txt").write_text(_requirements(), encoding="utf-8")

@@ -20,7 +20,7 @@ class Part:
         name: as on the command line.
         title: as in the hand-out.
         cases: function of `cases/NAME.py` -> points.
-        places: the marked functions, as file:name.
+        places: the functions that students write, as file:name.
         week: of the schedule.
         open_points: for what an instructor marks by hand.
     """
@@ -90,7 +90,7 @@ PARTS = {
                 "positions_after_padding": 2,
             },
             (
-                *_places("minbert/packing.py", "pack_padded"),
+                *_places("minbert/packing.py", "pack_rows"),
                 *_places("minbert/model.py", "BertEmbeddings.forward"),
             ),
             1,
@@ -100,14 +100,14 @@ PARTS = {
             "pooling",
             "From tokens to sentences",
             {"poolings": 3, "mean_of_tokens": 2, "segments": 2},
-            _places("minbert/pooling.py", "pool", "mean_of_tokens", "mean_of_segments"),
+            _places("minbert/pooling.py", "pool_states", "mean_of_tokens", "mean_of_segments"),
             2,
         ),
         Part(
             "weights",
             "Loading a checkpoint",
             {"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
-            _places("minbert/checkpoint.py", "_rename", "load_module"),
+            _places("minbert/checkpoint.py", "_rename", "copy_tensors"),
             2,
         ),
         Part(

@@ -1,46 +1,28 @@
 """Trees of code: the student's with holes, the reference without, and mutants of the reference.
 
-All hold the plain model only, so `minbert/fast` cannot give a solution away. Feeds: make.
+A place is a function of the plain model, `file:name`; students write its body below the docstring.
+No tree holds `minbert/fast`, which would give a solution away. Feeds: make, suites.
 """
 
+import ast
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-from assignment.markers import MarkerError, regions, solution_lines, with_holes, without_markers
 from assignment.mistakes.mistake import Mistake
-from assignment.parts import PARTS, Part
+from assignment.parts import Part
+from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
-# What is in every tree, under the same path as here ...
-FILES = (
-    *(f"minbert/{name}.py" for name in ("__init__", "activations", "attention", "backend")),
-    *(f"minbert/{name}.py" for name in ("checkpoint", "config", "hub", "model", "packing")),
-    *(f"minbert/{name}.py" for name in ("byte_pairs", "pooling", "tokenizer")),
-    *(f"minbert/{name}.py" for name in ("tokenizer_settings", "truncation", "weight_checks")),
-    "minbert/word_pieces.py",
-    "simcse/__init__.py",
-    "simcse/loss.py",
-    *(f"heads/{name}.py" for name in ("__init__", "features", "heads")),
-    *(f"assignment/{name}.py" for name in ("__init__", "check", "compare", "driver")),
-    "assignment/cases/__init__.py",
-    *(f"assignment/starter/{name}.py" for name in ("__init__", "adamw", "contrastive", "metrics")),
-    *(f"runtime/{name}.py" for name in ("__init__", "commands", "device", "digests", "disk")),
-    *(f"runtime/{name}.py" for name in ("errors", "files", "interrupt", "json_file", "lines")),
-    *(f"runtime/{name}.py" for name in ("options", "processes", "progress", "sealed")),
-    *(f"runtime/{name}.py" for name in ("shortage", "streams", "terminal")),
-    *(f"data/{name}.py" for name in ("__init__", "examples", "tasks")),
-    *(f"data/readers/{name}.py" for name in ("__init__", "fields", "quora", "sentences", "sst")),
-    *(f"data/readers/{name}.py" for name in ("sts", "tables", "triplets")),
-    "minbert/encoder.py",
-    "train.py",
-    "LICENSE",
-)
-# ... and what lies elsewhere here: an encoder without the fast forms, the student's own program.
+WIDTH = 100
+# What lies elsewhere here: an encoder without the fast forms, and the student's own programs.
 ELSEWHERE = {
     "minbert/encoder.py": "assignment/starter/encoder.py",
     "train.py": "assignment/starter/train.py",
+    "check.py": "assignment/starter/check.py",
 }
 
 
@@ -53,13 +35,14 @@ def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
         solved: keep these parts' solutions, too, as the reference does.
     """
     cases = [f"assignment/cases/{part.name}.py" for part in parts if part.cases]
-    for name in (*FILES, *cases):
+    for name in (*tree_files(), *cases):
         source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
-        if name.endswith(".py"):
-            source = without_markers(source) if solved else _with_holes(name, source, parts)
+        if not solved:
+            source = _with_holes(name, source, parts)
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
+    shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
 
 
 def write_mutant(folder: Path, reference: Path, mistake: Mistake) -> None:
@@ -71,39 +54,103 @@ def write_mutant(folder: Path, reference: Path, mistake: Mistake) -> None:
     path.write_text(mutated, encoding="utf-8")
 
 
+@cache
+def tree_files() -> list[str]:
+    """Return what is in every tree but the cases: the programs and all that they import."""
+    found: set[str] = set()
+    waiting = ["train.py", "check.py", "assignment/driver.py", "assignment/cases/__init__.py"]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
+            waiting += [file for file in _imports(source) if (ROOT / file).is_file()]
+    return sorted(found)
+
+
+def _imports(source: str) -> Iterator[str]:
+    """Yield the files that an import may mean, those of the packages around it included."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            words = name.split(".")
+            for count in range(1, len(words) + 1):
+                path = "/".join(words[:count])
+                yield from (f"{path}.py", f"{path}/__init__.py")
+
+
 def solutions(parts: Iterable[Part]) -> set[str]:
     """Return the stripped lines of the parts' solutions: none may be in the student's tree."""
     found: set[str] = set()
     for place in (place for part in parts for place in part.places):
         file, _, name = place.partition(":")
-        found |= solution_lines((ROOT / file).read_text("utf-8"), name.__eq__)
-    return found
-
-
-def check_places() -> None:
-    """Check that parts name all marked functions, and none that is not marked.
-
-    Raises:
-        MarkerError: they do not.
-    """
-    named = {place for part in PARTS.values() for place in part.places}
-    files = {place.partition(":")[0] for place in named} | set(FILES)
-    marked = {
-        f"{file}:{region.name}"
-        for file in files
-        if file.endswith(".py")
-        for region in regions((ROOT / ELSEWHERE.get(file, file)).read_text("utf-8"), file)
-    }
-    if strange := named ^ marked:
-        raise MarkerError(f"{sorted(strange)[0]}: marked in no part, or in a part but not marked")
+        source = (ROOT / file).read_text(encoding="utf-8")
+        first, end = body_of(source, name)
+        found |= {line.strip() for line in source.splitlines()[first:end]}
+    return found - {""}
 
 
 def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
-    texts = {}
     for part in parts:
-        places = part.text().places
-        for place in part.places:
+        for place, text in part.text().places.items():
             where, _, name = place.partition(":")
             if where == file:
-                texts[name] = (f"{part.name}: {name} is yours to write", places[place])
-    return with_holes(source, texts.get)
+                source = with_hole(source, name, f"{part.name}: {name} is yours to write", text)
+    return source
+
+
+def with_hole(source: str, name: str, message: str, text: str) -> str:
+    """Return a file with a hole in place of a function's body.
+
+    Args:
+        source: Python code.
+        name: of the function.
+        message: what the hole raises.
+        text: the task's, for a comment above.
+    """
+    comment = []
+    width = WIDTH - 4 * len(name.split(".")) - len("# ")
+    for line in text.strip().splitlines():
+        # Formulas are indented in the text, and stay as they are.
+        comment += [line] if line.startswith("  ") else textwrap.wrap(line, width) or [""]
+    hole = [f"# {line}".rstrip() for line in comment]
+    return with_body(source, name, [*hole, f'raise NotImplementedError("{message}")'])
+
+
+def with_body(source: str, name: str, body: Sequence[str]) -> str:
+    """Return a file with other lines in place of a function's body; they are not indented yet."""
+    lines = source.splitlines()
+    first, end = body_of(source, name)
+    pad = " " * (len(lines[first]) - len(lines[first].lstrip()))
+    lines[first:end] = [f"{pad}{line}".rstrip() for line in body]
+    return "\n".join(lines) + "\n"
+
+
+def body_of(source: str, name: str) -> tuple[int, int]:
+    """Return the lines of a function below its docstring, comments included: first and end, from 0.
+
+    Args:
+        source: Python code.
+        name: `function` or `Class.method`.
+
+    Raises:
+        UserError: there is no such function.
+    """
+    node: ast.AST = ast.parse(source)
+    for word in name.split("."):
+        inside = [
+            child
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.FunctionDef | ast.ClassDef) and child.name == word
+        ]
+        if not inside:
+            raise UserError(f"{name}: no such function in the file whose part students write")
+        node = inside[0]
+    assert isinstance(node, ast.FunctionDef), f"{name} is a class"
+    first = node.body[1 if ast.get_docstring(node) else 0].lineno - 1
+    lines = source.splitlines()
+    while lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return first, node.end_lineno or 0

@@ -77,14 +77,12 @@ class BiFeatures:
         Returns:
             (B, H), (B, 2H) or (B, 4H).
         """
-        # BEGIN SOLUTION
         # (B, H) of one text, (B, 2H) of two.
         if self.form == "concat":
             return torch.cat(tuple(embeddings), dim=-1)
         # This brings the four blocks to one size, so the head need not learn their scales.
         scaled = [unit_rms(part) for part in embeddings]
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
-        # END SOLUTION
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F."""
@@ -131,14 +129,12 @@ class CrossFeatures:
         Args:
             embeddings: one (B, 3, H).
         """
-        # BEGIN SOLUTION
         cls, first, second = embeddings[0].unbind(dim=1)  # (B, H) each
         if self.form == "concat":
             return cls
         # The two halves interact in the encoder already, and again here: (B, 4H).
         both = interaction(unit_rms(first), unit_rms(second))
         return torch.cat([unit_rms(cls), both], dim=-1)
-        # END SOLUTION
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F."""
@@ -158,15 +154,11 @@ def unit_rms(embeddings: Tensor) -> Tensor:
     Encoders differ in the length of their embeddings, and contrastive tuning fixes directions only.
     The mean of u*v is then the cosine itself.
     """
-    # BEGIN SOLUTION
     # Unit length is too short by sqrt(H): (1/H) sum x_i^2 = 1 needs length sqrt(H).
     return F.normalize(embeddings, dim=-1) * embeddings.shape[-1] ** 0.5
-    # END SOLUTION
 
 
 def interaction(u: Tensor, v: Tensor) -> Tensor:
     """Return [u; v; |u-v|; u*v], (B, 4H) of (B, H) each."""
-    # BEGIN SOLUTION
     # |u-v| and u*v do not change when u and v are exchanged; u and v themselves do.
     return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
-    # END SOLUTION

@@ -35,9 +35,7 @@ class Head(nn.Module, ABC):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
-        # BEGIN SOLUTION
         return self.layers(features).squeeze(-1)
-        # END SOLUTION
 
     @abstractmethod
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -60,21 +58,15 @@ class SentimentHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy of logits (B, C)."""
-        # BEGIN SOLUTION
         return F.cross_entropy(logits, labels.long())
-        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return the likeliest class (B,)."""
-        # BEGIN SOLUTION
         return logits.argmax(dim=-1)
-        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return the probabilities of the classes (B, C)."""
-        # BEGIN SOLUTION
         return logits.softmax(dim=-1)
-        # END SOLUTION
 
 
 class ParaphraseHead(Head):
@@ -87,21 +79,15 @@ class ParaphraseHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean binary cross-entropy of logits (B,)."""
-        # BEGIN SOLUTION
         return F.binary_cross_entropy_with_logits(logits, labels)
-        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return 1 where the probability exceeds one half, else 0."""
-        # BEGIN SOLUTION
         return (logits > 0).long()
-        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return the probability of a paraphrase (B,)."""
-        # BEGIN SOLUTION
         return logits.sigmoid()
-        # END SOLUTION
 
 
 class STSHead(Head):
@@ -121,15 +107,11 @@ class STSHead(Head):
         no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
         a prediction can never leave the scale.
         """
-        # BEGIN SOLUTION
         return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
-        # END SOLUTION
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return scores (B,) between 0 and `largest`."""
-        # BEGIN SOLUTION
         return self.largest * logits.sigmoid()
-        # END SOLUTION
 
     def soft(self, logits: Tensor) -> Tensor:
         """Return scores (B,), as `predict` does."""

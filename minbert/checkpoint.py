@@ -125,7 +125,6 @@ def _read_shards(index: Path) -> Tensors:
 
 def _rename(tensors: Tensors) -> Tensors:
     """Give every tensor BERT's name, without prefix and TensorFlow's gamma; leave out buffers."""
-    # BEGIN SOLUTION
     renamed = {}
     for key, tensor in tensors.items():
         for architecture in ARCHITECTURES.values():
@@ -136,7 +135,6 @@ def _rename(tensors: Tensors) -> Tensors:
         if key != "embeddings.position_ids":  # a constant that old releases stored
             renamed[key] = tensor
     return renamed
-    # END SOLUTION
 
 
 def published_names(tensors: Tensors, architecture: Architecture) -> Tensors:
@@ -186,7 +184,15 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
             finite; names the first, and `source`.
     """
     check_numbers(tensors, module.state_dict(), source)
-    # BEGIN SOLUTION
+    copy_tensors(module, tensors, source)
+
+
+def copy_tensors(module: nn.Module, tensors: Tensors, source: Path) -> None:
+    """Copy `tensors`, whose numbers are checked, into all of `module`'s state.
+
+    Raises:
+        CheckpointError: as `load_module`, for a tensor that is missing or has another shape.
+    """
     state = module.state_dict()
     missing = [key for key in state if key not in tensors]
     if missing:
@@ -199,7 +205,6 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
                 f"config.json asks for {tuple(parameter.shape)}"
             )
     module.load_state_dict({key: tensors[key] for key in state})
-    # END SOLUTION
 
 
 def tensors_digest(tensors: Tensors) -> str:

@@ -54,7 +54,6 @@ class BertEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, batch: PackedBatch) -> Tensor:
-        # BEGIN SOLUTION
         # A token's state begins as the sum of three table look-ups: which piece it is, where it
         # stands in its sequence, and whether it is in the first or second sentence of a pair.
         # (total_tokens,) -> (total_tokens, H), three times.
@@ -63,7 +62,6 @@ class BertEmbeddings(nn.Module):
         embeddings = embeddings + self.token_type_embeddings(batch.token_type_ids)
         # Attention itself knows no order: without the positions a sentence would be a bag of words.
         return self.dropout(self.LayerNorm(embeddings))  # (total_tokens, H)
-        # END SOLUTION
 
     def positions(self, batch: PackedBatch) -> Tensor:
         """Return each token's row of the position table: from 0, or RoBERTa's after padding's."""
@@ -88,7 +86,6 @@ class BertSelfAttention(nn.Module):
         self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        # BEGIN SOLUTION
         # What a token looks for, what it offers to others, and what it passes on to them,
         # each cut into heads: (total_tokens, H) -> (total_tokens, N, D).
         query = self.query(hidden_states).unflatten(-1, self.head_shape)
@@ -97,7 +94,6 @@ class BertSelfAttention(nn.Module):
         context = self.attend(query, key, value, batch)  # (total_tokens, N, D)
         # The heads are side by side again; `BertResidual` mixes them with its dense layer.
         return context.flatten(-2)  # (total_tokens, H)
-        # END SOLUTION
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: PackedBatch) -> Tensor:
         """Return softmax(Q K^T / sqrt(D)) V inside each sequence, (total_tokens, N, D)."""
@@ -114,11 +110,9 @@ class BertResidual(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, update: Tensor, residual: Tensor) -> Tensor:
-        # BEGIN SOLUTION
         # (total_tokens, in_features) -> (total_tokens, H). The sum lets a layer begin as a small
         # correction of its input; BERT normalises after it ("post-norm"), later models before.
         return self.LayerNorm(residual + self.dropout(self.dense(update)))
-        # END SOLUTION
 
 
 class BertAttention(nn.Module):
@@ -143,11 +137,9 @@ class BertIntermediate(nn.Module):
         self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
 
     def forward(self, hidden_states: Tensor) -> Tensor:
-        # BEGIN SOLUTION
         # GELU(x) = x * P(X <= x) for a standard normal X, here by the error function; the usual
         # tanh approximation would give other numbers than those BERT was trained with.
         return F.gelu(self.dense(hidden_states))  # (total_tokens, I)
-        # END SOLUTION
 
 
 class BertLayer(nn.Module):
@@ -161,11 +153,9 @@ class BertLayer(nn.Module):
         self.output = BertResidual(config.intermediate_size, config)
 
     def forward(self, hidden_states: Tensor, batch: PackedBatch) -> Tensor:
-        # BEGIN SOLUTION
         attended = self.attention(hidden_states, batch)  # (total_tokens, H)
         # H -> I -> H with the residual around both, I = 4 H in every published BERT.
         return self.output(self.intermediate(attended), attended)  # (total_tokens, H)
-        # END SOLUTION
 
 
 class BertEncoder(nn.Module):

@@ -154,7 +154,16 @@ def pack_padded(
             raise ValueError(
                 f"{name} has shape {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}"
             )
-    # BEGIN SOLUTION
+    return pack_rows(input_ids, real, types, padding_id)
+
+
+def pack_rows(
+    input_ids: Tensor, real: Tensor, types: Tensor, padding_id: int | None = None
+) -> tuple[PackedBatch, Tensor]:
+    """Pack rows of one length, (B, T) each.
+
+    Args and returns: as for `pack_padded`, with attention mask and token types given.
+    """
     mask = real.bool()  # (B, T)
     lengths = mask.sum(dim=1)  # (B,)
     if bool((lengths == 0).any()):
@@ -171,7 +180,6 @@ def pack_padded(
     tokens = (input_ids[mask], types[mask], positions[mask])  # (total_tokens,) each
     firsts = (mask & (types == 0)).sum(dim=1)  # (B,)
     return PackedBatch(*tokens, cu_seqlens, host_lengths, firsts), mask
-    # END SOLUTION
 
 
 def batches_by_tokens(lengths: np.ndarray, batch_tokens: int) -> Iterator[np.ndarray]:

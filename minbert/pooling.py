@@ -4,6 +4,8 @@
 Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder, simcse.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -52,7 +54,20 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
         if output.pooler_output is None:
             raise ValueError("pooling 'cls' needs a pooler, which this checkpoint does not have")
         return output.pooler_output.float()
-    # BEGIN SOLUTION
+    if pooling not in POOLINGS:
+        raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
+    return pool_states(states, batch, pooling)
+
+
+def pool_states(states: Sequence[Tensor], batch: PackedBatch, pooling: str) -> Tensor:
+    """Pool the states of the embeddings and of every layer, (total_tokens, H) each: (B, H) float32.
+
+    Args:
+        states: from the embeddings to the last layer.
+        batch: the packed batch they came from.
+        pooling: any but `cls`, as for `pool`.
+    """
+    # [CLS] is the first token of its sequence.
     if pooling == "cls_before_pooler":
         return states[-1][batch.cu_seqlens[:-1]].float()
     # states[0] are the word embeddings, so states[1] is the output of the first layer.
@@ -60,19 +75,15 @@ def pool(output: BertOutput, batch: PackedBatch, pooling: str) -> Tensor:
         return mean_of_tokens(states[-1], batch)
     if pooling == "avg_top2":
         return mean_of_tokens((states[-1] + states[-2]) / 2, batch)
-    if pooling == "avg_first_last":
-        return mean_of_tokens((states[1] + states[-1]) / 2, batch)
-    # END SOLUTION
-    raise ValueError(f"unknown pooling {pooling!r}; expected one of {', '.join(POOLINGS)}")
+    assert pooling == "avg_first_last", pooling
+    return mean_of_tokens((states[1] + states[-1]) / 2, batch)
 
 
 def mean_of_tokens(states: Tensor, batch: PackedBatch) -> Tensor:
     """Average packed states (total_tokens, H) over each sequence's tokens: (B, H) float32."""
-    # BEGIN SOLUTION
     # (total_tokens, H) -> (B, H): one reduction per batch, whatever the lengths in it.
     lengths = batch.cu_seqlens.diff()
     return torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)
-    # END SOLUTION
 
 
 def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor]:
@@ -82,7 +93,6 @@ def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor
     so neither segment is ever empty.
     """
     assert batch.first_lengths is not None, "a batch of pairs knows where the first text ends"
-    # BEGIN SOLUTION
     starts, ends = batch.cu_seqlens[:-1], batch.cu_seqlens[1:]
     # Where the first and the second segment of each pair begin.
     borders = torch.stack([starts, starts + batch.first_lengths], dim=1)  # (B, 2)
@@ -90,4 +100,3 @@ def mean_of_segments(states: Tensor, batch: PackedBatch) -> tuple[Tensor, Tensor
     means = torch.segment_reduce(states.float(), "mean", lengths=lengths, axis=0)  # (2B, H)
     # First segments are in even rows, second ones in odd rows.
     return means[0::2], means[1::2]
-    # END SOLUTION

@@ -35,7 +35,6 @@ def info_nce(
     Returns:
         Scalar.
     """
-    # BEGIN SOLUTION
     # Row i: anchor i against all positives. Its own is on the diagonal, the others are its
     # in-batch negatives.
     logits = cosine_matrix(anchors, positives) / temperature  # (B, B)
@@ -47,7 +46,6 @@ def info_nce(
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
     # Finding the positive among the candidates is a classification: the answer of row i is i.
     return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
-    # END SOLUTION
 
 
 def nt_xent(
@@ -64,7 +62,6 @@ def nt_xent(
 
     Args and returns: as for `info_nce`.
     """
-    # BEGIN SOLUTION
     views = torch.cat([anchors, positives])  # (2B, H)
     # A view is not a candidate for itself: exp(-inf) = 0 takes it out of the sum.
     itself = torch.eye(len(views), dtype=torch.bool, device=views.device)
@@ -77,21 +74,16 @@ def nt_xent(
     # Anchors 0 .. B-1 find B .. 2B-1, and vice versa.
     partners = torch.arange(len(views), device=views.device).roll(len(anchors))
     return F.cross_entropy(logits, partners)
-    # END SOLUTION
 
 
 def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
     """Return all cosines between the rows of left (A, H) and right (B, H): (A, B)."""
-    # BEGIN SOLUTION
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
-    # END SOLUTION
 
 
 @torch.no_grad()
 def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
     """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
-    # BEGIN SOLUTION
     # Candidates are all positives, then all hard negatives; the right one for row i is column i.
     nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
     return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
-    # END SOLUTION

@@ -50,7 +50,6 @@ class AdamW(torch.optim.Optimizer):
             state: empty before the first step; what it holds is kept for the next one.
             group: the settings `lr`, `betas`, `eps` and `decay`.
         """
-        # BEGIN SOLUTION
         beta1, beta2 = group["betas"]
         step = state["step"] = state.get("step", 0) + 1
         if step == 1:
@@ -64,4 +63,3 @@ class AdamW(torch.optim.Optimizer):
         # Decay acts on the parameter itself, so that it is not divided by the root below.
         parameter.mul_(1 - group["lr"] * group["decay"])
         parameter.sub_(group["lr"] * mean / (square.sqrt() + group["eps"]))
-        # END SOLUTION

@@ -18,11 +18,9 @@ def unsupervised_views(model: nn.Module, batch: Any) -> list[Tensor]:
 
     The model is in training mode afterwards.
     """
-    # BEGIN SOLUTION
     # Every pass draws masks of its own.
     model.train()
     return [model(batch), model(batch)]
-    # END SOLUTION
 
 
 def supervised_views(model: nn.Module, batches: Sequence[Any]) -> list[Tensor]:
@@ -32,10 +30,8 @@ def supervised_views(model: nn.Module, batches: Sequence[Any]) -> list[Tensor]:
         model: in training mode afterwards.
         batches: of the anchors, the positives and (if there are any) the hard negatives.
     """
-    # BEGIN SOLUTION
     model.train()
     return [model(batch) for batch in batches]
-    # END SOLUTION
 
 
 def training_step(
@@ -48,10 +44,8 @@ def training_step(
         views: anchors, positives and perhaps hard negatives, (B, H) each, with their graph.
         temperature: of the loss.
     """
-    # BEGIN SOLUTION
     hard_negatives = views[2] if len(views) > 2 else None
     return descend(optimizer, info_nce(views[0], views[1], hard_negatives, temperature))
-    # END SOLUTION
 
 
 def descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
@@ -59,19 +53,15 @@ def descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> float:
 
     The optimizer may still hold an older gradient, which does not count.
     """
-    # BEGIN SOLUTION
     # Gradients add up until they are cleared.
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     return loss.item()
-    # END SOLUTION
 
 
 def embed_all(model: nn.Module, batches: Iterable[Any]) -> Tensor:
     """Return the embeddings of all batches, (N, H), without dropout and without a graph."""
-    # BEGIN SOLUTION
     model.eval()
     with torch.no_grad():
         return torch.cat([model(batch) for batch in batches])
-    # END SOLUTION

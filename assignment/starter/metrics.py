@@ -8,9 +8,7 @@ import numpy as np
 
 def accuracy(predictions: np.ndarray, labels: np.ndarray) -> float:
     """Return the share of predictions (N,) that equal the labels (N,)."""
-    # BEGIN SOLUTION
     return float((predictions == labels).mean())
-    # END SOLUTION
 
 
 def macro_f1(predictions: np.ndarray, labels: np.ndarray) -> float:
@@ -18,37 +16,29 @@ def macro_f1(predictions: np.ndarray, labels: np.ndarray) -> float:
 
     F1 of a class is 2 TP / (2 TP + FP + FN).
     """
-    # BEGIN SOLUTION
     scores = []
     for one in np.union1d(predictions, labels):
         both = ((predictions == one) & (labels == one)).sum()
         # Each true positive is counted in both sums: 2 TP + FP + FN.
         scores.append(2 * both / ((predictions == one).sum() + (labels == one).sum()))
     return float(np.mean(scores))
-    # END SOLUTION
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return the correlation of two arrays (N,), or None where one of them is constant."""
-    # BEGIN SOLUTION
     x, y = predictions - predictions.mean(), labels - labels.mean()
     size = np.sqrt((x**2).sum() * (y**2).sum())
     return float((x * y).sum() / size) if size > 0 else None
-    # END SOLUTION
 
 
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
     """Return the correlation of the ranks; equal numbers share the mean of their ranks."""
-    # BEGIN SOLUTION
     return pearson(ranks(predictions), ranks(labels))
-    # END SOLUTION
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
     """Return the rank of each of N numbers from 1 on, (N,); equal ones share their mean rank."""
-    # BEGIN SOLUTION
     # A number's rank: those below it, and the middle of those that equal it.
     below = (values[None, :] < values[:, None]).sum(axis=1)
     equal = (values[None, :] == values[:, None]).sum(axis=1)
     return below + (equal + 1) / 2
-    # END SOLUTION

@@ -7,9 +7,8 @@ import pytest
 
 from assignment.answering import Job, answer
 from assignment.compare import judge, read_suite
-from assignment.markers import regions, without_markers
 from assignment.parts import PARTS
-from assignment.trees import ROOT
+from assignment.trees import with_body
 
 ALTERNATIVES = sorted((Path(__file__).parent / "alternatives").glob("*.txt"))
 SUITES = ("student/checks", "instructor/hidden")
@@ -21,16 +20,6 @@ def bodies(path: Path) -> dict[str, str]:
     return dict(section.split("\n", 1) for section in sections)
 
 
-def solved_differently(file: str, written: dict[str, str]) -> str:
-    """Return one of our files in which the marked regions of `written` are replaced."""
-    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
-    for region in reversed(regions("\n".join(lines))):
-        if body := written.get(f"{file}:{region.name}"):
-            pad = " " * region.indent
-            lines[region.first : region.last + 1] = [pad + line for line in body.splitlines()]
-    return without_markers("\n".join(lines))
-
-
 @pytest.fixture(scope="module")
 def answered(made, tmp_path_factory) -> Path:
     """A folder with what each alternative answers to each suite, all from one subprocess."""
@@ -39,9 +28,10 @@ def answered(made, tmp_path_factory) -> Path:
     for path in ALTERNATIVES:
         tree = folder / "trees" / path.stem
         shutil.copytree(made / "instructor" / "reference", tree)
-        written = bodies(path)
-        for file in {place.partition(":")[0] for place in written}:
-            (tree / file).write_text(solved_differently(file, written), encoding="utf-8")
+        for place, body in bodies(path).items():
+            file, _, name = place.partition(":")
+            source = (tree / file).read_text(encoding="utf-8")
+            (tree / file).write_text(with_body(source, name, body.splitlines()), encoding="utf-8")
         outs = {str(made / suite): str(folder / suite / path.stem) for suite in SUITES}
         jobs.append(Job(str(tree), outs, tuple(PARTS)))
     answer(jobs, folder)

@@ -1,24 +1,62 @@
-"""The student's tree holds all that its files import."""
-
-import ast
+"""A function's body is cut by its name, and a hole takes its place."""
 
 import pytest
 
-from assignment.trees import ELSEWHERE, FILES, ROOT
+from assignment.parts import PARTS
+from assignment.trees import ROOT, body_of, tree_files, with_hole
+from runtime.errors import UserError
 
-PACKAGES = {name.partition("/")[0] for name in FILES if "/" in name}
-MODULES = [name for name in FILES if name.endswith(".py")]
+SOURCE = '''\
+class A:
+    def f(self, x):
+        """Return x."""
+        # why
+        y = x
+        return y
+
+    def g(self):
+        # one line
+        return 1
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_what_a_file_imports_is_in_the_tree(name):
-    tree = ast.parse((ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8"))
-    for node in tree.body:
-        names = []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for path in (f"{one.replace('.', '/')}.py" for one in names):
-            if path.partition("/")[0] in PACKAGES and (ROOT / path).is_file():
-                assert path in FILES, f"{name} imports it"
+def f():
+    a = 1
+    return a
+'''
+
+
+def test_a_hole_says_what_to_do_and_raises():
+    holed = with_hole(SOURCE, "A.f", "p: write it", "Do this:\n  y = x\nHint: think.")
+    hole = "        # Do this:\n        #   y = x\n        # Hint: think.\n        raise NotImpl"
+    assert f'"""Return x."""\n{hole}' in holed and "# why" not in holed
+    holed = with_hole(holed, "A.g", "p: and this", "")
+    assert "# one line" not in holed
+    scope: dict = {}
+    exec(holed, scope)
+    with pytest.raises(NotImplementedError, match="p: write it"):
+        scope["A"]().f(1)
+    with pytest.raises(NotImplementedError, match="p: and this"):
+        scope["A"]().g()
+    assert scope["f"]() == 1
+
+
+@pytest.mark.parametrize("name", ["h", "A.h", "f.g"])
+def test_a_function_that_is_not_there_is_told(name):
+    with pytest.raises(UserError, match=f"{name}: no such function"):
+        body_of(SOURCE, name)
+
+
+def test_every_place_is_a_function_with_a_text():
+    for part in PARTS.values():
+        assert part.text().places.keys() == set(part.places)
+        for place in part.places:
+            file, _, name = place.partition(":")
+            assert body_of((ROOT / file).read_text("utf-8"), name)
+    assert sum(part.points for part in PARTS.values()) == 100
+
+
+def test_a_tree_holds_the_programs_and_the_plain_model_alone():
+    files = set(tree_files())
+    assert {"minbert/model.py", "heads/sts.py", "simcse/loss.py", "check.py"} <= files
+    assert not [name for name in files if "/fast" in name or "/mistakes" in name]
+    assert len(files) < 70
