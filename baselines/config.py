@@ -1,4 +1,4 @@
-"""The recipes of the other objectives, beside simcse.config.PRESETS. Feeds: experiment.
+"""The recipes of the other objectives, beside simcse.config.PRESETS.
 
 `paper` is each method's own. `report` had no such runs and is the same. `quick` takes minutes on
 two cores and small encoders: as in SimCSE's, ten times the paper's learning rate, and few steps.

@@ -1,6 +1,6 @@
 """One face for everything that is compared: texts to vectors, pairs of texts to similarities.
 
-Legend: N texts or pairs, D numbers per vector. Reads: minbert's encoders. Feeds: evaluation.
+Legend: N texts or pairs, D numbers per vector.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from scipy.sparse import csr_matrix
 
-# What compares words alone, such as the slices of a page, needs no torch.
+# What compares words alone, such as a page, needs no torch.
 if TYPE_CHECKING:
     from minbert.encoder import SentenceEncoder
 
@@ -37,16 +37,11 @@ class Embedder:
     adapt: Callable[[Sequence[str]], Embedder] | None = None
 
 
-def encoding(encoder: SentenceEncoder) -> Embed:
-    """Return the encoder's own way from texts to vectors."""
-    return encoder.encode_quietly
-
-
 def of_encoder(
     encoder: SentenceEncoder,
     name: str,
     pooling: str | None = None,
-    reading: Callable[[SentenceEncoder], Embed] = encoding,
+    reading: Callable[[SentenceEncoder], Embed] | None = None,
 ) -> Embedder:
     """Return an encoder as an Embedder; the encoder itself is left as it is.
 
@@ -54,7 +49,7 @@ def of_encoder(
         encoder: tuned or not.
         name: of the row.
         pooling: one of minbert.config.POOLINGS; None keeps the encoder's own.
-        reading: how texts become vectors; the evaluation's own way keeps them on disk.
+        reading: how it embeds texts (the evaluation keeps vectors on disk); None: it encodes them.
 
     Raises:
         CheckpointError: pooling `cls` for a model without a pooler.
@@ -63,7 +58,7 @@ def of_encoder(
     view = copy.copy(encoder)
     if pooling is not None:
         view.pool_by(pooling)
-    return Embedder(name, reading(view))
+    return Embedder(name, reading(view) if reading else view.encode_quietly)
 
 
 def cosines(first: Vectors, second: Vectors) -> np.ndarray:

@@ -3,7 +3,6 @@
 Convolutions over the encoder's token states give each token features of its neighbourhood; their
 mean is the sentence's vector. Training raises the mutual information between the two.
 Legend: B sentences, n of them in a chunk, T tokens, H hidden_size.
-Reads: simcse's form of an objective. Feeds: objectives, table.
 """
 
 import hashlib

@@ -1,23 +1,180 @@
-"""The other objectives, in the same table as SimCSE's: ALL_OBJECTIVES.
+"""The objectives that SimCSE is compared with: their examples, their losses, ALL_OBJECTIVES.
 
-Reads: views and forms. Feeds: experiment.
+Legend: B examples, V views, H hidden_size, C classes, n sequences.
 """
 
+import copy
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
 from baselines.isbert import MutualInformation
-from baselines.sbert import SoftmaxOverPair
-from baselines.two_encoders import ContrastiveTension, TwoEncoders
-from baselines.views import bags, labelled_pairs, single
-from data.readers.nli import iter_nli
+from data.examples import DataError, SentencePair
+from data.overlap import Seen, noted
+from data.readers.nli import LABELS, iter_nli
 from data.readers.sentences import iter_sentences
-from simcse.objectives import OBJECTIVES, Objective
-from simcse.views import unsupervised
+from minbert.encoder import SentenceEncoder
+from minbert.packing import PackedBatch, TokenSequences
+from minbert.tokenizer import BertTokenizer
+from simcse.config import SimCSEConfig
+from simcse.objectives import OBJECTIVES, Objective, Siamese
+from simcse.views import ContrastiveData, unsupervised
+
+# CT's bag: a sentence with itself, and with this many others (Carlsson et al. 2021).
+NEGATIVES = 7
+# Which others is drawn once, so that a stopped and resumed run meets the same bags.
+BAG_SEED = 0
+
+
+def labelled_pairs(
+    pairs: Iterable[SentencePair],
+    tokenizer: BertTokenizer,
+    max_length: int,
+    seen: Seen | None = None,
+) -> ContrastiveData:
+    """Return both sentences of each pair as views, (n, 2), with the pair's class.
+
+    Args:
+        pairs: labelled; read as a stream.
+        tokenizer: of the encoder.
+        max_length: longer sentences are cut to this many tokens.
+        seen: where to note the texts while reading, for the leak audit.
+    """
+    labels = array("b")
+
+    def texts() -> Iterator[str]:
+        # One pass: the labels are collected while the tokenizer reads the texts.
+        for pair in pairs:
+            assert pair.label is not None, "the reader lets labelled pairs through only"
+            labels.append(int(pair.label))
+            yield from pair.texts
+
+    sequences = _tokenized(texts(), tokenizer, max_length, seen)
+    rows = np.arange(len(sequences)).reshape(-1, 2)
+    return ContrastiveData(sequences, rows, np.array(labels, np.int64))
+
+
+def single(
+    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
+) -> ContrastiveData:
+    """Return each sentence as its only view, (n, 1). Args: as for `labelled_pairs`."""
+    sequences = _tokenized(sentences, tokenizer, max_length, seen)
+    return ContrastiveData(sequences, np.arange(len(sequences))[:, None])
+
+
+def bags(
+    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
+) -> ContrastiveData:
+    """Return each sentence, itself again, and NEGATIVES others drawn at random, (n, 9).
+
+    Args: as for `labelled_pairs`.
+
+    Raises:
+        DataError: a single sentence, which has no others.
+    """
+    sequences = _tokenized(sentences, tokenizer, max_length, seen)
+    count = len(sequences)
+    if count < 2:
+        raise DataError("contrastive tension needs two or more sentences, the file has one")
+    own = np.arange(count)[:, None]
+    # A draw among all but one; those from the sentence itself on move up by one.
+    others = np.random.default_rng(BAG_SEED).integers(count - 1, size=(count, NEGATIVES))
+    return ContrastiveData(sequences, np.hstack([own, own, others + (others >= own)]))
+
+
+def _tokenized(
+    texts: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None
+) -> TokenSequences:
+    return tokenizer(texts if seen is None else noted(texts, seen), max_length=max_length)
+
+
+class TwoEncoders(Siamese):
+    """SimCSE with an encoder of its own for the first view (Gao et al. 2021, section 3).
+
+    The paper finds one shared encoder better. The encoder of the other views is kept.
+    """
+
+    two_encoders = True
+
+    def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
+        """Copy the encoder, pooled as it is to be trained."""
+        super().__init__(encoder, config)
+        # After the pooling is set, so that both begin with the same weights everywhere.
+        self.first_encoder = encoder.clone()
+        self.first_model = self.first_encoder.model  # a submodule: trained with the other
+        self.first_projection = copy.deepcopy(self.projection)
+
+    def embed(self, batch: PackedBatch, first: bool) -> Tensor:
+        """Return the embeddings (n, H) by the first view's encoder, or by the other."""
+        if not first:
+            return super().embed(batch, first)
+        embeddings: Tensor = self.first_projection(self.first_encoder.embed(batch))
+        return embeddings
+
+
+class ContrastiveTension(TwoEncoders):
+    """CT: the two encoders must agree on a sentence and disagree on others (Carlsson et al. 2021).
+
+    f1 reads the sentence, f2 the sentence again and K others. f2 is kept, as in
+    sentence-transformers; the authors keep whichever scores better on dev.
+    """
+
+    in_batch = False
+
+    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the summed binary cross-entropy of the bags' dot products, and their accuracy.
+
+        -log s(f1(x) . f2(x)) - sum_k log(1 - s(f1(x) . f2(x_k))), with s the logistic function,
+        summed over B bags. No cosine: the length of a vector counts.
+        """
+        others = torch.stack(tuple(views[1:]), dim=1)  # (B, V - 1, H)
+        scores = torch.einsum("bh,bvh->bv", views[0], others)  # (B, V - 1)
+        # In each bag the first is the sentence itself, the only right answer.
+        targets = torch.zeros_like(scores)
+        targets[:, 0] = 1.0
+        accuracy = ((scores > 0) == targets.bool()).float().mean()
+        return F.binary_cross_entropy_with_logits(scores, targets, reduction="sum"), accuracy
+
+
+class SoftmaxOverPair(Siamese):
+    """SBERT: one encoder for premise and hypothesis, and a classifier dropped after training.
+
+    Sentence vectors by way of a classifier of NLI pairs (Reimers and Gurevych 2019).
+    """
+
+    in_batch = False
+
+    def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
+        """Draw the classifier's weights."""
+        super().__init__(encoder, config)
+        # W_t of the paper; a bias as in its published code.
+        self.classifier = nn.Linear(3 * encoder.model.config.hidden_size, len(LABELS))
+
+    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the mean cross-entropy of softmax(W [u; v; |u-v|]), and the share of right pairs.
+
+        Paper, section 3. |u-v| is what makes near sentences near: without it the classifier learns
+        as much, and the cosine of u and v little (table 6).
+        """
+        assert labels is not None, "SBERT learns from labelled pairs"
+        u, v = views
+        logits = self.classifier(torch.cat([u, v, (u - v).abs()], dim=1))  # (B, 3H) -> (B, C)
+        accuracy = (logits.argmax(dim=1) == labels).float().mean()
+        return F.cross_entropy(logits, labels), accuracy.detach()
+
+    @property
+    def head(self) -> nn.Module:
+        """Return the classifier."""
+        return self.classifier
+
 
 ALL_OBJECTIVES = OBJECTIVES | {
-    objective.name: objective
-    for objective in (
-        Objective("dual", "wiki1m", iter_sentences, unsupervised, TwoEncoders),
-        Objective("ct", "wiki1m", iter_sentences, bags, ContrastiveTension),
-        Objective("isbert", "wiki1m", iter_sentences, single, MutualInformation),
-        Objective("sbert", "nli_pairs.tsv", iter_nli, labelled_pairs, SoftmaxOverPair),
-    )
+    "dual": Objective("dual", "wiki1m", iter_sentences, unsupervised, TwoEncoders),
+    "ct": Objective("ct", "wiki1m", iter_sentences, bags, ContrastiveTension),
+    "isbert": Objective("isbert", "wiki1m", iter_sentences, single, MutualInformation),
+    "sbert": Objective("sbert", "nli_pairs.tsv", iter_nli, labelled_pairs, SoftmaxOverPair),
 }

@@ -1,18 +1,11 @@
-"""The baselines in the order of the results table: first those that are not trained, then the rest.
-
-Reads: all of baselines. Feeds: evaluation.
-"""
+"""The baselines that need no training of the encoder, in the order of the results table."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from baselines.embedder import Embed, Embedder, encoding, of_encoder
-from baselines.flow import flowed
-from baselines.majority import majority
-from baselines.overlap import word_overlap
-from baselines.static import static_file, word_embeddings
-from baselines.tfidf import tfidf
-from baselines.whitening import whitened
+from baselines.embedder import Embed, Embedder, of_encoder
+from baselines.isotropy import flowed, whitened
+from baselines.words import majority, static_file, tfidf, word_embeddings, word_overlap
 from minbert.encoder import SentenceEncoder
 
 # SimCSE's table of poolings (Gao et al. 2021, section 6.3): pooling -> the words of the row.
@@ -28,7 +21,7 @@ def baselines(
     encoder: SentenceEncoder,
     name: str,
     glove: Path | None = None,
-    reading: Callable[[SentenceEncoder], Embed] = encoding,
+    reading: Callable[[SentenceEncoder], Embed] | None = None,
 ) -> list[Embedder]:
     """Return what needs no training of the encoder, in table order.
 

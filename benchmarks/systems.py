@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from baselines.embedder import Embedder, similarities
-from baselines.overlap import word_overlap
-from baselines.tfidf import tfidf
+from baselines.words import tfidf, word_overlap
 from benchmarks.agreement import Scores
 from benchmarks.bundled import Row, held_out, linear, overlap_classes
 from benchmarks.random_twin import random_twin

@@ -6,7 +6,7 @@ Reads: examples. Feeds: slices.
 import re
 from collections.abc import Callable
 
-from baselines.overlap import jaccard, words
+from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
 from evaluation.ratings import band_of

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import bootstrap, kendalltau, pearsonr, spearmanr
 from sklearn.metrics import accuracy_score
 
-from baselines.tfidf import tfidf
+from baselines.words import tfidf
 from benchmarks import agreement, bundled, systems, validity
 from benchmarks.agreement import Scores
 from data.bundled.vocabulary import lexicon

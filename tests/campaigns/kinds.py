@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from baselines.static import StaticVectors
+from baselines.words import StaticVectors
 from campaigns import plain_forms as plain
 from campaigns.plain_forms import PAIRS, TEXTS, Rows
 from data.readers.cnsd import read_cnsd

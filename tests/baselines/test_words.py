@@ -1,22 +1,31 @@
-"""What knows no model: the majority, word overlap, TF-IDF, averaged static vectors."""
+"""What reads words alone, and the rows of the baselines' table."""
 
 import numpy as np
 import pytest
+import torch
+from conftest import toy_sentences
 from scipy.sparse import csr_matrix
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from baselines.embedder import Embedder, cosines, similarities
-from baselines.majority import majority
-from baselines.overlap import jaccard, word_overlap
-from baselines.static import StaticVectors, static_file
-from baselines.tfidf import tfidf
+from baselines.embedder import Embedder, cosines, of_encoder, similarities
+from baselines.table import baselines, reduced_size
+from baselines.words import (
+    StaticVectors,
+    jaccard,
+    majority,
+    static_file,
+    tfidf,
+    word_embeddings,
+    word_overlap,
+)
 from data.examples import DataError
 
 LEFT = ["The cat sees a dog.", "a red boat", "the old lamp", ""]
 RIGHT = ["A dog sees the cat!", "the quiet river", "the old, old lamp", "a lamp"]
+TEXTS = toy_sentences(40)
 
 
 def test_a_classifier_on_the_majoritys_vectors_predicts_the_majority():
@@ -31,7 +40,6 @@ def test_a_classifier_on_the_majoritys_vectors_predicts_the_majority():
 def test_jaccard_counts_distinct_words_whatever_their_order_and_case():
     assert jaccard(LEFT, RIGHT).tolist() == [1.0, 0.0, 1.0, 0.0]
     assert jaccard(["a b c", "?"], ["b c d", "!"]).tolist() == [2 / 4, 1.0]
-    assert word_overlap().embed is None
     assert similarities(word_overlap(), LEFT, RIGHT).tolist() == jaccard(LEFT, RIGHT).tolist()
 
 
@@ -42,6 +50,8 @@ def test_cosines_of_rows_are_scikit_learns_for_both_kinds_of_matrix():
     expected[2] = 0
     assert cosines(left, right) == pytest.approx(expected)
     assert cosines(csr_matrix(left), csr_matrix(right)) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="neither vectors nor similarities"):
+        similarities(Embedder("empty", None), LEFT, RIGHT)
 
 
 def test_tfidf_learns_rarity_from_the_set_that_is_scored():
@@ -54,10 +64,7 @@ def test_tfidf_learns_rarity_from_the_set_that_is_scored():
     assert similarities(tfidf(), LEFT, RIGHT) == pytest.approx(expected)
     assert similarities(adapted, LEFT, RIGHT) == pytest.approx(expected)
     assert tfidf().embed is None  # two calls would count different words
-
-
-def test_tfidf_of_texts_without_words_is_zero():
-    assert similarities(tfidf(), ["?"], ["!"]).tolist() == [0.0]
+    assert similarities(tfidf(), ["?"], ["!"]).tolist() == [0.0]  # no word at all
 
 
 GLOVE = "the 1 0 0\ncat 0 2 0\nat name@site.com 5 5 5\ndog 0 0 4\n"
@@ -79,16 +86,18 @@ def test_a_sentence_is_the_mean_of_its_known_words(header, tmp_path):
 def test_only_words_that_occurred_are_held_and_each_is_sought_once(tmp_path):
     vectors = StaticVectors(write(tmp_path, GLOVE))
     vectors.embed(["the cat"])
-    assert vectors.found.keys() == {"the", "cat"}
+    assert vectors.known.keys() == {"the", "cat"}
     embedder = static_file(vectors.path, "glove").adapt(["the cat", "a dog"])
     vectors.path.unlink()
     # After `adapt` the file is not needed for the words of that set.
     assert embedder.embed(["dog"]).tolist() == [[0, 0, 4]]
     assert vectors.embed(["cat the the"]).shape == (1, 3)
+    with pytest.raises(DataError, match="cannot be read"):
+        vectors.embed(["dog"])
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "vectors.txt: is empty"),
         ("word\n", "vectors.txt:1: expected a word and its vector"),
@@ -97,16 +106,43 @@ def test_only_words_that_occurred_are_held_and_each_is_sought_once(tmp_path):
         ("the 1 0 0\ncat 1 nan 2\n", "vectors.txt:2: .*not finite"),
     ],
 )
-def test_a_broken_file_of_vectors_is_named_with_its_line(content, said, tmp_path):
-    with pytest.raises(DataError, match=said):
+def test_a_broken_file_of_vectors_is_named_with_its_line(content, message, tmp_path):
+    with pytest.raises(DataError, match=message):
         static_file(write(tmp_path, content), "glove").embed(["the cat"])
 
 
-def test_a_missing_file_of_vectors_is_one_line(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
-        static_file(tmp_path / "none.txt", "glove").adapt(["the cat"])
+def test_word_embeddings_are_averaged_without_special_tokens(tiny_encoder):
+    table = tiny_encoder.model.embeddings.word_embeddings.weight
+    found = word_embeddings(tiny_encoder, "words").embed([*TEXTS, ""])
+    for text, vector in zip(TEXTS, found, strict=False):
+        ids = tiny_encoder.tokenizer.backend.encode(text, add_special_tokens=False).ids
+        expected = sum((table[i] for i in ids), torch.zeros(32)) / len(ids)
+        assert vector == pytest.approx(expected.detach().numpy(), abs=1e-5)
+    assert not found[-1].any()
 
 
-def test_an_embedder_without_vectors_and_similarities_says_so():
-    with pytest.raises(ValueError, match="neither vectors nor similarities"):
-        similarities(Embedder("empty", None), LEFT, RIGHT)
+def test_every_row_of_the_table_scores_pairs_before_and_after_it_is_adapted(tiny_encoder, tmp_path):
+    glove = tmp_path / "toy.txt"
+    glove.write_text("the 1 2\ncat 2 1\n")
+    rows = baselines(tiny_encoder, "tiny", glove)
+    assert "; ".join(row.name for row in rows) == (
+        "majority; word overlap; TF-IDF; toy, mean; tiny, word embeddings; tiny, [CLS]; "
+        "tiny, mean; tiny, first-last; tiny, top-2; tiny, first-last, flow; "
+        "tiny, first-last, whitening; tiny, first-last, whitening 16"
+    )
+    for row in rows:
+        adapted = row.adapt(TEXTS) if row.adapt else row
+        assert adapted.name == row.name
+        for scored in (row, adapted):
+            found = similarities(scored, TEXTS[:20], TEXTS[20:])
+            assert found.shape == (20,) and np.isfinite(found).all(), row.name
+    assert [reduced_size(hidden) for hidden in (1024, 768, 256)] == [256, 256, 128]
+
+
+def test_rows_of_poolings_leave_the_encoder_as_it_is(tiny_encoder):
+    before = tiny_encoder.pooling
+    row = of_encoder(tiny_encoder, "mean", "avg")
+    assert tiny_encoder.pooling == before
+    assert not np.allclose(row.embed(TEXTS), tiny_encoder.encode(TEXTS))
+    tiny_encoder.pool_by("avg")
+    assert np.array_equal(row.embed(TEXTS), tiny_encoder.encode(TEXTS))

@@ -1,15 +1,13 @@
-"""BERT-flow: an invertible map from sentence vectors to a Gaussian (Li et al. 2020), in small.
+"""Maps that spread sentence vectors over all directions: BERT-whitening and BERT-flow.
 
-BERT's vectors fill space unevenly: frequent words crowd, rare ones scatter. A normalizing flow is
-an invertible function, trained until the vectors of many sentences look like draws from N(0, I);
-cosines are then taken there. The encoder stays fixed, and no label is needed.
-As in the paper the flow is Glow (Kingma and Dhariwal 2018), with additive coupling and random
-permutations in place of affine coupling and 1x1 convolutions.
-Legend: N vectors, D numbers of each. Reads: embedder. Feeds: table.
+BERT's vectors fill space unevenly: they crowd into a narrow cone, where all cosines are high, with
+frequent words in the middle of it and rare ones scattered. Both maps are fitted to the unlabelled
+sentences that are to be compared; the encoder stays fixed, and cosines are taken after the map.
+Legend: N vectors, D numbers of each, K of them kept.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +18,82 @@ from torch import Tensor, nn
 from baselines.embedder import Embedder
 from runtime.errors import TrainingError
 from runtime.seeds import random_state, restore_random_state
+
+# Below this share of the largest variance a direction holds rounding errors only.
+NO_VARIANCE = 1e-10
+
+Map = Callable[[np.ndarray], np.ndarray]  # vectors (N, D) -> (N, K), float32
+
+
+def whitened(base: Embedder, size: int | None = None) -> Embedder:
+    """Return an Embedder whose `adapt` whitens the vectors of `base` on the sentences given."""
+    name = f"{base.name}, whitening" + (f" {size}" if size else "")
+    return _mapped(base, name, lambda vectors: fit_whitening(vectors, size))
+
+
+def flowed(base: Embedder, config: "FlowConfig | None" = None) -> Embedder:
+    """Return an Embedder whose `adapt` fits a flow on the vectors of the sentences given."""
+
+    def fit(vectors: np.ndarray) -> Map:
+        flow = fit_flow(vectors, config)
+
+        @torch.no_grad()
+        def through(vectors: np.ndarray) -> np.ndarray:
+            return np.asarray(flow(torch.from_numpy(np.array(vectors, np.float32)))[0])
+
+        return through
+
+    return _mapped(base, f"{base.name}, flow", fit)
+
+
+def _mapped(base: Embedder, name: str, fit: Callable[[np.ndarray], Map]) -> Embedder:
+    """Return an Embedder that gives the vectors of `base` as they are until it is adapted."""
+    embed = base.embed
+    assert embed is not None, "only vectors can be mapped"
+
+    def adapt(texts: Sequence[str]) -> Embedder:
+        # A sentence that many pairs share counts once.
+        change = fit(np.asarray(embed(list(dict.fromkeys(texts)))))
+        return replace(unfitted, embed=lambda texts: change(np.asarray(embed(texts))))
+
+    unfitted = Embedder(name, embed, None, adapt)
+    return unfitted
+
+
+def fit_whitening(vectors: np.ndarray, size: int | None = None) -> Map:
+    """Return the whitening of `vectors`, (N, D): x -> (x - mean) W (Su et al. 2021).
+
+    With the covariance U S U^T, W = U sqrt(1/S) gives W^T U S U^T W = I (paper, equations 5 to 7):
+    mean 0, and all directions vary alike. The first K columns belong to the largest variances, so
+    keeping only those loses least.
+
+    Args:
+        vectors: of the sentences to adapt to.
+        size: K; None keeps every direction in which the vectors vary at all.
+
+    Raises:
+        TrainingError: fewer than two vectors.
+    """
+    if len(vectors) < 2:
+        raise TrainingError(f"whitening needs two or more vectors, got {len(vectors)}")
+    # Small differences of large sums, hence float64.
+    wide = vectors.astype(np.float64)
+    mean = wide.mean(axis=0)
+    covariance = np.atleast_2d(np.cov(wide, rowvar=False))  # (D, D)
+    # Symmetric, so its singular vectors are its eigenvectors, largest variance first.
+    directions, variances, _ = np.linalg.svd(covariance)
+    # N vectors span N - 1 directions at most; 1/S of the others would be noise without bound.
+    varying = variances > NO_VARIANCE * max(variances[0], np.finfo(np.float64).tiny)
+    kept = min(int(varying.sum()), size or len(varying))
+    matrix = directions[:, :kept] / np.sqrt(variances[:kept])  # (D, K), the W of the paper
+    return lambda vectors: ((vectors - mean) @ matrix).astype(np.float32)
+
+
+# --- BERT-flow (Li et al. 2020), in small
+#
+# A normalizing flow is an invertible function, trained until the vectors of many sentences look
+# like draws from N(0, I). As in the paper it is Glow (Kingma and Dhariwal 2018), with additive
+# coupling and random permutations in place of affine coupling and 1x1 convolutions.
 
 
 @dataclass(frozen=True)
@@ -38,7 +112,7 @@ class FlowConfig:
 
 
 class FlowStep(nn.Module):
-    """Actnorm, a random permutation, additive coupling; each of them undone by `inverse`."""
+    """Actnorm, a random permutation, additive coupling; each of them can be undone."""
 
     def __init__(self, size: int, width: int):
         super().__init__()
@@ -51,8 +125,10 @@ class FlowStep(nn.Module):
         # m, any function at all: it need not be invertible itself.
         last = nn.Linear(width, size - self.cut)
         self.shift = nn.Sequential(
-            *(nn.Linear(self.cut, width), nn.ReLU()),
-            *(nn.Linear(width, width), nn.ReLU()),
+            nn.Linear(self.cut, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
             last,
         )
         # Zeros in the last layer: the coupling begins as the identity (Glow, section 3.3).
@@ -72,16 +148,10 @@ class FlowStep(nn.Module):
         # Actnorm scales number i by exp(s_i): the determinant is the product of these.
         x = (x + self.bias) * self.log_scale.exp()
         # A permutation keeps volumes, and so does the coupling, whose Jacobian is triangular
-        # with ones on its diagonal: y1 = x1, y2 = x2 + m(x1).
+        # with ones on its diagonal: y1 = x1, y2 = x2 + m(x1). It is undone without inverting m:
+        # y1 is x1, and x2 = y2 - m(y1).
         first, second = x[:, self.order].tensor_split([self.cut], dim=1)
         return torch.cat([first, second + self.shift(first)], dim=1), self.log_scale.sum()
-
-    def inverse(self, y: Tensor) -> Tensor:
-        """Return the vectors (N, D) that `forward` maps to y."""
-        # y1 is x1, so what was added to the other half is known. m itself is never inverted.
-        first, second = y.tensor_split([self.cut], dim=1)
-        x = torch.cat([first, second - self.shift(first)], dim=1)[:, self.order.argsort()]
-        return x * (-self.log_scale).exp() - self.bias
 
 
 class Flow(nn.Module):
@@ -117,19 +187,6 @@ class Flow(nn.Module):
             done, x = x.tensor_split([x.shape[1] // 2], dim=1)
             finished.append(done)
         return torch.cat([*finished, x], dim=1), log_det
-
-    def inverse(self, z: Tensor) -> Tensor:
-        """Return the vectors (N, D) that `forward` maps to z."""
-        # The same cuts as in forward, then the levels from the last to the first.
-        finished = []
-        for _ in self.levels:
-            done, z = z.tensor_split([z.shape[1] // 2], dim=1)
-            finished.append(done)
-        for level in reversed(self.levels):
-            z = torch.cat([finished.pop(), z], dim=1)
-            for step in reversed(level):
-                z = step.inverse(z)
-        return z
 
     def log_likelihood(self, x: Tensor) -> Tensor:
         """Return log p(x) of each vector, (N,): log N(z; 0, I) + log |det dz/dx| (equation 2)."""
@@ -168,25 +225,3 @@ def fit_flow(vectors: np.ndarray, config: FlowConfig | None = None) -> Flow:
     finally:
         restore_random_state(before)
     return flow.eval().requires_grad_(False)
-
-
-def flowed(base: Embedder, config: FlowConfig | None = None) -> Embedder:
-    """Return an Embedder whose `adapt` fits a flow on the vectors of the sentences given.
-
-    Before that it gives the vectors of `base` as they are.
-    """
-    embed = base.embed
-    assert embed is not None, "a flow needs vectors"
-
-    def adapt(texts: Sequence[str]) -> Embedder:
-        flow = fit_flow(np.asarray(embed(list(dict.fromkeys(texts)))), config)
-
-        def mapped(texts: Sequence[str]) -> np.ndarray:
-            with torch.no_grad():
-                z, _ = flow(torch.from_numpy(np.array(embed(texts), np.float32)))
-            return np.asarray(z)
-
-        return replace(unfitted, embed=mapped)
-
-    unfitted = Embedder(f"{base.name}, flow", embed, None, adapt)
-    return unfitted
