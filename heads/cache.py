@@ -6,9 +6,8 @@ is damaged, or has another's content, is made again. Feeds: inputs.
 """
 
 import os
-from contextlib import nullcontext
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,9 @@ import numpy as np
 import minbert
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from runtime.digests import texts_digest
 from runtime.files import sweep, whole_file
-from runtime.processes import (
-    barrier,
-    gather_objects,
-    is_main,
-    main_decides,
-    share,
-    world_size,
-)
-from runtime.progress import progress
+from runtime.processes import barrier, is_main, main_decides
 from runtime.sealed import is_sealed, seal
 
 
@@ -53,13 +43,14 @@ def frozen_embeddings(
     """
     about = f"{minbert.__version__} {fingerprint} {len(items[0])} {len(items)}"
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
+    # The first process encodes, the others wait.
     if is_main():
         sweep(folder)
     if main_decides(is_main() and not is_sealed(path)):
-        folder.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) if is_main() else nullcontext(path) as temporary:
-            _encode_to(temporary, encoder, features, items, show_progress)
-            if is_main():
+        if is_main():
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as temporary:
+                _encode_to(temporary, encoder, features, items, show_progress)
                 seal(temporary, path.name)
         barrier()
     return np.asanyarray(np.load(path, mmap_mode="r"))
@@ -72,25 +63,18 @@ def _encode_to(
     items: list[Item],
     show_progress: bool | None,
 ) -> None:
-    """Encode all items in evaluation mode; the first process writes them into a new .npy file."""
+    """Encode all items in evaluation mode into a new .npy file."""
     sequences = features.tokenize(encoder, items)
     shape = (len(items), *features.parts, encoder.model.config.hidden_size)
-    if is_main():
-        embeddings = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-        if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    at_once = batches_at_once(encoder.device, encoder.model.config.hidden_size)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, at_once)
-    embed = partial(features.embed, encoder)
-    label = f"encode {'pairs' if features.parts else 'texts'}"
-    with encoder.reading(sequences), progress(label, len(items), "text", show_progress) as bar:
-        found = embed_batches(sequences, share(batches), embed, at_once)
-        # One batch per process at a time; one process writes them all.
-        for _ in range(0, len(batches), world_size()):
-            for rows, part in chain(*gather_objects(list(islice(found, 1)))):
-                if is_main():
-                    embeddings[rows] = part
-                bar.update(len(rows))
-    if is_main():
-        embeddings.flush()
+    embeddings = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    encoder.embed_all(
+        sequences,
+        embeddings,
+        partial(features.embed, encoder),
+        label=f"encode {'pairs' if features.parts else 'texts'}",
+        show_progress=show_progress,
+    )
+    embeddings.flush()

@@ -22,7 +22,6 @@ from heads.inputs import FrozenInputs
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from runtime.json_file import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
@@ -44,12 +43,8 @@ class SavedHead:
         sequences = self.features.tokenize(self.encoder, items)
         size = self.encoder.model.config.hidden_size
         embeddings = np.empty((len(items), *self.features.parts, size), np.float32)
-        with self.encoder.reading(sequences):
-            at_once = batches_at_once(self.encoder.device, size)
-            batches = batches_for_cores(sequences.lengths, self.encoder.batch_tokens, at_once)
-            embed = partial(self.features.embed, self.encoder)
-            for rows, found in embed_batches(sequences, batches, embed, at_once):
-                embeddings[rows] = found
+        embed = partial(self.features.embed, self.encoder)
+        self.encoder.embed_all(sequences, embeddings, embed)
         return embeddings
 
     def judge(self, columns: Sequence[np.ndarray]) -> np.ndarray:

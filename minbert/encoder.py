@@ -1,14 +1,18 @@
-"""SentenceEncoder: texts in, one embedding per text out. Reads: all of minbert. Feeds: all stages.
+"""SentenceEncoder: texts in, one embedding per text out.
 
-Legend: N texts, B sequences of a batch, H hidden_size.
+`encode` takes the keywords of sentence-transformers' `SentenceTransformer`, whose evaluators, and
+programs written for it, use our encoder as it is.
+
+Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are kept.
 """
 
 import copy
-import hashlib
 import json
 import logging
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from minbert.checkpoint import tensors_digest, whole_checkpoint, write_tensors
-from minbert.config import POOLINGS, CheckpointError
+from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
+from minbert.config import POOLINGS, BertConfig, CheckpointError
 from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
@@ -27,7 +31,6 @@ from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
-from minbert.sentence_calls import SentenceCalls
 from minbert.sentence_format import load_dense, read_pooling, write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.device import (
@@ -38,20 +41,39 @@ from runtime.device import (
     keep_memory,
     release_memory,
 )
+from runtime.digests import digest
 from runtime.errors import UserError
-from runtime.processes import share, sum_over_ranks
 from runtime.progress import progress
 
 logger = logging.getLogger(__name__)
+
+FORMAT = 1  # of fingerprints: raised when the same fingerprint would stand for other embeddings
 
 # Tokens per forward pass when encoding: chosen by measurement on two cores (docs/performance.md);
 # on a GPU enough that computing takes longer than launching (an estimate, not measured).
 BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
 # From this many tokens on, `kept_weights` saves more time than its checks cost (same page).
 KEEP_FROM = 1024
+# One call of the process computes at a time: kept weights and the model's mode belong to the
+# encoder, not to a thread, and asynchronous callers encode from many threads.
+ONE_AT_A_TIME = threading.RLock()
+PRECISIONS = ("float32", "binary", "ubinary")  # of the embeddings that `encode` returns
 
 
-class SentenceEncoder(SentenceCalls):
+class ModelCardData:
+    """Where evaluators of sentence-transformers leave their metrics."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, float] = {}
+
+    def set_evaluation_metrics(
+        self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
+    ) -> None:
+        """Keep `metrics`; later ones of the same names replace them."""
+        self.metrics.update(metrics)
+
+
+class SentenceEncoder:
     """A BertModel with its tokenizer and pooling, on a device, in a precision.
 
     From here on the model computes in its fast forms (`minbert.fast`).
@@ -64,7 +86,10 @@ class SentenceEncoder(SentenceCalls):
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
         int8: the weights that encode in int8, None in another precision.
+        similarity_fn_name: what `similarity` computes, for sentence-transformers.
     """
+
+    similarity_fn_name = "cosine"
 
     def __init__(
         self,
@@ -95,7 +120,7 @@ class SentenceEncoder(SentenceCalls):
     @classmethod
     def from_pretrained(
         cls,
-        path_or_name: str,
+        path_or_name: str | Path,
         pooling: str | None = None,
         device: str = "auto",
         precision: str = "auto",
@@ -115,16 +140,18 @@ class SentenceEncoder(SentenceCalls):
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
+        # The folder is found once and its config.json read once; all that follows is handed both.
         folder = find_checkpoint(path_or_name)
-        stated = read_pooling(folder, pooling)
+        config = BertConfig.from_json(folder / "config.json")
+        stated = read_pooling(folder, config, pooling)
         if pooling and stated.pooling and pooling != stated.pooling:
             logger.warning(
                 "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
             )
         now = "cls_before_pooler" if pooling and tuning else pooling
         encoder = cls(
-            BertModel.from_pretrained(str(folder)),
-            BertTokenizer.from_pretrained(folder),
+            BertModel.from_tensors(config, read_tensors(folder, config), folder),
+            BertTokenizer.from_folder(folder),
             choose_pooling(now, stated.pooling),
             device,
             precision,
@@ -169,10 +196,8 @@ class SentenceEncoder(SentenceCalls):
                 f"max_length is {length!r}; expected an integer from 3 to {positions}, the number "
                 "of this encoder's positions"
             )
-        if (
-            text_pairs is not None
-            and self.model.config.type_vocab_size <= self.tokenizer.second_type
-        ):
+        segments = self.model.config.type_vocab_size
+        if text_pairs is not None and segments <= self.tokenizer.second_type:
             raise CheckpointError("this backbone has one segment only and cannot read pairs")
         return self.tokenizer(texts, text_pairs, int(length))
 
@@ -210,46 +235,161 @@ class SentenceEncoder(SentenceCalls):
                 if module.training != training:
                     module.train(training)
 
-    def encode_texts(
-        self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
-    ) -> np.ndarray:
-        """Encode texts in evaluation mode, each distinct text once; `encode` is how to ask for it.
+    def embed_all(
+        self,
+        sequences: TokenSequences,
+        into: np.ndarray,
+        embed: Callable[[PackedBatch], Tensor] | None = None,
+        batch_tokens: int | None = None,
+        label: str = "encode",
+        show_progress: bool | None = False,
+    ) -> None:
+        """Embed all sequences in evaluation mode without gradient, small models on all cores.
 
         Args:
-            texts: N texts.
-            batch_tokens: real tokens in one forward pass.
+            sequences: N texts or pairs.
+            into: float32 array (N, ...) that is filled.
+            embed: packed sequences to (B, ...); None is `self.embed`.
+            batch_tokens: real tokens in one forward pass; None is the encoder's own number.
+            label: what the progress bar says.
             show_progress: None shows a bar where stderr is a terminal.
-
-        Returns:
-            float32 array (N, H); rows of unit length if the checkpoint says so.
         """
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        sequences = self.tokenize(list(distinct))
-        embeddings = np.zeros((len(distinct), self.model.config.hidden_size), np.float32)
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
-        batches = share(batches_for_cores(sequences.lengths, batch_tokens, at_once))
-        with (
-            self.reading(sequences),
-            progress("encode", len(distinct), "text", show_progress) as bar,
-        ):
-            found = embed_batches(sequences, batches, self.embed, at_once)
+        batches = batches_for_cores(sequences.lengths, batch_tokens or self.batch_tokens, at_once)
+        with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
+            found = embed_batches(sequences, batches, embed or self.embed, at_once)
             for step, (rows, part) in enumerate(found, start=1):
-                embeddings[rows] = part
+                into[rows] = part
                 bar.update(len(rows))
                 # Counted from the end, so that nothing stays behind; small calls need none.
                 if len(batches) >= RELEASE_STEPS and (len(batches) - step) % RELEASE_STEPS == 0:
                     release_memory()
-        # Each process has filled its own rows; those of the others are zeros so far.
-        sum_over_ranks(torch.from_numpy(embeddings))
+
+    def encode_texts(
+        self, texts: Sequence[str], batch_tokens: int, show_progress: bool | None
+    ) -> np.ndarray:
+        """Return float32 embeddings (N, H) of texts; `encode` is how to ask for them.
+
+        Each distinct text is computed once. Rows have unit length if the checkpoint says so.
+        """
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        sequences = self.tokenize(list(distinct))
+        embeddings = np.empty((len(distinct), self.model.config.hidden_size), np.float32)
+        self.embed_all(
+            sequences, embeddings, batch_tokens=batch_tokens, show_progress=show_progress
+        )
         if self.normalize:
             embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
         if len(distinct) == len(texts):
             return embeddings  # a copy would double the memory of a million sentences
         return embeddings[[distinct[text] for text in texts]]
 
+    def encode(
+        self,
+        texts: str | Iterable[str],
+        batch_tokens: int | None = None,
+        show_progress: bool | None = None,
+        *,
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        output_value: str | None = "sentence_embedding",
+        precision: str | None = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: str | torch.device | None = None,
+        normalize_embeddings: bool = False,
+        truncate_dim: int | None = None,
+    ) -> Any:
+        """Encode one text or many in evaluation mode, each distinct text once.
+
+        Args:
+            texts: one text, or N in a list, array, column or generator; pairs are not accepted.
+            batch_tokens: real tokens in one forward pass; None uses the encoder's own number.
+            show_progress, show_progress_bar: None shows a bar where stderr is a terminal.
+            batch_size: no pass holds more tokens than this many texts of `max_length`.
+            prompt: put before every text.
+            precision: `float32`, or `binary` and `ubinary`: one bit per dimension, eight to a byte.
+            convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
+            normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
+            truncate_dim: D, dimensions that are kept; None keeps all H.
+            prompt_name, output_value, device: only what the encoder has anyway.
+
+        Returns:
+            float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
+
+        Raises:
+            UserError: something that is no text, or a value that is not supported.
+        """
+        self._refuse(prompt_name, output_value, precision, device)
+        for name, value in (("batch_size", batch_size), ("truncate_dim", truncate_dim)):
+            if value is not None and value < 1:
+                raise UserError(f"encode: {name} is {value}; give 1 or more")
+        tokens = batch_tokens or self.batch_tokens
+        if batch_size is not None:
+            # What `batch_size` bounds is memory. Packed, short texts need little: more fit in.
+            tokens = min(tokens, batch_size * self.max_length)
+        show = show_progress if show_progress_bar is None else show_progress_bar
+
+        with ONE_AT_A_TIME:
+            embeddings = self.encode_texts(_listed(texts, prompt), tokens, show)
+        embeddings = embeddings[:, :truncate_dim]  # (N, D)
+        if normalize_embeddings:
+            embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+        if precision in ("binary", "ubinary"):
+            # The signs, (N, ceil(D / 8)) bytes, the first bit the highest. "binary" is less by 128,
+            # so that it is int8.
+            embeddings = np.packbits(embeddings > 0, axis=1)
+            if precision == "binary":
+                embeddings = (embeddings.astype(np.int16) - 128).astype(np.int8)
+
+        found = embeddings[0] if isinstance(texts, str) else embeddings
+        if convert_to_numpy and not convert_to_tensor:
+            return found
+        tensor = torch.from_numpy(found).to(self.device)
+        return tensor if convert_to_tensor or isinstance(texts, str) else list(tensor)
+
+    # Retrieval evaluators ask for these two; without prompts both sides are encoded alike.
+    encode_query = encode_document = encode
+
+    def _refuse(
+        self, prompt_name: str | None, output_value: str | None, precision: str | None, device: Any
+    ) -> None:
+        """Raise UserError for what sentence-transformers has and this encoder has not."""
+        if prompt_name is not None:
+            raise UserError(f"encode: no prompt is named {prompt_name!r} here; give prompt=<text>")
+        if output_value != "sentence_embedding":
+            raise UserError(
+                f"encode: output_value is {output_value!r}; only 'sentence_embedding' is supported"
+            )
+        if precision not in (None, *PRECISIONS):
+            raise UserError(
+                f"encode: precision is {precision!r}; expected one of {', '.join(PRECISIONS)}"
+            )
+        own = self.device.type, f"{self.device.type}:{self.device.index or 0}"
+        if device is not None and str(device) not in own:
+            raise UserError(
+                f"encode: device is {device!r}, but the encoder is on {own[0]}; "
+                "give the device to SentenceEncoder.from_pretrained"
+            )
+
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
         return np.asarray(self.encode(texts, show_progress=False))
+
+    def similarity(self, first: Any, second: Any) -> Tensor:
+        """Return the cosine of each of N embeddings with each of M, (N, M) float32."""
+        return _unit_rows(first) @ _unit_rows(second).T
+
+    def similarity_pairwise(self, first: Any, second: Any) -> Tensor:
+        """Return the cosines of the N embeddings of `first` with those of `second`, (N,)."""
+        return (_unit_rows(first) * _unit_rows(second)).sum(dim=1)
+
+    @cached_property
+    def model_card_data(self) -> ModelCardData:
+        """Return where evaluators leave their metrics."""
+        return ModelCardData()
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""
@@ -289,12 +429,45 @@ class SentenceEncoder(SentenceCalls):
             weights: the digest of the model's weights, if known: hashing them takes a moment.
         """
         config = self.model.config
-        made_of = (
-            *(weights or tensors_digest(self.model.state_dict()), self.tokenizer.fingerprint()),
-            *(config.num_attention_heads, config.layer_norm_eps),
-            *(self.pooling, self.max_length, str(self.dtype), self.device.type),
-            *(["int8"] if self.int8 else []),
-            *([config.first_position] if config.first_position else []),
-            *([config.hidden_act] if config.hidden_act != "gelu" else []),
+        return digest(
+            {
+                "format": FORMAT,
+                "weights": weights or tensors_digest(self.model.state_dict()),
+                "tokenizer": self.tokenizer.fingerprint(),
+                "attention heads": config.num_attention_heads,
+                "layer norm": config.layer_norm_eps,
+                "activation": config.hidden_act,
+                "first position": config.first_position,
+                "pooling": self.pooling,
+                "max length": int(self.max_length),
+                "dtype": str(self.dtype),
+                "int8": self.int8 is not None,
+                "device": self.device.type,
+            }
         )
-        return hashlib.sha256(str(made_of).encode()).hexdigest()
+
+
+def _listed(texts: str | Iterable[str], prompt: str | None) -> list[str]:
+    """Return the texts, prompts before them, as a list; UserError for what is no text."""
+    if isinstance(texts, str):
+        texts = [texts]
+    no_column = getattr(texts, "ndim", 1) != 1 or isinstance(texts, bytes | bytearray | Mapping)
+    if no_column or not isinstance(texts, Iterable):
+        raise UserError(
+            f"encode: got a {type(texts).__name__}; expected a text, or a list, array, column or "
+            "generator of texts"
+        )
+    texts = list(texts)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise UserError(f"encode: text {row} is a {kind}, {text!r:.60}; expected strings")
+    return [prompt + text for text in texts] if prompt else texts
+
+
+def _unit_rows(embeddings: Any) -> Tensor:
+    """Return (N, H) float32 rows of unit length of an array, a tensor, or a list of either."""
+    if isinstance(embeddings, list):
+        embeddings = torch.stack([torch.as_tensor(row) for row in embeddings])
+    rows = torch.atleast_2d(torch.as_tensor(embeddings)).float()
+    return torch.nn.functional.normalize(rows, dim=1)

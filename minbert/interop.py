@@ -7,7 +7,7 @@
     as_sklearn(encoder)       comes with requirements.txt
 
 Each library is imported by its own function only, so none of them is needed by anything else.
-Evaluators of sentence-transformers take the encoder as it is (`minbert.sentence_calls`).
+Evaluators of sentence-transformers take the encoder as it is (`minbert.encoder`).
 
 Reads: encoder. Feeds: nothing in this project. Examples: docs/interop.md.
 """

@@ -81,7 +81,7 @@ class BertForMaskedLM(nn.Module):
                 or one with an output matrix of its own.
         """
         folder = find_checkpoint(path_or_name)
-        model = cls(BertModel.from_pretrained(str(folder), **changes))
+        model = cls(BertModel.from_pretrained(folder, **changes))
         load_module(model.head, _head_tensors(folder), folder)
         return model.eval()
 

@@ -8,6 +8,7 @@ Reads: config, packing, attention, checkpoint. Feeds: pooling, mlm, encoder.
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from minbert.activations import OtherIntermediate
 from minbert.attention import attention
-from minbert.checkpoint import load_encoder, read_tensors
+from minbert.checkpoint import Tensors, load_encoder, read_tensors
 from minbert.config import BertConfig
 from minbert.hub import find_checkpoint
 from minbert.packing import PackedBatch, pack_padded, positions_after_padding
@@ -213,7 +214,7 @@ class BertModel(nn.Module):
                 module.weight[module.padding_idx].zero_()
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str, **changes: Any) -> "BertModel":
+    def from_pretrained(cls, path_or_name: str | Path, **changes: Any) -> "BertModel":
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         A checkpoint without a pooler gives a model whose `pooler` is None.
@@ -227,7 +228,11 @@ class BertModel(nn.Module):
         """
         folder = find_checkpoint(path_or_name)
         config = replace(BertConfig.from_json(folder / "config.json"), **changes)
-        tensors = read_tensors(folder, config)
+        return cls.from_tensors(config, read_tensors(folder, config), folder)
+
+    @classmethod
+    def from_tensors(cls, config: BertConfig, tensors: Tensors, folder: Path) -> "BertModel":
+        """Build a model of the weights that `read_tensors` found in a checkpoint's folder."""
         model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
         load_encoder(model, tensors, folder)
         return model.eval()

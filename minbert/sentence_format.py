@@ -29,7 +29,7 @@ class StatedPooling(NamedTuple):
     max_length: int | None = None
 
 
-def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
+def read_pooling(folder: Path, config: BertConfig, chosen: str | None = None) -> StatedPooling:
     """Read how a checkpoint is to be pooled; None if that is unsupported and one is `chosen`.
 
     The published SimCSE checkpoints state it only in their names: the supervised ones keep the MLP
@@ -44,7 +44,7 @@ def read_pooling(folder: Path, chosen: str | None = None) -> StatedPooling:
     name = place.parent.parent.name if place.parent.name == "snapshots" else place.name
     with _in_their_format(folder):
         _refuse_default_prompt(folder)
-        return _read_pooling(folder, name, chosen)
+        return _read_pooling(folder, name, config.num_hidden_layers, chosen)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def _in_their_format(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _read_pooling(folder: Path, name: str, chosen: str | None) -> StatedPooling:
+def _read_pooling(folder: Path, name: str, layers: int, chosen: str | None) -> StatedPooling:
     modules_file = folder / "modules.json"
     if not modules_file.is_file():
         if "unsup-simcse" in name:
@@ -74,7 +74,7 @@ def _read_pooling(folder: Path, name: str, chosen: str | None) -> StatedPooling:
     }
     pooling = None
     try:
-        pooling = _pooling_of_steps(steps, paths, folder)
+        pooling = _pooling_of_steps(steps, paths, folder, layers)
     except CheckpointError:
         if not chosen:
             raise
@@ -86,7 +86,9 @@ def _read_pooling(folder: Path, name: str, chosen: str | None) -> StatedPooling:
     return StatedPooling(pooling, "Normalize" in steps, None if length is None else int(length))
 
 
-def _pooling_of_steps(steps: list[str], paths: dict[str, Path], folder: Path) -> str | None:
+def _pooling_of_steps(
+    steps: list[str], paths: dict[str, Path], folder: Path, layers: int
+) -> str | None:
     """Return the pooling that a folder's steps amount to, None if there is none among them."""
     if len(paths) < len(steps) or not paths.keys() <= KNOWN_STEPS:
         raise CheckpointError(
@@ -105,14 +107,13 @@ def _pooling_of_steps(steps: list[str], paths: dict[str, Path], folder: Path) ->
             f"{folder}: WeightedLayerPooling with another Pooling than the mean is not supported; "
             "give --pooling to choose another"
         )
-    return _pooling_of_layers(paths["WeightedLayerPooling"], folder)
+    return _pooling_of_layers(paths["WeightedLayerPooling"], layers)
 
 
-def _pooling_of_layers(step: Path, folder: Path) -> str:
+def _pooling_of_layers(step: Path, last: int) -> str:
     """Return which of the two averages over layers a WeightedLayerPooling is."""
     start = read_json(step / "config.json", CheckpointError)["layer_start"]
     weights = _step_tensors(step)["layer_weights"].tolist()
-    last = BertConfig.from_json(folder / "config.json").num_hidden_layers
     layers = [start + index for index, weight in enumerate(weights) if weight]
     if start + len(weights) == last + 1 and len({weight for weight in weights if weight}) == 1:
         if layers == sorted({1, last}):

@@ -76,7 +76,11 @@ class BertTokenizer:
         Raises:
             CheckpointError: no tokenizer files there, or files of a tokenizer of another kind.
         """
-        folder = find_checkpoint(path_or_name)
+        return cls.from_folder(find_checkpoint(path_or_name))
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> "BertTokenizer":
+        """Load the tokenizer in a checkpoint's folder."""
         fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
         pairs, merges = folder / "vocab.json", folder / "merges.txt"
         settings = TokenizerSettings.read(folder)

@@ -17,7 +17,6 @@ from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, expect
 from benchmarks.peers import cross_encoder
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.flops import encoder_flops
 from minbert.packing import PackedBatch, TokenSequences
 
@@ -98,10 +97,6 @@ def score(
         return classifier(encoder.embed(batch)).squeeze(-1)
 
     sequences = tokenize(encoder, pairs)
-    at_once = batches_at_once(encoder.device, encoder.model.config.hidden_size)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, at_once)
     scores = np.empty(len(pairs), np.float32)
-    with encoder.reading(sequences):
-        for rows, found in embed_batches(sequences, batches, judge, at_once):
-            scores[rows] = found
+    encoder.embed_all(sequences, scores, judge)
     return scores
