@@ -1,6 +1,6 @@
 """The data of an assignment: files for the student, test labels for the instructor.
 
-Reads: a folder with CS224N's files, or the grammar of `data.bundled`. Feeds: make.
+Reads: a folder with CS224N's files, or the grammar of `data.synthetic`. Feeds: make.
 """
 
 import csv
@@ -8,10 +8,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from data import bundled
+from data import synthetic
 from data.examples import DataError
 from data.finding import find, find_task
+from data.readers.tables import plain_name
 from data.tasks import TASKS, Task, split_file
+from runtime.files import open_file
 
 TASKS_GIVEN = ("sst", "para", "sts")
 # What SimCSE is trained on, if it is there.
@@ -32,7 +34,7 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
     """
     if source is None:
         with tempfile.TemporaryDirectory() as made:
-            bundled.write(Path(made), seed)
+            synthetic.write(Path(made), seed)
             write_data(Path(made), student, gold, seed)
         return
     student.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
         _write_task(source, TASKS[name], student, gold)
     for name in SENTENCES:
         if (path := find(source, name)) is not None:
-            shutil.copyfile(path, student / name)
+            _copy(path, student / name)
 
 
 def _write_task(source: Path, task: Task, student: Path, gold: Path) -> None:
@@ -52,14 +54,19 @@ def _write_task(source: Path, task: Task, student: Path, gold: Path) -> None:
         path = split_file(folder, task, split)
         if not path.is_file():
             raise DataError(f"{path}: missing; the task's training file is beside it")
-        shutil.copyfile(path, student / path.name)
+        _copy(path, student / plain_name(path))
     test = split_file(folder, task, "test")
     if test.is_file():
-        with test.open(encoding="utf-8", newline="") as file:
+        with open_file(test, "rt", encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file, delimiter="\t"))
         if rows and task.label in rows[0]:
-            shutil.copyfile(test, gold / task.files[2])
+            _copy(test, gold / task.files[2])
         _write_unlabelled(rows, task, student / task.files[2])
+
+
+def _copy(source: Path, target: Path) -> None:
+    with open_file(source) as file, target.open("wb") as copy:
+        shutil.copyfileobj(file, copy)
 
 
 def _write_unlabelled(rows: list[list[str]], task: Task, path: Path) -> None:

@@ -21,10 +21,10 @@ run() { # NAME OPTIONS...: one run, its results.csv under that name
 
 # The README and the data card: what solves the bundled data set, and what does not.
 run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
-bundled=downloads/bundled-2.1
-python -m benchmarks.bundled $bundled > docs/results/bundled-baselines.txt
-python -m benchmarks.shortcuts $bundled > docs/results/bundled-shortcuts.txt
-python -m benchmarks.labels --pairs 1000000 > docs/results/bundled-labels.txt
+bundled=data/bundled
+python -m data.synthetic.probes.baselines $bundled > docs/results/bundled-baselines.txt
+python -m data.synthetic.probes.shortcuts $bundled > docs/results/bundled-shortcuts.txt
+python -m data.synthetic.probes.labels --pairs 1000000 > docs/results/bundled-labels.txt
 python -m benchmarks.random_twin mini --out "$random"
 run bundled-random --backbone "$random" --task all --encoder bi cross
 
@@ -45,12 +45,12 @@ fi
 # The data card again: the encoder tuned along, and on more pairs; five seeds.
 run bundled-full --task all --encoder bi cross --tune full
 run bundled-seeds --pretrain none unsup sup --task sts --seeds 5
-python -m data.bundled --out downloads/bundled-40000 --pairs 40000
+python -m data.synthetic --out downloads/bundled-40000 --pairs 40000
 tune="--task para --tune full --backbone-lr 7e-4"
 run bundled-cross --data downloads/bundled-40000 --encoder bi cross $tune
-python -m data.bundled --out downloads/bundled-order --order-pairs 40000
+python -m data.synthetic --out downloads/bundled-order --order-pairs 40000
 run order --data downloads/bundled-order --encoder bi cross $tune --head-epochs 1
-python -m data.bundled --out downloads/bundled-mixed --pairs 40000 --order-pairs 20000
+python -m data.synthetic --out downloads/bundled-mixed --pairs 40000 --order-pairs 20000
 for encoder in bi cross; do
     run mixed-$encoder --data downloads/bundled-mixed --encoder $encoder $tune \
         --backbone $runs/order/models/none-para-$encoder-full-interaction-42
@@ -63,9 +63,9 @@ run minilm-sup --backbone "$minilm" --pretrain sup --task sts --simcse-lr 5e-5
 
 # What the stage teaches, on data that it was not tuned on; and whether the data set orders systems
 # as real data does.
-python -m benchmarks.carry_over $runs/bundled-seeds --synthetic $bundled --data downloads/cs224n \
+python -m data.synthetic.probes.carry_over $runs/bundled-seeds --synthetic $bundled --data downloads/cs224n \
     --csv docs/results/carry-over.csv
-python -m benchmarks.validity --synthetic $bundled --real downloads/cs224n mini \
+python -m data.synthetic.probes.validity --synthetic $bundled --real downloads/cs224n mini \
     "mini + unsup=$runs/bundled-seeds/backbones/unsup-42" \
     "mini + sup=$runs/bundled-seeds/backbones/sup-42" \
     "mini + sup on NLI=$runs/mini-nli/backbones/sup-42" "all-MiniLM-L6-v2=$minilm" \

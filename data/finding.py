@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from data.examples import DataError
-from data.readers.tables import read_header
+from data.readers.tables import plain_name, read_header
 from data.tasks import Task
 
 DEEPEST = 5  # levels below the folder
@@ -30,14 +30,14 @@ def find(folder: Path, name: str) -> Path | None:
 
     The name may hold the folders above it, as in `STSBenchmark/sts-test.csv`. Breadth first, each
     level in order of names, at most five levels deep; hidden folders are passed over, and so is
-    synthetic data below `folder`, whose files have the published names. The first hit counts.
-    `folder` itself may have the name.
+    synthetic data below `folder`, whose files have the published names. The first hit counts, and
+    so does a compressed file. `folder` itself may have the name.
     """
     wanted = Path(name).parts
     level = [folder.absolute()]
     for _ in range(DEEPEST + 1):
         for path in level:
-            if path.parts[-len(wanted) :] == wanted:
+            if path.with_name(plain_name(path)).parts[-len(wanted) :] == wanted:
                 return path
         level = [entry for path in level for entry in _entries(path)]
     return None
@@ -58,9 +58,10 @@ def find_task(folder: Path, task: Task) -> Path | None:
 def _entries(folder: Path) -> list[Path]:
     """Return what a folder holds, in order; nothing for a file or a folder that cannot be read."""
     try:
-        return sorted(p for p in folder.iterdir() if not p.name.startswith((".", "bundled-")))
+        entries = sorted(folder.iterdir())
     except OSError:
         return []
+    return [p for p in entries if not p.name.startswith((".", "bundled-")) and p.name != "bundled"]
 
 
 def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:

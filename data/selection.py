@@ -10,7 +10,7 @@ import numpy as np
 
 from data.examples import Example, SentencePair
 from data.readers.sts import official_dev, read_sts
-from data.tasks import TASKS
+from data.tasks import TASKS, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
 FEWEST = 100  # held-out pairs; fewer say too little about a threshold
@@ -26,7 +26,7 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
     Raises:
         DataError: a broken file.
     """
-    path = folder / TASKS["sts"].files[0]
+    path = split_file(folder, TASKS["sts"], "train")
     if not path.is_file():
         return []
     pairs = read_sts(path)

@@ -13,6 +13,7 @@ from data.readers.mrpc import read_mrpc
 from data.readers.polarity import read_polarity
 from data.readers.semeval import read_subset
 from data.readers.sst2 import read_sst2
+from data.readers.tables import stored
 from data.readers.trec import read_trec
 from data.tasks import TASKS, Splits
 
@@ -28,7 +29,7 @@ def read_year(
     """
     folder = folders[0]
     files = [f"STS.{kind}.{subset}.txt" for subset in subsets for kind in ("input", "gs")]
-    missing = [file for file in files if not (folder / file).is_file()]
+    missing = [file for file in files if not stored(folder / file).is_file()]
     if missing:
         raise missing_set(folder, name, missing, command)
     return {subset: read_subset(folder, subset) for subset in subsets}

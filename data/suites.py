@@ -50,7 +50,7 @@ T = TypeVar("T")
 STS_COMMAND = "python -m data.download sts --out"
 TRANSFER_COMMAND = "python -m data.download transfer --out"
 HANS_COMMAND = "python -m data.download hans --out"
-BUNDLED_COMMAND = "python -m data.bundled --out"
+BUNDLED_COMMAND = "python -m data.synthetic --out"
 
 # For each file, the names under which it is about; the preferred one first.
 Names = tuple[tuple[str, ...], ...]

@@ -1,6 +1,6 @@
 """The three tasks: each is one record, which holds all that the project knows about the task.
 
-Reads: data.readers. Feeds: data.bundled, heads, evaluation, report, and the command lines.
+Reads: data.readers. Feeds: data.synthetic, heads, evaluation, report, and the command lines.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from data.examples import DataError
 from data.readers.quora import read_quora
 from data.readers.sst import read_sst
 from data.readers.sts import read_sts
-from data.readers.tables import PathLike, read_header
+from data.readers.tables import PathLike, read_header, stored
 
 SPLITS = ("train", "dev", "test")
 
@@ -141,9 +141,9 @@ def read_task(folder: PathLike, name: str) -> Splits:
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:
     """Return the file of train, dev or test; `-test.csv` for an absent `-test-student.csv`."""
-    path = Path(folder) / task.files[SPLITS.index(split)]
+    path = stored(Path(folder) / task.files[SPLITS.index(split)])
     if split == "test" and not lexists(path):
-        return path.with_name(path.name.replace("-test-student", "-test"))
+        return stored(path.with_name(path.name.replace("-test-student", "-test")))
     return path
 
 

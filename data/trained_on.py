@@ -18,7 +18,7 @@ from data.readers.nli import iter_nli
 from data.readers.sentences import iter_sentences
 from data.readers.sick import read_sick
 from data.readers.stsbenchmark import read_stsbenchmark
-from data.readers.tables import numbered_lines, read_table
+from data.readers.tables import numbered_lines, plain_name, read_table
 from data.readers.trec import read_trec
 from data.readers.triplets import iter_triplets
 
@@ -42,7 +42,7 @@ def note_file(path: Path, seen: Seen) -> None:
         if fits(fields):
             note(path, seen)
             return
-    if path.suffix == ".csv":
+    if plain_name(path).endswith(".csv"):
         seen.add_pairs(_pairs_of_triplets(path))
     elif len(fields) > 1:
         raise DataError(

@@ -22,7 +22,7 @@ from data.finding import find_task
 from data.overlap import Seen, overlap
 from data.readers.sts import OFFICIAL_DEV_ROWS, read_sts
 from data.readers.tables import read_header
-from data.tasks import TASKS, read_task
+from data.tasks import TASKS, read_task, split_file
 from data.trained_on import note_file
 from evaluation.suites import find_sets
 from evaluation.table import markdown
@@ -89,7 +89,7 @@ def _cs224n(folder: Path) -> Iterator[tuple[str, list[Example]]]:
     """Yield dev and test of the tasks whose files are in the folder, or one below."""
     for task in TASKS.values():
         home = find_task(folder, task)
-        if home is None or not (home / task.files[1]).is_file():
+        if home is None or not split_file(home, task, "dev").is_file():
             continue
         splits = read_task(home, task.name)
         yield f"{task.name} dev", splits.dev

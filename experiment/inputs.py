@@ -14,6 +14,7 @@ from baselines.objectives import ALL_OBJECTIVES
 from data.examples import Example
 from data.fetch.locate import data_folder, training_file
 from data.overlap import Seen
+from data.readers.tables import content_digest
 from data.selection import hold_out, selection_pairs
 from data.tasks import TASKS, read_task
 from experiment.grid import pairings, seeds
@@ -22,7 +23,7 @@ from heads.config import TUNES
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
-from runtime.digests import digest, file_digest
+from runtime.digests import digest
 from runtime.errors import UserError
 from runtime.processes import main_first
 from simcse.stage import Backbone, TrainingTexts, read_texts
@@ -38,7 +39,7 @@ class Inputs:
             DataError, CheckpointError: something is missing or broken.
         """
         self.settings = settings
-        with main_first():  # missing files are generated or downloaded once
+        with main_first():  # missing files are downloaded once
             self.data_folder = data_folder(settings.data)
             self.backbone_folder = find_checkpoint(settings.backbone)
         self.splits = {task: read_task(self.data_folder, task) for task in settings.tasks}
@@ -82,7 +83,7 @@ class Inputs:
     @cached_property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
-        digests = {name: file_digest(path) for name, path in self.files.items()}
+        digests = {name: content_digest(path) for name, path in self.files.items()}
         digests["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)

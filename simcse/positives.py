@@ -2,19 +2,20 @@
 
 Tables 1 and 2: crops, deletions, synonyms, the next sentence. Dropout comes on top of each of them.
 Sentences in, pairs of anchor and positive out, as a stream.
-Reads: data.readers.sentences, the lexicon of data.bundled. Feeds: stage.
+Reads: data.readers.sentences, a word list. Feeds: stage.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from random import Random
 
-from data.bundled.synonyms import synonyms
 from data.examples import DataError, Triplet
+from data.fetch.locate import BUNDLED
 from data.readers.sentences import iter_documents, iter_sentences
+from data.readers.tables import numbered_lines
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,9 @@ SHARE = 0.1
 SUCCESSORS = {"next": 1, "next3": 3}
 # Put between a word and its synonym again: quotes and brackets before, marks of punctuation behind.
 MARKS = "\"'([{.,;:!?)]}"
+
+# A word and its synonyms, separated by tabs, a line.
+SYNONYMS = "synonyms.txt"
 
 Change = Callable[[list[str], Random], list[str]]
 
@@ -110,10 +114,21 @@ def delete_one(words: list[str], draw: Random) -> list[str]:
     return _without(words, min(1, len(words) - 1), draw)
 
 
+@cache
+def synonyms() -> dict[str, tuple[str, ...]]:
+    """Return the synonyms of each word, in the word's own form, as the shipped list has them.
+
+    Senses are not told apart: a word has the synonyms of every noun, verb, adjective and adverb
+    that it may be.
+    """
+    rows = (line.rstrip("\n").split("\t") for _, line in numbered_lines(BUNDLED / SYNONYMS))
+    return {word: tuple(others) for word, *others in rows}
+
+
 def replace_by_synonym(words: list[str], draw: Random) -> list[str]:
     """Return the words with one of them replaced by a synonym, or as they are if none has any.
 
-    The lexicon is the project's own and small.
+    The word list is the project's own and small.
     """
     known = synonyms()
     cores = [word.strip(MARKS) for word in words]

@@ -15,11 +15,12 @@ import torch
 import minbert
 from data.examples import SentencePair
 from data.overlap import Seen
+from data.readers.tables import content_digest
 from minbert.checkpoint import check_target, tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
-from runtime.digests import digest, file_digest
+from runtime.digests import digest
 from runtime.errors import TrainingError
 from runtime.files import sweep
 from runtime.json_file import read_json
@@ -94,7 +95,7 @@ def read_texts(
     if seen is not None:
         seen.add_examples(selection)
     digests = {
-        objective.name: file_digest(path),
+        objective.name: content_digest(path),
         "selection": digest([asdict(pair) for pair in selection]),
     }
     sources = {"trained_on": str(path.absolute())}

@@ -1,6 +1,5 @@
 """What the tests share: a tiny BERT checkpoint, toy data of our own, the optional real things."""
 
-import fcntl
 import gc
 import importlib.util
 import os
@@ -17,7 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
-from data import bundled
+from data.fetch.locate import BUNDLED
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
@@ -32,7 +31,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 
 # Files of half a minute or more, the longest first: begun last, they would leave a worker idle.
 LONGEST = (
-    *("test_campaigns", "test_processes", "test_benchmark_works", "test_shortcuts"),
+    *("test_campaigns", "test_processes", "test_benchmark_works"),
     *("test_walks", "test_resumed_heads", "test_interrupt", "test_check", "test_draws"),
     *("test_two_machines", "test_published_numbers", "test_cli", "test_switch"),
 )
@@ -122,15 +121,9 @@ def tiny_encoder(tiny_checkpoint) -> SentenceEncoder:
 
 
 @pytest.fixture(scope="session")
-def bundled_data(tmp_path_factory) -> Path:
-    """The bundled data set, written once for all tests that read it, of all workers."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with (base / "bundled.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (base / "bundled").is_dir():
-            bundled.write(base / "bundled")
-    return base / "bundled"
+def bundled_data() -> Path:
+    """Return the folder of the bundled data set."""
+    return BUNDLED
 
 
 def toy_sentences(count: int, seed: int = 0) -> list[str]:

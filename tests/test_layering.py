@@ -33,6 +33,8 @@ EXCEPTIONS = {
     "minbert/encode": {"data"},
     # Tables of the papers are grids of the main program.
     "experiment/ablate": {"run_multitask"},
+    # What the synthetic data is good for is measured with everything there is.
+    "data/synthetic/probes": {"minbert", "heads", "baselines", "evaluation", "benchmarks"},
 }
 # Heavy libraries stay out of the packages that have to start fast, or read text only.
 WITHOUT_TORCH = ("data",)
@@ -66,6 +68,17 @@ def wrong(names: set[str], inside: Path) -> set[str]:
 def test_imports_point_one_way():
     found = {path.relative_to(ROOT): imports(path.read_text(encoding="utf-8")) for path in FILES}
     assert not {str(path): bad for path, names in found.items() if (bad := wrong(names, path))}
+
+
+def test_nothing_but_the_classroom_imports_the_generator_of_synthetic_data():
+    generator = ROOT / "data" / "synthetic"
+    others = [path for path in FILES if generator not in path.parents]
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in [*others, *(ROOT / "benchmarks").rglob("*.py"), ROOT / "run_multitask.py"]
+        if any(n.startswith("data.synthetic") for n in imports(path.read_text(encoding="utf-8")))
+    }
+    assert users == {"assignment/course_data.py"}
 
 
 @pytest.mark.parametrize("package", WITHOUT_TORCH)

@@ -1,50 +1,32 @@
 """Where the files named on a command line are: given, downloaded earlier, or downloaded now.
 
-Reads: data.fetch.sources, data.fetch.transfer, data.bundled. Feeds: the command lines.
+Reads: data.fetch.sources, data.fetch.transfer. Feeds: the command lines.
 """
 
 from pathlib import Path
 
-from data import bundled
 from data.examples import DataError
 from data.fetch.sources import SOURCES, file_of
 from data.fetch.transfer import fetch
-from runtime.files import scratch_folder, sweep
+from data.readers.tables import stored
 
+BUNDLED = Path(__file__).parents[1] / "bundled"  # synthetic data, each file compressed
 DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in it
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder of CS224N files; `bundled` is generated and `cs224n` downloaded if absent.
+    """Return the folder of CS224N files; `bundled` ships, and `cs224n` is downloaded if absent.
 
     Raises:
         DataError: it cannot be downloaded.
-        OSError: it cannot be written.
     """
     if Path(name).is_dir() or name not in ("bundled", "cs224n"):
         return Path(name)
     if name == "bundled":
-        return _bundled_folder()
+        return BUNDLED
     folder = DEFAULT_FOLDER / name
     for remote in SOURCES[name]:
         fetch(remote, folder)
-    return folder
-
-
-def _bundled_folder() -> Path:
-    """Return the folder of the bundled data set, written now, in 15 seconds, unless it exists."""
-    folder = DEFAULT_FOLDER / f"bundled-{bundled.VERSION}"
-    if not folder.is_dir():
-        sweep(folder.parent, folder.name)
-        # Not runtime.files.whole_folder: that would replace the folder of a faster run,
-        # which may be reading it by then.
-        with scratch_folder(folder) as unfinished:
-            try:
-                bundled.write(unfinished)
-                unfinished.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another run was faster
-                    raise
     return folder
 
 
@@ -68,7 +50,7 @@ def training_file(
     tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
     if named:
         tried = [Path(named)]
-    for path in tried:
+    for path in map(stored, tried):
         if path.is_file():
             return path
     fetch_it = f", or fetch it: python -m data.download {source}" if published else ""

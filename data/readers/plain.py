@@ -5,11 +5,12 @@ Reads: data.readers.tables. Feeds: the readers of the evaluation suites.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from data.examples import DataError
 from data.readers.fields import number
-from data.readers.tables import PathLike, numbered_lines
-from runtime.files import open_plain
+from data.readers.tables import PathLike, numbered_lines, stored
+from runtime.files import UNREADABLE, open_file
 from runtime.lines import bounded_lines
 
 
@@ -33,12 +34,12 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _encoding(path: PathLike) -> str:
     try:
-        with open_plain(path) as file:
+        with open_file(stored(Path(path))) as file:
             for line in bounded_lines(file, path, DataError):
                 line.decode("utf-8")
     except UnicodeDecodeError:
         return "latin-1"
-    except OSError:
+    except UNREADABLE:
         pass  # numbered_lines says what is wrong
     return "utf-8"
 

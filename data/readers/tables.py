@@ -5,13 +5,14 @@ Reads: files. Feeds: the other readers, data.tasks.
 
 import codecs
 import csv
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from data.examples import DataError
-from runtime.files import UNREADABLE, open_file
+from runtime.files import OPENERS, UNREADABLE, open_file
 from runtime.lines import bounded_lines
 
 PathLike = str | os.PathLike[str]
@@ -23,19 +24,47 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
     """Yield (line number from 1, line with its line end), without a byte order mark.
 
     Lines end at a line feed only, so exotic Unicode separators inside a sentence do not cut it.
-    Each line is decoded by itself, so that a bad byte has a line number. A file named .gz, .xz or
-    .bz2 is read as what it holds.
+    Each line is decoded by itself, so that a bad byte has a line number. A compressed file (.xz,
+    .gz, .bz2) is read as what it holds, and found by its name without that ending, too.
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not in this encoding; a line
             is longer than `runtime.lines.LONGEST`.
     """
     try:
-        with open_file(Path(path)) as file:
+        with open_file(stored(Path(path))) as file:
             yield from decoded_lines(file, path, encoding)
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: cannot be read ({reason}); check the path") from error
+        raise _unreadable(path, error) from error
+
+
+def stored(path: Path) -> Path:
+    """Return a file's path, or that of its compressed form where only this is there."""
+    packed = (path.with_name(path.name + ending) for ending in OPENERS)
+    return path if os.path.lexists(path) else next(filter(os.path.isfile, packed), path)
+
+
+def plain_name(path: Path) -> str:
+    """Return the name of a file without the ending of a compressed one."""
+    return path.stem if path.suffix in OPENERS else path.name
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of what a file holds, the same whether it is compressed or not.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        with open_file(stored(path)) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: PathLike, error: Exception) -> DataError:
+    reason = getattr(error, "strerror", None) or error
+    return DataError(f"{path}: cannot be read ({reason}); check the path")
 
 
 def decoded_lines(

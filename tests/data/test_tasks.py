@@ -126,7 +126,7 @@ def test_a_new_task_is_one_record(tmp_path, monkeypatch):
 
 def test_the_package_imports_neither_torch_nor_numpy_nor_the_downloader():
     """A command line that tells the tasks in its --help does so at once."""
-    heavy = ("torch", "numpy", "tqdm", "data.download", "data.fetch", "data.bundled")
+    heavy = ("torch", "numpy", "tqdm", "data.download", "data.fetch", "data.synthetic")
     code = f"import sys, data.tasks; print([m for m in {heavy} if m in sys.modules])"
     root = Path(__file__).parents[2]
     result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

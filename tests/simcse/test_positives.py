@@ -8,10 +8,17 @@ from random import Random
 import pytest
 from conftest import toy_sentences
 
-from data.bundled.synonyms import synonyms
 from data.examples import DataError
 from simcse import positives
-from simcse.positives import crop, delete, delete_one, following, iter_pairs, replace_by_synonym
+from simcse.positives import (
+    crop,
+    delete,
+    delete_one,
+    following,
+    iter_pairs,
+    replace_by_synonym,
+    synonyms,
+)
 
 LENGTHS = (1, 2, 3, 7, 10, 25)
 

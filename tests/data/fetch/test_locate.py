@@ -1,8 +1,7 @@
-"""Where named files are: a folder that is there, one made or fetched now, a downloaded file."""
+"""Where named files are: a folder that is there, one fetched now, a downloaded file."""
 
 import pytest
 
-from data import bundled
 from data.examples import DataError
 from data.fetch import locate
 from data.fetch.sources import SOURCES
@@ -16,70 +15,12 @@ def downloads(tmp_path, monkeypatch):
     return tmp_path / "downloads"
 
 
-@pytest.fixture
-def written(monkeypatch):
-    """A data set of one file instead of the bundled one, and a list of where it was written."""
-    folders = []
-
-    def write(folder, seed=0):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "sts-train.csv").write_text("whole")
-        folders.append(folder)
-
-    monkeypatch.setattr(bundled, "write", write)
-    return folders
-
-
-def test_the_bundled_data_is_made_once_and_kept(written, downloads):
-    first = locate.data_folder("bundled")
-    assert first == downloads / f"bundled-{bundled.VERSION}"
-    assert [path.name for path in first.parent.iterdir()] == [first.name]
-    assert (first / "sts-train.csv").read_text() == "whole"
-    assert locate.data_folder("bundled") == first and len(written) == 1
-
-
-def test_an_interrupted_making_leaves_no_folder_that_looks_whole(written, downloads, monkeypatch):
-    def breaks(folder, seed=0):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "sts-train.csv").write_text("half")
-        raise KeyboardInterrupt
-
-    whole = bundled.write
-    monkeypatch.setattr(bundled, "write", breaks)
-    with pytest.raises(KeyboardInterrupt):
-        locate.data_folder("bundled")
-    assert not any(downloads.iterdir())
-    monkeypatch.setattr(bundled, "write", whole)
-    assert (locate.data_folder("bundled") / "sts-train.csv").read_text() == "whole"
-
-
-def test_two_runs_may_make_the_bundled_data_at_once(written, downloads, monkeypatch):
-    slow = bundled.write
-
-    def overtaken(folder, seed=0):
-        monkeypatch.setattr(bundled, "write", slow)
-        (locate.data_folder("bundled") / "mark").write_text("the quicker one's")
-        slow(folder)
-
-    monkeypatch.setattr(bundled, "write", overtaken)
-    assert (locate.data_folder("bundled") / "mark").is_file()
-    assert len(list(downloads.iterdir())) == 1
-
-
-def test_bundled_data_that_cannot_be_written_are_told(downloads, monkeypatch):
-    def full(folder, seed=0):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(bundled, "write", full)
-    with pytest.raises(OSError, match="No space"):
-        locate.data_folder("bundled")
-    assert not any(downloads.iterdir())
-
-
 def test_a_folder_of_that_name_wins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bundled").mkdir()
     assert str(locate.data_folder("bundled")) == "bundled"
+    (tmp_path / "bundled").rmdir()
+    assert locate.data_folder("bundled") == locate.BUNDLED
     assert str(locate.data_folder("elsewhere")) == "elsewhere"  # the reader says it is not there
 
 

@@ -1,0 +1,139 @@
+"""Writes the data set: thirteen files in CS224N's and SimCSE's formats, whole or not at all.
+
+The evaluation suites in folders beside them are those of suites.
+Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
+columns from data.tasks, names of files from data.fetch.sources. Feeds: data.readers.
+"""
+
+import csv
+import hashlib
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from data.fetch.sources import SOURCES
+from data.synthetic.duplicates import ORDER, duplicate_pair
+from data.synthetic.pairs import Example
+from data.synthetic.scored import BANDS, scored_pair
+from data.synthetic.sentences import Scenes
+from data.synthetic.sentiment import labelled
+from data.synthetic.suites import write_suites
+from data.synthetic.triplets import triplet
+from data.synthetic.words import SPLITS
+from data.synthetic.writing import Writer, shuffle
+from data.tasks import TASKS
+from runtime.files import scratch_folder, sweep, to_disk
+
+SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
+SENTENCES, TRIPLETS = 20000, 10000
+
+# Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of
+# the scale of similarities.
+QUOTAS: dict[str, list[dict[str, Any]]] = {
+    "sst": [{"wanted": number} for number in range(TASKS["sst"].num_classes)],
+    "para": [{"positive": number < 2} for number in range(5)],
+    "sts": [{"band": number} for number in range(BANDS)],
+}
+
+
+def opinion_row(random: Random, split: str, wanted: int) -> Example:
+    """Return a row of the sentiment task of the wanted class."""
+    view = labelled(random, split, wanted)
+    return Example((view.text,), str(wanted), view.phenomenon)
+
+
+MAKERS: dict[str, Callable[..., Example]] = {
+    "sst": opinion_row,
+    "para": duplicate_pair,
+    "sts": scored_pair,
+}
+
+
+def identifier(seed: int, name: str, number: int) -> str:
+    """Return 25 hexadecimal digits, as CS224N's ids are."""
+    return hashlib.sha256(f"{seed} {name} {number}".encode()).hexdigest()[:25]
+
+
+def _draw(
+    writer: Writer, task: str, title: str, split: str, size: int, **how: Any
+) -> list[Example]:
+    """Return examples of a task in their shares, shuffled; the title names the generator.
+
+    `how` goes to the task's maker.
+    """
+    quotas = QUOTAS[task]
+    examples: list[Example] = []
+    for number, quota in enumerate(quotas):
+        share = (size + len(quotas) - 1 - number) // len(quotas)
+        make = partial(MAKERS[task], **quota, **how)
+        examples += writer.draw(f"{title} {number}", split, share, make)
+    shuffle(examples, Random(f"{writer.seed} {title} {split}"))
+    return examples
+
+
+def write_task(writer: Writer, task: str, part: int) -> list[Example]:
+    """Draw and write train (0), dev (1) or test (2) of a task; return its examples."""
+    examples = _draw(writer, task, task, SPLITS[part], SIZES[task][part])
+    _write_rows(writer, task, part, examples)
+    return examples
+
+
+def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -> None:
+    record = TASKS[task]
+    name = record.files[part]
+    rows = (
+        (str(number), identifier(writer.seed, name, number), *e.texts, e.label, e.phenomenon)
+        for number, e in enumerate(examples)
+    )
+    writer.table(name, ("", "id", *record.texts, record.label, "phenomenon"), rows)
+
+
+def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
+    writer = Writer(folder, seed)
+    for part in (2, 1, 0):  # test first: what stands there is then barred from training
+        written = {task: write_task(writer, task, part) for task in SIZES}
+    sentences = writer.draw("wiki", "train", SENTENCES, Scenes())
+    writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
+    writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
+    triplets = writer.draw("nli", "train", TRIPLETS, triplet)
+    with open(folder / SOURCES["nli"][0].name, "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("sent0", "sent1", "hard_neg"))
+        rows.writerows(e.texts for e in triplets)
+    writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
+    write_suites(writer)  # after the tasks, so that it changes no draw above
+    # Last of all: no other file depends on how many pairs there are.
+    more = max(0, pairs - SIZES["para"][0])
+    examples = written["para"] + _draw(writer, "para", "more para", "train", more)
+    examples += _draw(writer, "para", "order", "train", order_pairs, kinds=ORDER)
+    if len(examples) > SIZES["para"][0]:
+        _write_rows(writer, "para", 0, examples)
+
+
+def write_files(
+    folder: Path, seed: int = 0, pairs: int = SIZES["para"][0], order_pairs: int = 0
+) -> None:
+    """Write all files of the data set into `folder`, made if need be.
+
+    The files grow in a temporary folder inside it and are moved when all are whole: an
+    interrupted run leaves nothing half-written. The same seed gives the same bytes everywhere. More
+    `pairs` to learn paraphrases from, and `order_pairs`, which only order tells apart, leave all
+    other files, and the first pairs, as they are.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    sweep(folder)
+    with scratch_folder(folder / "bundled") as scratch:
+        _write_all(scratch, seed, pairs, order_pairs)
+        for path in sorted(scratch.rglob("*")):
+            if path.is_file():
+                to_disk(path)
+                target = folder / path.relative_to(scratch)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, target)

@@ -1,0 +1,146 @@
+"""Does what contrastive tuning teaches carry over to other data? Bare cosines, over seeds.
+
+    python run_multitask.py --pretrain none unsup sup --task sts --seeds 5 --run-dir RUN
+    python -m data.synthetic.probes.carry_over RUN --synthetic data/bundled --data DATA
+
+Encoders: the backbones of a finished run, one per contrastive objective and seed. Sets: the dev and
+test pairs that the run itself scored, and of DATA the dev pairs of CS224N's STS and the official
+STS-Benchmark, if they are there. Spearman; mean and standard deviation over seeds.
+"""
+
+import sys
+
+from runtime.commands import begin, exit_code
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from data.examples import SentencePair
+from data.finding import MissingSet
+from data.suites import STS_SETS
+from data.tasks import read_task
+from evaluation.scoring import is_labelled
+from evaluation.sts import sts_metrics
+from minbert.encoder import SentenceEncoder
+from runtime.errors import UserError
+from runtime.files import write_text
+from runtime.options import option, parse
+from runtime.progress import progress
+
+Sets = dict[str, list[SentencePair]]
+Scores = dict[str, dict[str, list[float]]]  # objective -> set -> Spearman per seed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    run: Path = option(
+        help="the folder of a finished run", flag="run", metavar="RUN", required=True
+    )
+    synthetic: Path = option(help="the data that it tuned on", metavar="DIR", required=True)
+    data: Path = option(help="other data, searched at any depth", metavar="DIR", required=True)
+    csv: Path | None = option(None, "the table as a file as well", metavar="FILE")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table; return 0, or 2 where a run or a set is not there."""
+    options = parse(
+        Options, argv, prog="python -m data.synthetic.probes.carry_over", description=__doc__
+    )
+    return exit_code(lambda: run(options))
+
+
+def run(options: Options) -> None:
+    """Measure, print and, if asked, write."""
+    sets = read_sets(options.synthetic, options.data)
+    scores = measure(backbones(options.run), sets)
+    print(table(scores))
+    if options.csv:
+        write_text(options.csv, to_csv(scores))
+        print(f"\ntable: {options.csv}")
+
+
+def read_sets(synthetic: Path, real: Path) -> Sets:
+    """Return the pairs of all sets, by name.
+
+    Raises:
+        DataError: a missing or broken file of the tasks.
+    """
+    sets: Sets = {}
+    for title, folder in (("synthetic", synthetic), ("CS224N", real)):
+        splits = read_task(folder, "sts")
+        for part in ("dev", "test"):
+            examples = getattr(splits, part)
+            if examples and is_labelled(examples):
+                sets[f"{title} {part}"] = list(examples)
+    try:
+        benchmark = STS_SETS["STSBenchmark"]
+        sets["STS-B test"] = benchmark.of(real)["test"]
+    except MissingSet as missing:
+        print(f"left out: {missing}", file=sys.stderr)
+    return sets
+
+
+def backbones(run: Path) -> dict[str, list[Path]]:
+    """Return the backbones of a run by objective, those of one in the order of their seeds.
+
+    Raises:
+        UserError: there are none.
+    """
+    found: dict[str, list[Path]] = {}
+    for path in sorted((run / "backbones").glob("*")):
+        found.setdefault(path.name.rpartition("-")[0] or path.name, []).append(path)
+    if not found:
+        raise UserError(f"{run}: has no backbones/; give the folder of a finished run")
+    return found
+
+
+def measure(found: dict[str, list[Path]], sets: Sets) -> Scores:
+    """Return Spearman of every backbone on every set."""
+    scores: Scores = {}
+    total = sum(map(len, found.values()))
+    with progress("carry over", total, "encoder") as bar:
+        for name, folders in found.items():
+            for folder in folders:
+                encoder = SentenceEncoder.from_pretrained(str(folder.resolve()))
+                for title, pairs in sets.items():
+                    value = sts_metrics(encoder.encode_quietly, pairs)["spearman"]
+                    scores.setdefault(name, {}).setdefault(title, []).append(value or 0.0)
+                bar.update(1)
+    return scores
+
+
+def table(scores: Scores) -> str:
+    """Return mean ± standard deviation as Markdown; of one seed, its value alone."""
+    sets = list(next(iter(scores.values())))
+    lines = ["| encoder | " + " | ".join(sets) + " |", "|---|" + "---|" * len(sets)]
+    for name, row in scores.items():
+        lines.append(f"| {name} | " + " | ".join(_shown(row[title]) for title in sets) + " |")
+    return "\n".join(lines)
+
+
+def to_csv(scores: Scores) -> str:
+    """Return a line per encoder, set and seed's number."""
+    lines = ["encoder,set,number,spearman"]
+    for name, row in scores.items():
+        for title, values in row.items():
+            lines += [f"{name},{title},{n},{value:.4f}" for n, value in enumerate(values, start=1)]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(values: list[float]) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.3f}"
+    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

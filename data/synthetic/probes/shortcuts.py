@@ -1,0 +1,182 @@
+"""What gives labels away without the meaning of a pair.
+
+`python -m data.synthetic.probes.shortcuts DIR`
+
+Every line asks a question that needs no look at how the two texts relate, and stands beside chance,
+which is what a data set without shortcuts shows. Of para: a linear model over the first or the
+second text alone, over lengths, over function words; how often pairs with the same words are
+duplicates; how many test rows differ from their partner by exactly the words that a train row
+differs by. Of sts: the same models as correlations. Reads: the files that data.synthetic wrote.
+"""
+
+import sys
+
+from runtime.commands import begin
+
+# Before the other imports, so that Ctrl-C answers at once.
+if __name__ == "__main__":
+    begin()
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.stats import pearsonr
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from data.synthetic.probes.baselines import Row, labels, linear, over_folder, read, texts, words
+from data.tasks import TASKS
+
+# The words that carry grammar; numbers and `not` belong to the meaning of a pair as well.
+FUNCTION_WORDS = (
+    "a an the some of in on at to for by with from as and while meanwhile same time that who whom "
+    "what which where when why is are was were be been being do does did has have had will not no "
+    "it they there one ones this i can you me if whether busy true fact"
+).split()
+NUMBERS = "two three four five six seven eight nine ten".split()
+
+Features = Callable[[list[Row]], csr_matrix]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A figure of a task, beside what a data set without shortcuts shows."""
+
+    task: str
+    name: str
+    value: float
+    chance: float
+
+
+def edit_of(row: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that the second text lacks, and those that it has instead."""
+    first, second = (Counter(words(text)) for text in pair(row))
+    return tuple(sorted((first - second).elements())), tuple(sorted((second - first).elements()))
+
+
+def pair(row: Row) -> tuple[str, str]:
+    """Return the two texts of a row."""
+    return row["sentence1"], row["sentence2"]
+
+
+def lengths(rows: list[Row]) -> np.ndarray:
+    """Return (N, 4) the words and the letters of either text."""
+    return np.array([[size(text) for text in pair(row) for size in (_words, len)] for row in rows])
+
+
+def _words(text: str) -> int:
+    return len(words(text))
+
+
+def function_words(rows: list[Row]) -> np.ndarray:
+    """Return (N, 3F) how often each of the F function words stands in both, and the difference."""
+    known = [*FUNCTION_WORDS, *NUMBERS]
+    counts = np.array(
+        [[[Counter(words(text))[word] for word in known] for text in pair(row)] for row in rows]
+    )
+    first, second = counts[:, 0], counts[:, 1]
+    return np.hstack([first, second, abs(first - second)])
+
+
+def shortcuts(parts: list[list[Row]], task: str) -> list[Finding]:
+    """Return how well each shortcut predicts the labels of test, fitted on train.
+
+    Args:
+        parts: train, dev and test; the last two are scored together.
+    """
+    train, rest = parts[0], parts[1] + parts[2]
+    truth = labels(rest, task)
+    found = {
+        "first text alone": _one_text(train, rest, task, 0),
+        "second text alone": _one_text(train, rest, task, 1),
+        "lengths": _fitted(lengths(train), lengths(rest), train, task),
+        "function words": _fitted(function_words(train), function_words(rest), train, task),
+        "words, linear": np.concatenate(linear(parts, task)),
+    }
+    chance = 0.0 if TASKS[task].kind == "score" else _majority(truth)
+    return [
+        Finding(task, name, _score(task, guess, truth), chance) for name, guess in found.items()
+    ]
+
+
+def _majority(truth: np.ndarray) -> float:
+    return float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+
+
+def _one_text(train: list[Row], rest: list[Row], task: str, number: int) -> np.ndarray:
+    vectorizer = TfidfVectorizer(token_pattern=r"[\w'-]+")
+    fitted = vectorizer.fit_transform(texts(train, task, number))
+    return _fitted(fitted, vectorizer.transform(texts(rest, task, number)), train, task)
+
+
+def _fitted(
+    features: csr_matrix | np.ndarray,
+    others: csr_matrix | np.ndarray,
+    train: list[Row],
+    task: str,
+) -> np.ndarray:
+    if TASKS[task].kind == "score":
+        model = Ridge(alpha=1.0)
+    else:
+        model = LogisticRegression(C=1.0, max_iter=1000)
+    if isinstance(features, np.ndarray):  # counts, of very different sizes
+        scale = features.std(axis=0) + 1e-9
+        features, others = features / scale, others / scale
+    return np.asarray(model.fit(features, labels(train, task)).predict(others))
+
+
+def _score(task: str, guess: np.ndarray, truth: np.ndarray) -> float:
+    if TASKS[task].kind != "score":
+        return float((guess == truth).mean())
+    return float(pearsonr(guess, truth).statistic) if guess.std() > 0 else 0.0
+
+
+def same_words(parts: list[list[Row]], task: str) -> list[Finding]:
+    """Return the mean label of pairs with the same words beside that of all others."""
+    rows = [row for part in parts for row in part]
+    same = np.array([edit_of(row) == ((), ()) for row in rows])
+    truth = labels(rows, task)
+    if same.all() or not same.any():
+        return []
+    named = f"mean label of the {same.mean():.1%} with the same words"
+    return [Finding(task, named, float(truth[same].mean()), float(truth[~same].mean()))]
+
+
+def known_edits(parts: list[list[Row]], task: str) -> Finding:
+    """Return the share of test rows whose texts differ by just the words a train row differs by."""
+    seen = {edit_of(row) for row in parts[0]}
+    share = float(np.mean([edit_of(row) in seen for row in parts[2]]))
+    return Finding(task, "test rows with an edit of train", share, 0.0)
+
+
+def findings(folder: Path) -> list[Finding]:
+    """Return all figures of the tasks over pairs."""
+    found = []
+    for task, record in TASKS.items():
+        if record.is_pair:
+            parts = read(folder, task)
+            found += [*shortcuts(parts, task), *same_words(parts, task), known_edits(parts, task)]
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table; return 0, or 2 where the files are not there or not the bundled ones."""
+    return over_folder(
+        report, argv, prog="python -m data.synthetic.probes.shortcuts", description=__doc__
+    )
+
+
+def report(folder: Path) -> None:
+    """Print all figures of a folder."""
+    found = findings(folder)
+    print(f"{'task':6}{'on dev and test: accuracy, or Pearson of sts':52}{'':>8}{'chance':>8}")
+    for finding in found:
+        print(f"{finding.task:6}{finding.name:52}{finding.value:8.3f}{finding.chance:8.3f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

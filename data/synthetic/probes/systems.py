@@ -1,0 +1,187 @@
+"""The systems that data sets put in order, and what each scores: baselines, and frozen encoders.
+
+A measure is a task by its main metric, with a frozen encoder's head or a linear model over words,
+or a similarity task by bare cosine. Legend: N rows, S seeds.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from baselines.embedder import Embedder, similarities
+from baselines.words import tfidf, word_overlap
+from benchmarks.random_twin import random_twin
+from data.synthetic.probes.agreement import Scores
+from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
+from data.tasks import TASKS, Splits, read_task
+from evaluation.metrics import task_metrics
+from evaluation.scoring import is_labelled
+from evaluation.sts import pair_cosines
+from heads.config import head_config
+from heads.fitting import fit_head
+from heads.inputs import Inputs
+from minbert.encoder import SentenceEncoder
+
+OVERLAP, TFIDF = "word overlap", "TF-IDF"
+FIRST_SEED = 42  # as for run_multitask.py
+MIDDLE = 2.5  # of the STS scale
+
+Measured = dict[str, Scores]  # measure -> scores
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """The tasks of a folder. What is scored is test if it has labels, else dev."""
+
+    splits: dict[str, Splits]
+
+    def part(self, task: str) -> str:
+        """Return the name of the part that is scored."""
+        return "test" if self.splits[task].test else "dev"
+
+    def scored(self, task: str) -> list[Any]:
+        """Return the examples that are scored."""
+        return list(getattr(self.splits[task], self.part(task)))
+
+    def truth(self, task: str) -> np.ndarray:
+        """Return their labels, (N,)."""
+        return np.array([example.label for example in self.scored(task)], np.float64)
+
+
+def read_data(folder: Path, tasks: Sequence[str], most: int | None = None) -> DataSet:
+    """Return the tasks of a folder, with at most `most` training rows each.
+
+    Raises:
+        DataError: a missing or broken file.
+    """
+    splits = {}
+    for task in tasks:
+        parts = read_task(folder, task)
+        test = parts.test if is_labelled(parts.test) else []
+        splits[task] = Splits(parts.train[:most], parts.dev, test)
+    return DataSet(splits)
+
+
+def cosine_of(task: str) -> str:
+    """Return the name of the measure without a head."""
+    return f"{task} cosine"
+
+
+def is_similarity(task: str) -> bool:
+    """Return whether a task's labels are scores of pairs, which cosines can order."""
+    return TASKS[task].kind == "score" and TASKS[task].is_pair
+
+
+def overlap_scores(data: DataSet) -> Measured:
+    """Return what the share of common words gives: a threshold for classes, an order of pairs."""
+    measured = {}
+    for task in data.splits:
+        if TASKS[task].kind == "binary":
+            measured[task] = _of_lines(data, task, overlap_classes)
+        elif is_similarity(task):
+            measured[cosine_of(task)] = _compared(data, task, word_overlap())
+    return measured
+
+
+def tfidf_scores(data: DataSet) -> Measured:
+    """Return what a linear model over TF-IDF gives, and the cosine of TF-IDF."""
+    measured = {}
+    for task in data.splits:
+        measured[task] = _of_lines(data, task, linear)
+        if is_similarity(task):
+            measured[cosine_of(task)] = _compared(data, task, tfidf())
+    return measured
+
+
+def _of_lines(data: DataSet, task: str, baseline: Any) -> Scores:
+    """Return a baseline that reads a file's lines, on the scored part."""
+    parts = [_lines(part, task) for part in (data.splits[task].train, data.scored(task))]
+    guess = baseline(parts, task)[-1]
+    return Scores(TASKS[task].main_metric, np.atleast_2d(guess), data.truth(task))
+
+
+def _lines(examples: Sequence[Any], task: str) -> list[Row]:
+    record = TASKS[task]
+    return [
+        {record.label: str(example.label), **dict(zip(record.texts, example.texts, strict=True))}
+        for example in examples
+    ]
+
+
+def _compared(data: DataSet, task: str, embedder: Embedder) -> Scores:
+    first, second = zip(*(example.texts for example in data.scored(task)), strict=True)
+    guess = similarities(embedder, first, second)
+    return Scores("spearman", np.atleast_2d(guess), data.truth(task))
+
+
+def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: Path) -> Measured:
+    """Return what a frozen encoder gives: heads by the quick preset, and the bare cosine.
+
+    Args:
+        encoder: frozen here.
+        data: train to fit on, dev to choose the epoch by.
+        seeds: of the heads.
+        cache: the folder of frozen embeddings.
+    """
+    measured = {}
+    fingerprint = encoder.fingerprint()
+    for task, splits in data.splits.items():
+        inputs: dict[str, Inputs] | None = None
+        guesses = []
+        for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+            config = replace(head_config("quick", "frozen", task), seed=seed)
+            fitted = fit_head(
+                encoder, splits, task, "bi", config, _dev_score(splits, task), cache,
+                fingerprint=fingerprint, inputs=inputs,
+            )  # fmt: skip
+            inputs = fitted.inputs
+            guesses.append(fitted.predictions[data.part(task)])
+        truth = data.truth(task)
+        measured[task] = Scores(TASKS[task].main_metric, np.array(guesses), truth)
+        if is_similarity(task):
+            cosines = pair_cosines(*fitted.inputs[data.part(task)].columns())
+            measured[cosine_of(task)] = Scores("spearman", np.atleast_2d(cosines), truth)
+    return measured
+
+
+def _dev_score(splits: Splits, task: str) -> Any:
+    labels = np.array([example.label for example in splits.dev], np.float64)
+    return lambda guess: task_metrics(task, guess, labels)[TASKS[task].main_metric]
+
+
+def halves(measured: Measured) -> Measured:
+    """Return the cosines' scores within each half of the scale."""
+    parts = {}
+    for name in map(cosine_of, TASKS):
+        if name not in measured:
+            continue
+        cosines = measured[name]
+        low = cosines.truth < MIDDLE
+        for half, rows in ((f"< {MIDDLE}", low), (f">= {MIDDLE}", ~low)):
+            if rows.any():
+                parts[f"{name} {half}"] = cosines.on(rows)
+    return parts
+
+
+def held_out_rows(data: DataSet, task: str) -> np.ndarray:
+    """Return which scored rows hold what the bundled data keeps for their part, (N,)."""
+    return held_out(task, data.part(task), [row.texts for row in data.scored(task)])
+
+
+def encoders_named(
+    names: Sequence[str], pooling: str | None
+) -> Iterator[tuple[str, SentenceEncoder]]:
+    """Yield the first encoder's random twin, then the encoders, each with its title.
+
+    Raises:
+        CheckpointError: one is not found or damaged.
+    """
+    for number, name in enumerate(names):
+        title, _, folder = name.partition("=")
+        encoder = SentenceEncoder.from_pretrained(folder or name, pooling)
+        if number == 0:
+            yield f"random twin of {title}", random_twin(encoder)
+        yield title, encoder

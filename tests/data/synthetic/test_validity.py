@@ -1,0 +1,255 @@
+"""Validity: orders, standard errors and tables, against scipy and scikit-learn."""
+
+import csv
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, kendalltau, pearsonr, spearmanr
+from sklearn.metrics import accuracy_score
+
+from baselines.words import tfidf
+from data.examples import Sentence
+from data.synthetic.probes import agreement, baselines, systems, validity
+from data.synthetic.probes.agreement import Scores
+from data.synthetic.vocabulary import lexicon
+from data.tasks import TASKS, Splits, read_task
+from evaluation.sts import sts_metrics
+from minbert.encoder import SentenceEncoder
+
+pytestmark = pytest.mark.synthetic
+
+REFERENCE = {
+    "accuracy": lambda guess, truth: accuracy_score(truth, guess),
+    "pearson": lambda guess, truth: pearsonr(guess, truth).statistic,
+    "spearman": lambda guess, truth: spearmanr(guess, truth).statistic,
+}
+
+
+def drawn(metric, noise, rows=300, seeds=1, seed=0):
+    """Return scores whose guesses are the truth and noise; labels have ties, as real ones do."""
+    rng = np.random.default_rng(seed)
+    truth = np.random.default_rng(99).integers(0, 6, rows).astype(float)
+    guesses = truth + noise * rng.normal(size=(seeds, rows))
+    return Scores(metric, np.round(guesses) if metric == "accuracy" else guesses, truth)
+
+
+@pytest.mark.parametrize("metric", agreement.METRICS)
+def test_values_and_errors_are_those_of_scipy_and_scikit_learn(metric):
+    scores = drawn(metric, 1.0)
+    guess, truth = scores.guesses[0], scores.truth
+    assert scores.value == pytest.approx(REFERENCE[metric](guess, truth))
+    theirs = bootstrap(
+        (guess, truth), lambda *sides: REFERENCE[metric](*sides), paired=True, vectorized=False,
+        n_resamples=400, method="percentile", rng=1,
+    )  # fmt: skip
+    assert scores.error == pytest.approx(theirs.standard_error, rel=0.2)
+
+
+def test_the_error_of_an_accuracy_is_the_binomial_one():
+    scores = drawn("accuracy", 0.8, rows=1000)
+    binomial = np.sqrt(scores.value * (1 - scores.value) / 1000)
+    assert scores.error == pytest.approx(binomial, rel=0.15)
+
+
+def test_several_seeds_count_by_their_mean_and_add_their_own_error():
+    scores = drawn("pearson", 1.0, seeds=4)
+    by_seed = [pearsonr(guess, scores.truth).statistic for guess in scores.guesses]
+    assert scores.value == pytest.approx(np.mean(by_seed))
+    rows = np.sqrt(scores.error**2 - np.var(by_seed, ddof=1) / 4)
+    assert rows == pytest.approx(scores.resampled.std(ddof=1))
+    assert scores.on(scores.truth > 2).guesses.shape == (4, (scores.truth > 2).sum())
+
+
+def test_a_margin_over_rows_both_find_hard_is_surer_than_two_errors_say():
+    easy = drawn("accuracy", 0.8)
+    worse = replace(easy, guesses=easy.guesses.copy())
+    right = np.flatnonzero(easy.guesses[0] == easy.truth)[:6]
+    worse.guesses[0, right] += 1
+    ahead, error = agreement.margin(easy, worse)
+    assert ahead == pytest.approx(6 / 300)
+    # Six rows of three hundred differ: the paired error is that of their share.
+    assert error == pytest.approx(np.sqrt(6 / 300 * (1 - 6 / 300) / 300), rel=0.2)
+    assert error < np.hypot(easy.error, worse.error) / 2
+    assert agreement.in_errors(agreement.margin(easy, easy)) == 0
+    assert agreement.in_errors((0.1, 0.0)) == np.inf
+
+
+def test_a_constant_guess_orders_nothing():
+    scores = Scores("spearman", np.ones((1, 9)), np.arange(9.0))
+    assert scores.value == 0
+    assert agreement.tau({"a": scores, "b": scores}, {"a": scores, "b": scores}) is None
+    assert agreement.tau({"a": scores}, {"a": drawn("pearson", 1.0)}) is None
+
+
+def test_tau_is_scipys_and_follows_from_the_discordant_pairs():
+    first = {str(n): drawn("pearson", 0.3 * (n + 1), seed=n) for n in range(7)}
+    order = [3, 0, 1, 5, 4, 2, 6]
+    second = {str(n): drawn("pearson", 0.3 * (order[n] + 1), seed=n + 50) for n in range(7)}
+    ours, pairs = agreement.tau(first, second), agreement.discordant(first, second)
+    values = [[scores[name].value for name in first] for scores in (first, second)]
+    assert ours == kendalltau(*values).statistic
+    # Without ties, tau is 1 minus twice the discordant share of the 21 pairs.
+    assert ours == pytest.approx(1 - 2 * len(pairs) / 21)
+    assert pairs and all(
+        first[a].value > first[b].value and second[a].value < second[b].value for a, b in pairs
+    )
+    assert agreement.tau(first, {**second, "only there": first["0"]}) == ours
+
+
+def test_only_pairs_that_are_no_draw_count_as_told_apart():
+    """Of three systems two are all but equal in the second data set, and far apart in the first."""
+    strong, weak, other = (
+        drawn("pearson", noise, seed=seed) for noise, seed in ((0.5, 1), (4.0, 2), (4.0, 3))
+    )
+    draw = abs(agreement.in_errors(agreement.margin(weak, other)))
+    assert draw < 2 < agreement.in_errors(agreement.margin(strong, weak))
+    real = {"a": strong, "b": weak, "c": other}
+    assert agreement.told_apart(real, real) == (2, 2)
+    assert agreement.told_apart({"a": strong, "b": other, "c": weak}, real) == (2, 2)
+    assert agreement.told_apart({"a": weak, "b": strong, "c": other}, real)[1] == 2
+    assert agreement.told_apart({"a": weak, "b": strong, "c": strong}, real) == (0, 2)
+
+
+def test_an_encoders_cosine_is_that_of_the_evaluation(tiny_checkpoint, toy_data, tmp_path):
+    encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), precision="float32")
+    data = systems.read_data(toy_data, ["sts"])
+    found = systems.encoder_scores(encoder, data, 2, tmp_path)
+    theirs = sts_metrics(encoder.encode_quietly, data.splits["sts"].dev)["spearman"]
+    assert found["sts cosine"].value == pytest.approx(theirs, abs=1e-6)
+    assert found["sts"].guesses.shape == (2, 16) and found["sts cosine"].guesses.shape == (1, 16)
+    assert not np.array_equal(*found["sts"].guesses)  # another seed, another head
+    assert data.part("sts") == "dev"  # the test file has no labels
+
+
+def test_halves_are_the_rows_on_either_side_of_the_middle(toy_data):
+    data = systems.read_data(toy_data, ["sts"])
+    halves = systems.halves(systems.tfidf_scores(data))
+    pairs = data.splits["sts"].dev
+    first, second = zip(*(pair.texts for pair in pairs), strict=True)
+    cosines = tfidf().compare(first, second)
+    low = np.array([pair.label < 2.5 for pair in pairs])
+    assert list(halves) == ["sts cosine < 2.5", "sts cosine >= 2.5"]
+    for scores, rows in zip(halves.values(), (low, ~low), strict=True):
+        np.testing.assert_allclose(scores.guesses[0], cosines[rows])
+
+
+def held_opinion(part, words=1):
+    """Return an opinion of so many words that stands in this part only."""
+    owners = [owner for owner, where in lexicon().held.items() if where == part]
+    said = [owner.removeprefix("opinion ") for owner in owners if owner.startswith("opinion ")]
+    return next(s for s in said if len(s.split()) == words and re.fullmatch("[a-z ]+", s))
+
+
+def test_rows_that_hold_a_held_out_opinion_are_found_and_no_others():
+    word, phrase = held_opinion("dev"), held_opinion("dev", 3)
+    texts = [
+        f"It was {word.upper()}, they said .", f"The plot {phrase} .", f"It was un{word}x .",
+        f"It was {held_opinion('test')} .", f"The {lexicon().held_tokens('dev')[0]} was here .",
+    ]  # fmt: skip
+    rows = [Sentence(str(number), text, 1) for number, text in enumerate(texts)]
+    data = systems.DataSet({"sst": Splits(rows, rows, [])})
+    assert systems.held_out_rows(data, "sst").tolist() == [True, True, False, False, False]
+    assert baselines.held_out("sst", "test", [[text] for text in texts]).tolist()[3]
+
+
+def test_of_pairs_either_text_may_hold_the_held_out_word():
+    word = lexicon().held_tokens("test")[0]
+    rows = [
+        ["A man ran .", f"A {word.upper()} ran ."],
+        [f"{word}, too .", "No ."],
+        ["A man .", "No ."],
+    ]
+    for task in ("para", "sts"):
+        assert baselines.held_out(task, "test", rows).tolist() == [True, True, False]
+        assert not baselines.held_out(task, "dev", rows).any()
+
+
+@pytest.fixture(scope="module")
+def turned(toy_data, tmp_path_factory):
+    """The toy data with dev's similarities turned round: 5 becomes 0."""
+    folder = tmp_path_factory.mktemp("turned")
+    shutil.copytree(toy_data, folder, dirs_exist_ok=True)
+    lines = (folder / "sts-dev.csv").read_text().splitlines()
+    cells = [line.split("\t") for line in lines[1:]]
+    rows = ["\t".join([*row[:-1], str(5 - float(row[-1]))]) for row in cells]
+    (folder / "sts-dev.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    return folder
+
+
+def command(checkpoint, synthetic, real, tmp_path, *more):
+    out = tmp_path / "table.csv"
+    argv = ["--synthetic", str(synthetic), "--real", str(real), "--csv", str(out), "--cache"]
+    argv += [str(tmp_path / "cache"), *more, "--task", "sts"]
+    assert validity.main([f"tiny={checkpoint}", *argv]) == 0
+    with out.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_command_finds_equal_orders_equal_and_turned_ones_opposite(
+    tiny_checkpoint, toy_data, turned, tmp_path, capsys
+):
+    same = command(tiny_checkpoint, toy_data, toy_data, tmp_path)
+    shown = capsys.readouterr().out
+    names = ["word overlap", "TF-IDF", "random twin of tiny", "tiny"]
+    cosines = [row for row in same if row["measure"] == "sts cosine"]
+    assert [row["system"] for row in cosines] == names
+    assert all(row["tau"] == "1.0000" and row["synthetic"] == row["real"] for row in cosines)
+    assert [row["system"] for row in same if row["measure"] == "sts"] == names[1:]
+    assert "tau 1.00 over 4 systems, 0 of 6 pairs discordant" in shown
+    assert "tells apart by 2 standard errors" in shown and "are ordered alike" in shown
+    assert "ahead of TF-IDF" in shown and "ahead of random twin of tiny" in shown
+    opposite = command(tiny_checkpoint, toy_data, turned, tmp_path)
+    shown = capsys.readouterr().out
+    cosines = [row for row in opposite if row["measure"] == "sts cosine"]
+    assert all(row["tau"] == "-1.0000" for row in cosines)
+    assert all(float(row["real"]) == -float(row["synthetic"]) for row in cosines)
+    assert "tau -1.00 over 4 systems, 6 of 6 pairs discordant" in shown
+    assert shown.count("discordant: ") >= 6
+
+
+def test_words_held_out_are_scored_beside_a_bag_of_words(tiny_checkpoint, toy_data, tmp_path):
+    held = held_opinion("dev")
+    table = "\n".join(
+        f"{row}\tx{row}\tit was the {row} {held if row < 7 else ''}\t{row % 5}" for row in range(16)
+    )
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in TASKS["sst"].files[:2]:
+        (folder / name).write_text(f"\tid\tsentence\tsentiment\n{table}\n")
+    out = tmp_path / "table.csv"
+    argv = [str(tiny_checkpoint), "--synthetic", str(folder), "--real", str(toy_data), "--csv"]
+    argv += [str(out), "--task", "sst", "--rows", "16", "--cache", str(tmp_path / "cache")]
+    assert validity.main(argv) == 0
+    with out.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["measure"] == "sst held-out words"]
+    assert [row["system"] for row in rows] == [
+        "TF-IDF", f"random twin of {tiny_checkpoint}", str(tiny_checkpoint),
+    ]  # fmt: skip
+    assert all(row["real"] == row["tau"] == "" for row in rows)
+    # Seven rows, so sevenths.
+    sevenths = [float(row["synthetic"]) * 7 for row in rows]
+    np.testing.assert_allclose(sevenths, np.round(sevenths), atol=1e-3)
+
+
+def test_fewer_rows_are_the_first_ones(toy_data):
+    data = systems.read_data(toy_data, ["para"], 10)
+    assert data.splits["para"].train == read_task(toy_data, "para").train[:10]
+    assert len(data.scored("para")) == 16
+
+
+def test_what_is_missing_is_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):
+    there, nowhere = str(toy_data), str(tmp_path / "nowhere")
+    for argv in (
+        [str(tiny_checkpoint), "--synthetic", nowhere, "--real", there],
+        [str(tiny_checkpoint), "--synthetic", there, "--real", nowhere],
+        ["./nowhere", "--synthetic", there, "--real", there, "--task", "sts"],
+    ):
+        assert validity.main([*argv, "--cache", str(tmp_path)]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[-1].startswith("error: ") and "nowhere" in lines[-1]
+    with pytest.raises(SystemExit) as stop:
+        validity.main(["--help"])
+    assert stop.value.code == 0 and validity.__doc__.splitlines()[0] in capsys.readouterr().out

@@ -1,0 +1,48 @@
+"""The bundled data: its bytes, and that each file is small and read under its published name."""
+
+import hashlib
+import lzma
+
+from data.fetch.locate import BUNDLED
+from data.finding import find
+from data.readers.sentences import iter_sentences
+from data.readers.triplets import iter_triplets
+from data.suites import read_hans, read_nli, read_sts_set, read_transfer_set
+from data.tasks import read_task
+
+# Of names and contents, decompressed. Results of the bundled data are results of these bytes.
+DIGEST = "ce1d3aadc7f246ced0c72fcff309c5d9a501bdb45a76f71da58ad2bf230172c3"
+SYNONYMS = "2d12b022aee5aa05769d8ef41b05a345cfb31742e536e91161707d2e9f05a600"
+
+
+def test_the_bytes_are_those_that_results_are_about():
+    whole, files = hashlib.sha256(), sorted(BUNDLED.rglob("*.xz"))
+    for path in files:
+        assert path.stat().st_size < 1_000_000
+        name = path.relative_to(BUNDLED).as_posix().removesuffix(".xz")
+        content = lzma.decompress(path.read_bytes())
+        if name == "synonyms.txt":
+            assert hashlib.sha256(content).hexdigest() == SYNONYMS
+        else:
+            whole.update(name.encode() + b"\0" + content)
+    assert len(files) == 28 and whole.hexdigest() == DIGEST
+
+
+def test_the_compressed_files_are_found_and_read_by_their_published_names():
+    sizes = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
+    for task, expected in sizes.items():
+        splits = read_task(BUNDLED, task)
+        assert (len(splits.train), len(splits.dev), len(splits.test)) == expected
+        assert all(example.label is not None for example in splits.test)
+    assert sum(1 for _ in iter_sentences(BUNDLED / "wiki1m_for_simcse.txt")) == 20000
+    triplets = list(iter_triplets(BUNDLED / "nli_for_simcse.csv"))
+    assert len(triplets) == 10000 and all(triplet.hard_negative for triplet in triplets)
+    assert [len(pairs) for pairs in read_sts_set(BUNDLED, "synthetic-sts").values()] == [200] * 3
+    assert len(read_transfer_set(BUNDLED, "synthetic-polarity").train) == 800
+    assert len(read_hans(BUNDLED, "synthetic-hans")) == len(read_nli(BUNDLED)) == 3000
+    found = find(BUNDLED, "Synthetic-en-test/STS.gs.headlines.txt")
+    assert found is not None and found.name == "STS.gs.headlines.txt.xz"
+
+
+def test_synthetic_data_below_a_folder_is_passed_over():
+    assert find(BUNDLED.parent, "sts-train.csv") is None
