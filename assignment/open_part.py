@@ -1,7 +1,4 @@
-"""The open part: predictions handed in beside the code, scored on labels that nobody was given.
-
-Reads: submission.leaderboard. Feeds: grade_command.
-"""
+"""The open part: predictions handed in beside the code, scored on labels that nobody was given."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from assignment.grading import Mark
-from assignment.submission.board import AGGREGATE
-from assignment.submission.gold import Gold
-from assignment.submission.leaderboard import read_submission
-from assignment.submission.options import CS224N
-from assignment.submission.scoring import aggregate, main_metric, measured_as
+from assignment.submission.dialects import CS224N
+from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
+from assignment.submission.score import aggregate, main_metric
+from assignment.submission.validate import Gold
 from data.examples import DataError
-from evaluation.metrics import task_metrics
 from runtime.terminal import printable
 
 SPLIT = "test"
@@ -52,10 +47,7 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
     except DataError as error:
         fault = str(error).removeprefix(f"{path.parent}/")
         return replace(mark, left=[*mark.left, f"predictions: {printable(fault)}"])
-    scores = {
-        task: task_metrics(measured_as(task), predictions, labels[task])[main_metric(task)]
-        for task, predictions in found.items()
-    }
+    scores = main_scores(found, labels)
     values = {f"{task} {main_metric(task)}": score for task, score in scores.items()}
     values[AGGREGATE] = aggregate(scores)
     # Similarities that are all alike have no correlation.

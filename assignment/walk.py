@@ -1,7 +1,10 @@
-"""The files below a folder that anybody may have filled. Feeds: intake, sandbox."""
+"""Files of folders that anybody may have filled: no link is followed, no pipe waited for."""
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 
 def files_below(
@@ -28,3 +31,17 @@ def files_below(
                     waiting.append(entry.path)
             else:
                 yield entry
+
+
+def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file to read.
+
+    Raises:
+        OSError: it cannot be opened, or is a link, a pipe, a folder or a device.
+    """
+    # Without O_NONBLOCK, opening a pipe would wait for somebody to write.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a plain file", os.fspath(path))
+    return os.fdopen(handle, "rb")

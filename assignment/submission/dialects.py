@@ -3,7 +3,6 @@
 CS224N's code writes `sst-dev-output.csv` with a header between tabs above rows `id , value`, its
 hand-out asks for `sst-dev-out.csv` with `id, value`; its first half puts an option in front of the
 name. CMU's assignment wants `value ||| sentence` in `sst-dev-output.txt`, without ids or header.
-Reads: opening, data.readers.predictions. Feeds: checking, package.
 """
 
 import io
@@ -11,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from assignment.submission.opening import Document
 from data.examples import DataError
@@ -30,13 +30,16 @@ CFIMDB = replace(
     read=partial(read_sst, num_classes=2),
 )
 ASKED = {**TASKS, "cfimdb": CFIMDB}
+CS224N = ("sst", "para", "sts")
 SPLITS = ("dev", "test")
 NAME = re.compile(
     rf"(?:(?P<option>.+)-)?(?P<task>{'|'.join(ASKED)})-(?P<split>dev|test)-(?:output|out)\.(?:csv|txt)"
 )
-BARS = " ||| "
+# A file is taken for one of predictions by its name, a nearly right one too, or by its header.
+MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
+COLUMN = "predicted_"
+BARS = "|||"
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
-EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,12 @@ class Dialect:
 
     def text(self, task: Task, answers: Iterable[tuple[str, float | None]]) -> str:
         """Return the file of a task's answers, (key, value) each; None is no answer."""
-        column = self.columns.get(task.name, task.prediction_header)
-        rows = (
-            self.row.format(key=key, value=self._spelled(task, value)) for key, value in answers
-        )
-        return self.header.format(column=column) + "".join(rows)
-
-    def _spelled(self, task: Task, value: float | None) -> str:
-        if value is None:
-            return ""
         whole = task.kind != "score" and (task.whole_predictions or not self.floats)
-        return str(int(value) if whole else float(value))
+        lines = [self.header.format(column=self.columns.get(task.name, task.prediction_header))]
+        for key, value in answers:
+            spelled = "" if value is None else str(int(value) if whole else float(value))
+            lines.append(self.row.format(key=key, value=spelled))
+        return "".join(lines)
 
 
 CORRECTED = {"sts": "Predicted_Similarity"}  # CS224N's code has a typing error
@@ -87,12 +85,11 @@ DIALECTS = {
         "CS224N's hand-out", "out.csv", "id, {column}\n", "{key}, {value}\n", CORRECTED
     ),
     "tab": Dialect("tab-separated", "out.csv", "id\t{column}\n", "{key}\t{value}\n", CORRECTED),
-    "cmu": Dialect("CMU's minBERT", "output.txt", "", "{value}" + BARS + "{key}\n", {}),
+    "cmu": Dialect("CMU's minBERT", "output.txt", "", "{value} ||| {key}\n", {}),
 }
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """What the name of a file says."""
 
     task: str
@@ -102,12 +99,20 @@ class Named:
 
 def named(name: str) -> Named | None:
     """Return what a file's name says, None if no course writes such a name."""
-    found = NAME.fullmatch(name)
-    return Named(found["task"], found["split"], found["option"] or "") if found else None
+    match = NAME.fullmatch(name)
+    return Named(match["task"], match["split"], match["option"] or "") if match else None
 
 
-@dataclass(frozen=True)
-class Row:
+def is_predictions(document: Document) -> bool:
+    """Return whether a file is meant as predictions, under a wrong name perhaps."""
+    return MEANT.match(document.name) is not None or COLUMN in _first_line(document).lower()
+
+
+def _first_line(document: Document) -> str:
+    return document.content.partition(b"\n")[0].decode(errors="replace")
+
+
+class Row(NamedTuple):
     """One row: its line, the id or sentence that it answers, and the answer as spelled."""
 
     line: int
@@ -132,31 +137,33 @@ class Rows:
     whole: bool
 
 
-def read_rows(document: Document, report: list[str]) -> Rows:
-    """Return the rows of a document; add a line to `report` for each fault."""
-    rows: list[Row] = []
+def read_rows(document: Document, faults: list[str]) -> Rows:
+    """Return the rows of a document; add a line to `faults` for each that is wrong."""
+    shown = document.shown
     lines = _lines(document)
-    by_sentence = BARS.strip() in document.content.partition(b"\n")[0].decode(errors="replace")
-    task, whole = None, True
+    by_sentence = BARS in _first_line(document)
+    task, rows, whole = None, [], True
     try:
-        if by_sentence:
-            found = ((line, text.strip()) for line, text in lines if text.strip())
-            rows += _kept(document, ((line, _by_sentence(text)) for line, text in found), report)
-        else:
-            fields = prediction_fields(lines)
-            line, header = next(fields, (1, []))
-            task, first = _header(document, line, header, report)
-            rows += first
-            rows += _kept(document, fields, report)
-    except DataError as error:
-        report.append(str(error))
+        table = _by_sentence(lines) if by_sentence else prediction_fields(lines)
+        if not by_sentence:
+            line, header = next(table, (1, []))
+            try:
+                task = predicted_task(shown, line, header)
+            except DataError as error:
+                faults.append(f"{error}; correct line {line}, or put the header above it")
+                # An id has a digit and a header none: of a file without a header, the first row
+                # counts.
+                if len(header) == 2 and any(map(str.isdigit, header[0])):
+                    rows.append(Row(line, header[0].lower(), header[1]))
+        for line, fields in table:
+            try:
+                rows.append(Row(line, *id_and_answer(f"{shown}:{line}", fields)))
+            except DataError as error:
+                faults.append(f"{error}; correct the row")
+    except DataError as error:  # no text, or too much of it
+        faults.append(str(error))
         whole = False
     return Rows(task, rows, by_sentence, whole)
-
-
-def sentence_key(text: str) -> str:
-    """Return a sentence as rows are matched by it: case and white space do not count."""
-    return " ".join(text.lower().split())
 
 
 def _lines(document: Document) -> Iterator[tuple[int, str]]:
@@ -167,33 +174,14 @@ def _lines(document: Document) -> Iterator[tuple[int, str]]:
         yield line, text
 
 
-def _header(
-    document: Document, line: int, header: list[str], report: list[str]
-) -> tuple[Task | None, list[Row]]:
-    """Return the task of a header; of a row in its place, that row."""
-    try:
-        return predicted_task(document.shown, line, header), []
-    except DataError as error:
-        report.append(f"{error}; correct line {line}, or put the header above it")
-    # An id has a digit and a header none: the first row of a file without a header counts.
-    is_row = len(header) == 2 and any(map(str.isdigit, header[0]))
-    return None, [Row(line, header[0].lower(), header[1])] if is_row else []
+def _by_sentence(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line, and sentence and answer, of each row of CMU's."""
+    for line, text in lines:
+        if row := text.strip():
+            answer, bars, sentence = row.partition(BARS)
+            yield line, [sentence_key(sentence), answer.strip()] if bars else [row]
 
 
-def _kept(
-    document: Document, rows: Iterable[tuple[int, list[str]]], report: list[str]
-) -> Iterator[Row]:
-    """Yield the rows that have a key and an answer."""
-    for line, fields in rows:
-        try:
-            key, answer = id_and_answer(f"{document.shown}:{line}", fields)
-        except DataError as error:
-            report.append(f"{error}; correct the row")
-            continue
-        yield Row(line, key, answer)
-
-
-def _by_sentence(text: str) -> list[str]:
-    """Return the sentence and the answer of CMU's row."""
-    answer, bars, sentence = text.partition(BARS.strip())
-    return [sentence_key(sentence), answer.strip()] if bars else [text]
+def sentence_key(text: str) -> str:
+    """Return a sentence as rows are matched by it: case and white space do not count."""
+    return " ".join(text.lower().split())

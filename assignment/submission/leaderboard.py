@@ -1,62 +1,156 @@
-"""`python -m assignment leaderboard FOLDER --gold DIR`: a class's submissions, ranked.
+"""`python -m assignment leaderboard FOLDER --gold DIR`: a class's submissions, ranked and tested.
 
-Reads: opening, checking, board. Feeds: the user.
+Neighbours are compared on the same rows: in each task's main metric by its paired test (McNemar,
+paired permutation), in the aggregate by the interval of the difference. Holm's correction is over
+the whole board, once for the aggregate and once for the tasks, which repeat its question.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from assignment.submission.board import Board, Place, Predictions, make_board
-from assignment.submission.checking import check, one_per_task
-from assignment.submission.gold import Gold
+from assignment.submission.dialects import ASKED, CS224N, is_predictions
 from assignment.submission.opening import open_submission, printable
-from assignment.submission.options import LeaderboardOptions
-from assignment.submission.score import labelled, sound
-from assignment.submission.scoring import main_metric
-from assignment.submission.validate import existing, is_predictions
+from assignment.submission.score import (
+    MOVER,
+    aggregate,
+    combined,
+    decimals,
+    ends,
+    labelled,
+    main_metric,
+    measured_as,
+    p_value,
+    weight,
+)
+from assignment.submission.validate import CODES, DATA, Gold, check, one_per_task
 from data.examples import DataError
-from data.fetch.locate import data_folder
-from evaluation.significance import Comparison
+from evaluation.intervals import Interval
+from evaluation.metrics import task_metrics
+from evaluation.significance import Comparison, Estimate, adjusted, compare
 from evaluation.table import csv_text, markdown
 from report.verdict import sentence, shown
-from runtime.errors import UserError
+from runtime.commands import exit_code
 from runtime.files import write_text
+from runtime.options import option, parse
+from runtime.terminal import Say
 
-Say = Callable[[str], None]
+AGGREGATE = "aggregate"
 LEAST_SHOWN = 0.0001
 # What Markdown, or a page made of it, would take for more than words.
 MARKUP = re.compile(r"([\\`*\[\]<>|&~!])")
 
+Predictions = Mapping[str, np.ndarray]  # task -> (N,)
 
-def leaderboard(options: LeaderboardOptions, say: Say = print) -> Board:
+
+@dataclass(frozen=True)
+class Place:
+    """One submission: `rank` and `value` are None where the aggregate is undefined."""
+
+    name: str
+    rank: int | None
+    value: float | None
+    interval: Interval | None
+    estimates: dict[str, Estimate]  # of each task's main metric
+
+
+@dataclass(frozen=True)
+class Board:
+    """All that a leaderboard shows.
+
+    Attributes:
+        tasks: those that count.
+        split: the split that counts.
+        rows: how many examples each task has.
+        places: the best first.
+        ahead: each place against the next, in the aggregate.
+        by_task: the same in each task's main metric.
+        broken: name and first fault of each submission that cannot be scored.
+    """
+
+    tasks: tuple[str, ...]
+    split: str
+    rows: dict[str, int]
+    places: list[Place]
+    ahead: list[Comparison]
+    by_task: dict[str, list[Comparison]]
+    broken: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class LeaderboardOptions:
+    """`python -m assignment leaderboard`."""
+
+    folder: Path = option(help="the folder of submissions", flag="folder", metavar="FOLDER")
+    gold: str = option("bundled", DATA, metavar="DIR")
+    split: str = option("test", "the split that counts", choices=("dev", "test"))
+    tasks: tuple[str, ...] = option(CS224N, "tasks that count", choices=tuple(ASKED))
+    csv: Path | None = option(None, "write the ranking there", metavar="FILE")
+    html: Path | None = option(None, "write the page there", metavar="FILE")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Rank the submissions that a command line names; return the exit code."""
+    options = parse(
+        LeaderboardOptions,
+        argv,
+        prog="python -m assignment leaderboard",
+        description="""\
+Rank the submissions of a folder, each a folder or a zip: scores with 95 % intervals, and
+whether each is really ahead of the next (paired tests on the same rows, Holm's correction).
+A broken submission is listed with its first fault and stops no other.""",
+        epilog=f"""\
+examples:
+  python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html
+  python -m assignment leaderboard submissions --gold hidden --split test --csv board.csv
+
+Zips are read in memory and within bounds; links, and entries that name places outside, are
+refused. {CODES}""",
+    )
+    return exit_code(lambda: leaderboard(options))
+
+
+def leaderboard(options: LeaderboardOptions, say: Say = print) -> None:
     """Rank the submissions of a folder, print the tables, write the files asked for.
 
     Raises:
         DataError: the folder holds no submission, or the data no labels.
-        UserError: a library that fills in the page is not installed.
         OSError: a file cannot be written.
     """
-    gold = Gold(existing(data_folder(options.gold)))
-    labels = {task: _labels(gold, task, options.split) for task in dict.fromkeys(options.tasks)}
+    gold, folder, split = Gold(options.gold), options.folder, options.split
+    labels: dict[str, np.ndarray] = {}
+    for task in options.tasks:
+        expected = gold.expected(task, split)
+        if expected is None or expected.labels is None:
+            raise DataError(
+                f"{gold.folder}: no labels of {task} {split}; give the folder that has them "
+                "(--gold), another --split, or --tasks without it"
+            )
+        labels[task] = expected.labels
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; give the one with the submissions")
     submissions: dict[str, Predictions] = {}
     broken = []
-    for path in _submissions(options.folder):
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or not (path.is_dir() or path.suffix.lower() == ".zip"):
+            continue
         name = printable(path.name, 80)
         try:
-            submissions[name] = read_submission(path, gold, tuple(labels), options.split)
+            submissions[name] = read_submission(path, gold, tuple(labels), split)
         except DataError as error:
             broken.append((name, printable(str(error), 300)))
-    board = make_board(submissions, labels, options.split, broken)
+    if not submissions and not broken:
+        raise DataError(f"{folder}: no submission in it; expected folders and zips")
+    board = make_board(submissions, labels, split, broken)
     say("\n\n".join(markdown_tables(board)))
     if options.csv:
         write_text(options.csv, board_csv(board))
     if options.html:
-        write_text(options.html, _page(board, options.folder))
-    return board
+        write_text(options.html, render(board, folder.resolve().name))
 
 
 def read_submission(path: Path, gold: Gold, tasks: tuple[str, ...], split: str) -> Predictions:
@@ -71,76 +165,115 @@ def read_submission(path: Path, gold: Gold, tasks: tuple[str, ...], split: str) 
     unnamed = [one.faults[0] for one in checked if one.faults and one.split in (None, split)]
     if faults:
         raise DataError((unnamed + faults)[0])
-    return {task: labelled(sound(one), gold)[0] for (task, _), one in found.items()}
+    return {task: labelled(one, gold)[0] for (task, _), one in found.items()}
 
 
-def _labels(gold: Gold, task: str, split: str) -> np.ndarray:
-    expected = gold.expected(task, split)
-    if expected is None or expected.labels is None:
-        raise DataError(
-            f"{gold.folder}: no labels of {task} {split}; give the folder that has them (--gold), "
-            "another --split, or --tasks without it"
-        )
-    return expected.labels
-
-
-def _submissions(folder: Path) -> list[Path]:
-    """Return the folders and zips in a folder, in order of names."""
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; give the one with the submissions")
-    found = [
-        path
-        for path in sorted(folder.iterdir())
-        if not path.name.startswith(".") and (path.is_dir() or path.suffix.lower() == ".zip")
+def make_board(
+    submissions: Mapping[str, Predictions],
+    labels: Predictions,
+    split: str,
+    broken: Sequence[tuple[str, str]] = (),
+) -> Board:
+    """Return the leaderboard of submissions, predictions (N,) of each task by name."""
+    values = {name: aggregate(main_scores(found, labels)) for name, found in submissions.items()}
+    # An undefined aggregate has no rank; names decide between equal ones.
+    order = sorted(submissions, key=lambda name: (values[name] is None, -(values[name] or 0), name))
+    pairs = list(pairwise(order))
+    estimates: dict[str, dict[str, Estimate]] = {name: {} for name in order}
+    by_task: dict[str, list[Comparison]] = {}
+    for task, gold in labels.items() if order else ():
+        systems = {name: {0: submissions[name][task]} for name in order}
+        own, by_task[task] = compare(measured_as(task), main_metric(task), systems, gold, pairs)
+        for found in own:
+            estimates[found.system][task] = found
+    places = []
+    for name in order:
+        value = values[name]
+        rank, interval = None, None
+        if value is not None:
+            rank = 1 + [values[other] for other in order].index(value)  # equal ones share it
+            parts = [
+                (weight(task, len(labels)), one.mean, one.interval)
+                for task, one in estimates[name].items()
+            ]
+            interval = combined(value, parts)
+        interval = interval and interval.within(0, 1)
+        places.append(Place(name, rank, value, interval, estimates[name]))
+    ahead = [
+        _ahead(first, second, {task: versus[k] for task, versus in by_task.items()})
+        for k, (first, second) in enumerate(pairwise(places))
     ]
-    if not found:
-        raise DataError(f"{folder}: no submission in it; expected folders and zips")
-    return found
+    family = iter(adjusted([one for versus in by_task.values() for one in versus]))
+    tested = {task: [next(family) for _ in versus] for task, versus in by_task.items()}
+    sizes = {task: len(gold) for task, gold in labels.items()}
+    return Board(tuple(labels), split, sizes, places, adjusted(ahead), tested, list(broken))
+
+
+def main_scores(found: Predictions, labels: Predictions) -> dict[str, float | None]:
+    """Return the main metric of each task."""
+    return {
+        task: task_metrics(measured_as(task), found[task], gold)[main_metric(task)]
+        for task, gold in labels.items()
+    }
+
+
+def _ahead(first: Place, second: Place, by_task: Mapping[str, Comparison]) -> Comparison:
+    """Return the comparison of a place with the next in the aggregate."""
+    difference, interval, p = None, None, None
+    if first.value is not None and second.value is not None:
+        difference = first.value - second.value
+        parts = [
+            (weight(task, len(by_task)), one.difference, one.interval)
+            for task, one in by_task.items()
+        ]
+        interval = combined(difference, parts)
+        p = p_value(difference, interval)
+    n = sum(one.n for one in by_task.values())
+    names = first.name, second.name
+    return Comparison(*names, AGGREGATE, n, (0,), difference, interval, MOVER, p)
 
 
 def markdown_tables(board: Board) -> list[str]:
     """Return the ranking, the tests between neighbours and the broken ones, as Markdown."""
-    metrics = [f"{task} {main_metric(task)}" for task in board.tasks]
-    header = ["rank", "submission", "aggregate", "95 %", *metrics]
-    found = []
+    tables = []
     if board.places:
-        found.append(markdown(header, [_row(place) for place in board.places]))
+        metrics = [f"{task} {main_metric(task)}" for task in board.tasks]
+        rows = []
+        for place in board.places:
+            rank = "-" if place.rank is None else str(place.rank)
+            row = [rank, _escaped(place.name), decimals(place.value), shown(place.interval)]
+            for one in place.estimates.values():
+                row.append(f"{decimals(one.mean)} {shown(one.interval)}".rstrip())
+            rows.append(row)
+        tables.append(markdown(["rank", "submission", "aggregate", "95 %", *metrics], rows))
     if board.ahead:
         escaped = [replace(one, a=_escaped(one.a), b=_escaped(one.b)) for one in board.ahead]
-        found.append("\n".join(f"- {sentence(one)}" for one in escaped))
-    tests = [
-        [_escaped(one.a), _escaped(one.b), f"{task} {one.metric}", *_tested(one)]
-        for task, versus in board.by_task.items()
-        for one in versus
-    ]
+        tables.append("\n".join(f"- {sentence(one)}" for one in escaped))
+    tests = []
+    for task, versus in board.by_task.items():
+        for one in versus:
+            difference = "undefined" if one.difference is None else f"{one.difference:+.3f}"
+            row = [_escaped(one.a), _escaped(one.b), f"{task} {one.metric}", difference]
+            tests.append([*row, shown(one.interval), one.test, _p(one.p), _p(one.p_holm)])
     if tests:
         header = ["a", "b", "metric", "a minus b", "95 %", "test", "p", "p (Holm)"]
-        found.append(markdown(header, tests))
+        tables.append(markdown(header, tests))
     if board.broken:
         rows = [[_escaped(word) for word in one] for one in board.broken]
-        found.append(markdown(["broken", "first fault"], rows))
-    return found
+        tables.append(markdown(["broken", "first fault"], rows))
+    return tables
 
 
-def _row(place: Place) -> list[str]:
-    """Return a row of the ranking."""
-    scores = [
-        f"{_number(one.mean)} {shown(one.interval)}".rstrip() for one in place.estimates.values()
-    ]
-    rank = "-" if place.rank is None else str(place.rank)
-    return [rank, _escaped(place.name), _number(place.value), shown(place.interval), *scores]
-
-
-def _tested(one: Comparison) -> list[str]:
-    difference = "undefined" if one.difference is None else f"{one.difference:+.3f}"
-    return [difference, shown(one.interval), one.test, p_shown(one.p), p_shown(one.p_holm)]
-
-
-def p_shown(p: float | None) -> str:
+def _p(p: float | None) -> str:
     """Return a p value with four digits; none of them is nought."""
     if p is None:
         return "-"
     return f"< {LEAST_SHOWN}" if p < LEAST_SHOWN else f"{p:.4f}"
+
+
+def _escaped(text: str) -> str:
+    """Return a stranger's words as Markdown that shows them and nothing else."""
+    return MARKUP.sub(r"\\\1", text)
 
 
 def board_csv(board: Board) -> str:
@@ -151,9 +284,9 @@ def board_csv(board: Board) -> str:
     header += ["difference to the next", "p", "p (Holm)", "fault"]
     rows: list[list[object]] = []
     for place, versus in zip(board.places, [*board.ahead, None], strict=False):
-        row: list[object] = [place.rank, place.name, place.value, *_ends(place.interval)]
+        row: list[object] = [place.rank, place.name, place.value, *ends(place.interval)]
         for one in place.estimates.values():
-            row += [one.mean, *_ends(one.interval)]
+            row += [one.mean, *ends(one.interval)]
         row += [versus.difference, versus.p, versus.p_holm] if versus else [None] * 3
         rows.append([*row, None])
     filling = [None] * (len(header) - 3)
@@ -161,24 +294,48 @@ def board_csv(board: Board) -> str:
     return csv_text(header, rows)
 
 
-def _ends(interval: object) -> list[object]:
-    return [getattr(interval, "low", None), getattr(interval, "high", None)]
+def render(board: Board, name: str) -> str:
+    """Return the leaderboard as one page that refers to nothing outside; all texts are escaped.
 
+    Args:
+        name: in its heading.
+    """
+    from assignment.pages import filled_in
+    from report.page.tables import Entry, Table, interval, number, word
 
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
-
-
-def _escaped(text: str) -> str:
-    """Return a stranger's words as Markdown that shows them and nothing else."""
-    return MARKUP.sub(r"\\\1", text)
-
-
-def _page(board: Board, folder: Path) -> str:
-    try:
-        from assignment.submission.board_page import render
-    except ModuleNotFoundError as error:
-        install = "python -m pip install -r requirements.txt"
-        raise UserError(f"a page needs {error.name}, which is not installed; {install}") from None
-
-    return render(board, folder.resolve().name)
+    places = []
+    for place in board.places:
+        row = [word(place.name), number(place.rank, 0)]
+        row.append(number(place.value, 3, interval(place.interval)))
+        for one in place.estimates.values():
+            row.append(number(one.mean, 3, interval(one.interval)))
+        places.append(row)
+    tests = []
+    for task, versus in [("", board.ahead), *board.by_task.items()]:
+        for one in versus:
+            row = [word(f"{one.a} − {one.b}"), word(f"{task} {one.metric}".strip())]
+            row.append(number(one.difference, 3, interval(one.interval), sign=True))
+            row += [Entry(_p(p), p) for p in (one.p_holm, one.p)]
+            tests.append([*row, word(one.test)])
+    metrics = (f"{task} {main_metric(task)}" for task in board.tasks)
+    header = ("A minus B", "metric", "difference", "p (Holm)", "p", "test")
+    return filled_in(
+        "leaderboard.html.j2",
+        name=name,
+        split=board.split,
+        rows=board.rows,
+        places=Table(
+            f"{board.split}: scores with 95 % intervals",
+            ("submission", "rank", "aggregate", *metrics),
+            places,
+        ),
+        verdicts=[sentence(one) for one in board.ahead],
+        tests=Table("Each place against the next, on the same rows", header, tests),
+        broken=Table(
+            "Submissions that could not be scored",
+            ("submission", "first fault"),
+            [[word(name), word(fault)] for name, fault in board.broken],
+            "long",
+        ),
+        data=asdict(board),
+    )

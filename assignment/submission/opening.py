@@ -1,7 +1,7 @@
 """The documents of a submission: a file, a folder or a zip from anybody, read within bounds.
 
 Nothing is unpacked to the disk, no link is followed, and no entry may name a place outside: what a
-stranger sends can only be read as text. Feeds: dialects, the commands.
+stranger sends can only be read as text.
 """
 
 import os
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from assignment.walk import open_plain
 from data.examples import DataError
 
 SUFFIXES = (".csv", ".tsv", ".txt")
@@ -44,6 +45,11 @@ def printable(text: str, most: int = 200) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is one that its owner does not see."""
+    return name.startswith((".", "__MACOSX"))
+
+
 def open_submission(path: Path) -> list[Document]:
     """Return the documents (.csv, .tsv, .txt) of a file, a folder or a zip, in order of names.
 
@@ -56,27 +62,31 @@ def open_submission(path: Path) -> list[Document]:
     if path.is_symlink():
         raise DataError(f"{path}: a symbolic link; give the file or folder itself")
     if path.is_dir():
-        found = _bounded(path, _in_folder(path))
+        contents = _in_folder(path)
     elif path.suffix.lower() == ".zip":
-        found = _bounded(path, _in_zip(path))
+        entries = zip_entries(path, _is_document, MOST_BYTES, MOST_BYTES)
+        contents = ((printable(f"{path.name}/{name}"), content) for name, content in entries)
     else:
-        found = [Document(str(path), _read_plain(path, str(path)))]
-    if not found:
-        raise DataError(f"{path}: no file {' or '.join(SUFFIXES)} in it; submit predictions")
-    return sorted(found, key=lambda document: document.shown)
-
-
-def _bounded(path: Path, documents: Iterator[Document]) -> list[Document]:
-    found, total = [], 0
-    for document in documents:
-        found.append(document)
-        total += len(document.content)
+        contents = iter([(str(path), _content(path, str(path)))])
+    documents, total = [], 0
+    for shown, content in contents:
+        if len(content) > MOST_BYTES:
+            raise DataError(f"{shown}: more than {MOST_BYTES >> 20} MB; submit predictions only")
+        total += len(content)
         if total > MOST_TOTAL:
             raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of text; submit less")
-    return found
+        documents.append(Document(shown, content))
+    if not documents:
+        raise DataError(f"{path}: no file {' or '.join(SUFFIXES)} in it; submit predictions")
+    return sorted(documents, key=lambda document: document.shown)
 
 
-def _in_folder(folder: Path) -> Iterator[Document]:
+def _is_document(*parts: str) -> bool:
+    return parts[-1].lower().endswith(SUFFIXES) and not any(map(is_hidden, parts))
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the path for messages and the content of each document in a folder."""
     entries = 0
     for around, folders, names in os.walk(folder):
         inside = Path(around).relative_to(folder)
@@ -85,38 +95,23 @@ def _in_folder(folder: Path) -> Iterator[Document]:
         entries += len(names) + len(folders)
         if entries > MOST_ENTRIES:
             raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
-        for name in sorted(names):
-            if _wanted(name):
-                shown = printable(str(Path(folder.name) / inside / name))
-                yield Document(shown, _read_plain(Path(around) / name, shown))
+        for name in filter(_is_document, sorted(names)):
+            shown = printable(str(Path(folder.name) / inside / name))
+            yield shown, _content(Path(around) / name, shown)
 
 
-def _read_plain(path: Path, shown: str) -> bytes:
-    """Return the content of a plain file; a link or a pipe is none."""
+def _content(path: Path, shown: str) -> bytes:
+    """Return the content of a plain file, or its beginning if it is too large."""
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for somebody to write.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise DataError(f"{shown}: not a plain file; submit the file itself")
-            return _at_most(file.read(MOST_BYTES + 1), shown)
+        with open_plain(path) as file:
+            return file.read(MOST_BYTES + 1)
     except OSError as error:
         if path.is_symlink():
             raise DataError(f"{shown}: a symbolic link; submit the file itself") from None
+        if path.exists() and not path.is_file():
+            raise DataError(f"{shown}: not a plain file; submit the file itself") from None
         reason = error.strerror or error
         raise DataError(f"{shown}: cannot be read ({reason}); check the path") from None
-
-
-def _at_most(content: bytes, shown: str) -> bytes:
-    if len(content) > MOST_BYTES:
-        raise DataError(f"{shown}: more than {MOST_BYTES >> 20} MB; submit predictions only")
-    return content
-
-
-def _in_zip(path: Path) -> Iterator[Document]:
-    for name, content in zip_entries(path, _wanted, MOST_BYTES, MOST_BYTES):
-        shown = printable(f"{path.name}/{name}")
-        yield Document(shown, _at_most(content, shown))
 
 
 def zip_entries(
@@ -173,13 +168,3 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         if entry.filename in names:
             raise DataError(f"{shown} is there twice; zip again")
         names.add(entry.filename)
-
-
-def _wanted(*parts: str) -> bool:
-    """Return whether a path, by its parts, may be a document."""
-    return parts[-1].lower().endswith(SUFFIXES) and not any(map(is_hidden, parts))
-
-
-def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is one that its owner does not see."""
-    return name.startswith((".", "__MACOSX"))

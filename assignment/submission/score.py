@@ -1,38 +1,171 @@
 """`python -m assignment score FILES --gold DIR`: every metric, its interval, the aggregate.
 
-Reads: opening, checking, scoring. Feeds: the user.
+The aggregate of CS224N's leaderboard is the mean over tasks of accuracy or, for similarities, of
+(1 + r) / 2. Its interval is put together from those of the tasks, whose rows are independent, by
+MOVER (Zou and Donner 2008): the distances from each part's value to its lower ends add up as
+squares, and so do those to its upper ends.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from assignment.submission.checking import Checked, check
-from assignment.submission.dialects import SPLITS
-from assignment.submission.gold import Gold
+from assignment.submission.dialects import ASKED, CS224N, SPLITS, is_predictions
 from assignment.submission.opening import open_submission
-from assignment.submission.options import ScoreOptions
-from assignment.submission.scoring import (
-    aggregate,
-    combined,
-    filled,
-    main_metric,
-    measured_as,
-    weight,
-)
-from assignment.submission.validate import existing, is_predictions
+from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
-from data.fetch.locate import data_folder
-from data.tasks import TASKS
-from evaluation.intervals import Interval, intervals
+from evaluation.intervals import LEVEL, Interval, intervals
 from evaluation.metrics import METRICS, Metrics, task_metrics
 from evaluation.table import csv_text, markdown
 from report.verdict import shown
+from runtime.commands import exit_code
 from runtime.files import write_text
+from runtime.options import option, parse
+from runtime.terminal import Say
 
-Say = Callable[[str], None]
+MOVER = "MOVER"
 HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95 %")
+
+# A part of a sum: its weight, its value and its interval.
+Part = tuple[float, float | None, Interval | None]
+
+
+def measured_as(task: str) -> str:
+    """Return the task of data.tasks whose metrics a task has: two classes are two classes."""
+    return "para" if task == "cfimdb" else task
+
+
+def main_metric(task: str) -> str:
+    """Return the metric that the aggregate counts, "accuracy" or "pearson"."""
+    return ASKED[task].main_metric
+
+
+def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np.ndarray:
+    """Return predictions (N,) in which every row has one.
+
+    No answer counts as wrong: the class after the right one stands for it. Of similarities it is
+    the mean of the answers given, which tells r nothing.
+
+    Args:
+        task: a name of dialects.ASKED.
+        answers: of N rows, None for no answer.
+        labels: (N,).
+    """
+    record = ASKED[task]
+    given = [answer for answer in answers if answer is not None]
+    if record.kind == "score":
+        stand_in = np.full(len(labels), np.mean(given) if given else 0.0)
+    else:
+        stand_in = (labels + 1) % record.num_classes
+    rows = zip(answers, stand_in, strict=True)
+    return np.array([other if answer is None else answer for answer, other in rows], np.float64)
+
+
+def weight(task: str, tasks: int) -> float:
+    """Return how much the aggregate of so many tasks grows with a task's main metric."""
+    return (0.5 if ASKED[task].kind == "score" else 1.0) / tasks
+
+
+def aggregate(scores: Mapping[str, float | None]) -> float | None:
+    """Return the course's aggregate of main metrics by task, None if one is undefined."""
+    total = 0.0
+    for task, score in scores.items():
+        if score is None:
+            return None
+        total += (1 + score) / 2 if ASKED[task].kind == "score" else score
+    return total / len(scores)
+
+
+def combined(value: float, parts: Iterable[Part]) -> Interval | None:
+    """Return the interval of a weighted sum of independent parts, by MOVER; weights are positive.
+
+    Returns:
+        None where no part has an interval, as all of its resamples agree.
+    """
+    below, above = 0.0, 0.0
+    known = [(w, middle, found) for w, middle, found in parts if found and middle is not None]
+    for w, middle, found in known:
+        below += (w * (middle - found.low)) ** 2
+        above += (w * (found.high - middle)) ** 2
+    return Interval(value - below**0.5, value + above**0.5, MOVER) if known else None
+
+
+def p_value(difference: float, interval: Interval | None) -> float | None:
+    """Return the two-sided p of a difference being 0, from the side of its interval towards 0.
+
+    It is below 0.05 exactly where the 95 % interval leaves out 0; None where that says nothing.
+    """
+    from scipy.special import ndtr, ndtri  # a normal distribution's P(X < x), and its inverse
+
+    if difference == 0:
+        return 1.0
+    low, high = (interval.low, interval.high) if interval else (difference, difference)
+    towards = difference - low if difference > 0 else high - difference
+    if towards <= 0:
+        return None
+    errors = float(ndtri((1 + LEVEL) / 2))  # standard errors in half an interval
+    return float(2 * ndtr(-(abs(difference) / towards * errors)))
+
+
+def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictions and the labels (N,) of a document.
+
+    Raises:
+        DataError: the document has a fault, or the data no labels for it.
+    """
+    check_sound(checked)
+    expected = gold.expected(str(checked.task), str(checked.split))
+    labels = expected.labels if expected else None
+    if expected is None or labels is None:
+        place = f"{checked.task} {checked.split}"
+        raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
+    return filled(str(checked.task), checked.predictions(expected), labels), labels
+
+
+def check_sound(checked: Checked) -> None:
+    """Check that a document has no fault.
+
+    Raises:
+        DataError: it has; the message is the first, and how many there are.
+    """
+    if checked.faults:
+        more = len(checked.faults) - 1
+        others = f" (and {more:,} more: python -m assignment validate)" if more else ""
+        raise DataError(f"{checked.faults[0]}{others}")
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """`python -m assignment score`."""
+
+    paths: tuple[Path, ...] = option(
+        (), "files, folders or zips of predictions", flag="paths", metavar="PATH"
+    )
+    gold: str = option("bundled", DATA, metavar="DIR")
+    csv: Path | None = option(None, "write the scores there", metavar="FILE")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Score what a command line names; return the exit code."""
+    options = parse(
+        ScoreOptions,
+        argv,
+        prog="python -m assignment score",
+        description="""\
+Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95 %
+intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
+all three tasks are given.""",
+        epilog=f"""\
+examples:
+  python -m assignment score predictions/sts-dev-output.csv --gold downloads/cs224n
+  python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
+
+A row without an answer counts as wrong; of similarities, as the mean of those given.
+{CODES}""",
+    )
+    return exit_code(lambda: score(options))
 
 
 @dataclass(frozen=True)
@@ -48,81 +181,51 @@ class Scored:
     intervals: dict[str, Interval | None]
 
 
-def score(options: ScoreOptions, say: Say = print) -> list[Scored]:
+def score(options: ScoreOptions, say: Say = print) -> None:
     """Score all files of predictions that a command line names, and print the table.
 
     Raises:
         DataError: there is none, one is faulty, or its split has no labels.
         OSError: the table cannot be written.
     """
-    gold = Gold(existing(data_folder(options.gold)))
-    documents = [one for path in options.paths for one in open_submission(path)]
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
+    gold = Gold(options.gold)
+    documents = [one for path in options.paths for one in open_submission(path)]
     many = len(documents) > 1
     kept = [one for one in documents if not many or is_predictions(one)]
-    checked = [sound(check(one, gold, any_name=True)) for one in kept]
+    checked = [check(one, gold, any_name=True) for one in kept]
+    for one in checked:
+        check_sound(one)
     # The test files of a whole submission stay unscored where their labels are kept back.
-    scored = [score_checked(one, gold) for one in checked if not many or has_labels(one, gold)]
+    scored = [_scored(one, gold) for one in checked if not many or _has_labels(one, gold)]
     if not scored:
         raise DataError(f"{gold.folder}: no labels of what was given; give the folder of --gold")
     rows = [row for one in scored for row in _rows(one)]
     rows += [row for split in SPLITS for row in _aggregate(scored, split)]
-    say(markdown(HEADER, [[*map(str, row[:6]), _number(row[6]), shown(row[7])] for row in rows]))
+    say(markdown(HEADER, [[*map(str, row[:6]), decimals(row[6]), shown(row[7])] for row in rows]))
     if options.csv:
-        header = (*HEADER[:-1], "low", "high")
-        cells = [
-            [*row[:7], *((row[7].low, row[7].high) if row[7] else (None, None))] for row in rows
-        ]
-        write_text(options.csv, csv_text(header, cells))
-    return scored
+        cells = [[*row[:7], *ends(row[7])] for row in rows]
+        write_text(options.csv, csv_text((*HEADER[:-1], "low", "high"), cells))
 
 
-def sound(checked: Checked) -> Checked:
-    """Return a checked document that has no fault.
-
-    Raises:
-        DataError: it has; the message is the first, and how many there are.
-    """
-    if checked.faults:
-        more = len(checked.faults) - 1
-        others = f" (and {more:,} more: python -m assignment validate)" if more else ""
-        raise DataError(f"{checked.faults[0]}{others}")
-    return checked
-
-
-def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Return the predictions and the labels (N,) of a document without faults.
-
-    Raises:
-        DataError: the data has no labels for it.
-    """
-    expected = gold.expected(str(checked.task), str(checked.split))
-    labels = expected.labels if expected else None
-    if expected is None or labels is None:
-        place = f"{checked.task} {checked.split}"
-        raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
-    return filled(str(checked.task), checked.predictions(expected), labels), labels
-
-
-def has_labels(checked: Checked, gold: Gold) -> bool:
-    """Return whether the data can tell how good a document is."""
+def _has_labels(checked: Checked, gold: Gold) -> bool:
     expected = gold.expected(str(checked.task), str(checked.split))
     return expected is not None and expected.labels is not None
 
 
-def score_checked(checked: Checked, gold: Gold) -> Scored:
-    """Return the scores of a document without faults.
-
-    Raises:
-        DataError: the data has no labels for it.
-    """
+def _scored(checked: Checked, gold: Gold) -> Scored:
     predictions, labels = labelled(checked, gold)
-    task = str(checked.task)
-    metrics = task_metrics(measured_as(task), predictions, labels)
-    found = intervals(measured_as(task), predictions, labels)
-    place = checked.document.shown, task, str(checked.split)
-    return Scored(*place, len(labels), checked.unanswered, metrics, found)
+    task = measured_as(str(checked.task))
+    return Scored(
+        checked.document.shown,
+        str(checked.task),
+        str(checked.split),
+        len(labels),
+        checked.unanswered,
+        task_metrics(task, predictions, labels),
+        intervals(task, predictions, labels),
+    )
 
 
 def _rows(one: Scored) -> Iterable[tuple]:
@@ -134,19 +237,25 @@ def _rows(one: Scored) -> Iterable[tuple]:
 
 def _aggregate(scored: list[Scored], split: str) -> Iterable[tuple]:
     """Yield the row of the aggregate where each of CS224N's tasks is there once."""
-    own = [one for one in scored if one.split == split and one.task in TASKS]
-    if sorted(one.task for one in own) != sorted(TASKS):
+    own = [one for one in scored if one.split == split and one.task in CS224N]
+    if sorted(one.task for one in own) != sorted(CS224N):
         return
-    value = aggregate({one.task: one.metrics[main_metric(one.task)] for one in own})
+    found = [(one, main_metric(one.task)) for one in own]
+    value = aggregate({one.task: one.metrics[metric] for one, metric in found})
     parts = [
-        (weight(one.task, len(own)), one.metrics[name], one.intervals[name])
-        for one in own
-        for name in [main_metric(one.task)]
+        (weight(one.task, len(own)), one.metrics[metric], one.intervals[metric])
+        for one, metric in found
     ]
     interval = None if value is None else combined(value, parts)
     rows, empty = sum(one.rows for one in own), sum(one.unanswered for one in own)
     yield "all three", "all", split, rows, empty, "aggregate", value, interval
 
 
-def _number(value: float | None) -> str:
+def decimals(value: float | None) -> str:
+    """Return a score as tables show it."""
     return "undefined" if value is None else f"{value:.3f}"
+
+
+def ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Return the two ends of an interval, None each where there is none."""
+    return (interval.low, interval.high) if interval else (None, None)

@@ -1,25 +1,357 @@
 """`python -m assignment validate PATH`: all that is wrong with a submission, before it counts.
 
-Reads: opening, checking. Feeds: the user.
+Every fault has its file, its line and what to do; the other commands ask the same `check`.
 """
 
-import re
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
 
-from assignment.submission.checking import Checked, check, one_per_task
-from assignment.submission.dialects import SPLITS
-from assignment.submission.gold import Gold
-from assignment.submission.opening import Document, open_submission
-from assignment.submission.options import ValidateOptions
-from data.examples import DataError
-from data.fetch.locate import data_folder
+import numpy as np
 
-Say = Callable[[str], None]
-# A file is taken for one of predictions by its name, a nearly right one too, or by its header.
-MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
-COLUMN = "predicted_"
+from assignment.submission.dialects import (
+    ASKED,
+    BARS,
+    CS224N,
+    SPLITS,
+    Named,
+    Rows,
+    is_predictions,
+    named,
+    read_rows,
+    sentence_key,
+)
+from assignment.submission.opening import Document, open_submission, printable
+from data.examples import DataError, Example, Sentence
+from data.fetch.locate import data_folder
+from data.readers.plain import choice, plain_lines
+from data.readers.predictions import predicted_value
+from data.readers.tables import read_header
+from data.tasks import Task, split_file
+from evaluation.scoring import is_labelled, labels_of
+from runtime.commands import exit_code
+from runtime.options import option, parse
+from runtime.terminal import Say
+
+EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
+NAMED = 3  # ids named of those missing
+TOLD = 300  # characters of a fault
+DATA = (
+    "folder with the tasks' files; bundled and cs224n stand for the project's own and the course's"
+)
+CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
+
+Key = tuple[str, int]  # an id or a sentence, and its how-manieth occurrence in the file
+
+
+def numbered(keys: Iterable[str]) -> list[Key]:
+    """Return keys with how often each has occurred up to there: ids may occur twice in data."""
+    seen: Counter[str] = Counter()
+    found = []
+    for key in keys:
+        seen[key] += 1
+        found.append((key, seen[key]))
+    return found
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The rows of one split.
+
+    Attributes:
+        path: their file.
+        examples: those that count, in order.
+        more: ids of rows that may be predicted and do not count, as they have no readable label.
+    """
+
+    path: Path
+    examples: list[Example]
+    more: frozenset[str]
+
+    @cached_property
+    def by_id(self) -> list[Key]:
+        """Return the ids in order."""
+        return numbered(example.id for example in self.examples)
+
+    @cached_property
+    def by_sentence(self) -> list[Key]:
+        """Return the texts in order, as CMU's rows name them."""
+        return numbered(sentence_key(" ".join(example.texts)) for example in self.examples)
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """Return the labels (N,), None where the file has none."""
+        return labels_of(self.examples) if is_labelled(self.examples) else None
+
+
+class Gold:
+    """A folder of the tasks' files, in CS224N's format or CMU's; each is read once.
+
+    Args:
+        folder: a path, or `bundled` or `cs224n`.
+
+    Raises:
+        DataError: it is not there.
+    """
+
+    def __init__(self, folder: str | Path):
+        self.folder = data_folder(str(folder))
+        if not self.folder.is_dir():
+            raise DataError(f"{self.folder}: no such folder; give the one with the tasks' files")
+        self.expected = lru_cache(maxsize=None)(self._read)
+
+    def _path(self, task: str, split: str) -> Path:
+        path = split_file(self.folder, ASKED[task], split)
+        return path if path.is_file() else self.folder / f"{task}-{split}.txt"
+
+    def _read(self, task: str, split: str) -> Expected | None:
+        """Return the rows of a split, None if its file is not there.
+
+        Raises:
+            DataError: it is broken.
+        """
+        record, path = ASKED[task], self._path(task, split)
+        if not path.is_file():
+            return None
+        if path.suffix == ".txt":
+            return Expected(path, _read_bars(path, record), frozenset())
+        labelled = record.label in read_header(path, "\t")
+        examples = record.read(path, labelled=labelled)
+        # Rows that the course's reader drops for their labels are still asked for.
+        ids = {example.id for example in record.read(path, labelled=False)}
+        return Expected(path, examples, frozenset(ids - {example.id for example in examples}))
+
+
+def _read_bars(path: Path, task: Task) -> list[Example]:
+    """Return the sentences of a file of CMU's, `label ||| sentence`."""
+    found: list[Example] = []
+    classes = [str(label) for label in range(task.num_classes)]
+    for line, text in plain_lines(path):
+        label, _, sentence = text.partition(BARS)
+        gold = choice(f"{path}:{line}", label.strip(), classes)
+        found.append(Sentence(f"line-{line}", sentence.strip(), gold))
+    return found
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The value of one row: None where it gives no answer, NaN where it is none."""
+
+    line: int
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document as read: `faults` make it wrong, `notes` do not.
+
+    `task` and `split` are None where neither name nor header and ids tell.
+    """
+
+    document: Document
+    task: str | None
+    split: str | None
+    answers: dict[Key, Answer]
+    by_sentence: bool
+    faults: list[str]
+    notes: list[str]
+
+    @property
+    def unanswered(self) -> int:
+        """Return how many rows give no answer."""
+        return sum(answer.value is None for answer in self.answers.values())
+
+    def predictions(self, expected: Expected) -> list[float | None]:
+        """Return one answer per example, in the examples' order; there must be no faults."""
+        keys = expected.by_sentence if self.by_sentence else expected.by_id
+        return [self.answers[key].value for key in keys]
+
+
+def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
+    """Return a document with all of its faults and notes.
+
+    Args:
+        document: from `open_submission`.
+        gold: the rows to be predicted.
+        any_name: whether a name that no course writes is fine; header and ids then tell.
+    """
+    faults: list[str] = []
+    notes: list[str] = []
+    answers: dict[Key, Answer] = {}
+    shown, place = document.shown, named(document.name)
+    rows = read_rows(document, faults)
+    record = ASKED[place.task] if place else rows.task
+    if record is None:
+        faults.append(f"{shown}: neither name nor header tells its task; rename it {EXAMPLE}")
+    elif rows.task and rows.task.prediction_header != record.prediction_header:
+        header = rows.task.prediction_header
+        faults.append(f"{shown}:1: {header} is not of {record.name}; rename it, or the column")
+    else:
+        answers = _answers(shown, record, rows, faults)
+        notes += _notes(shown, record, answers)
+        found = place or _place(record.name, rows, gold)
+        if found is None:
+            faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
+        elif place is None and not any_name:
+            right = f"{found.task}-{found.split}-output.csv"
+            faults.append(f"{shown}: not a name that the course knows; rename it {right}")
+        place = found
+        expected = place and gold.expected(place.task, place.split)
+        if place and expected is None:
+            notes.append(f"{shown}: ids not checked, {gold.folder} lacks its data")
+        elif place and expected:
+            faults += _compare(shown, place, expected, answers, rows, gold)
+    task, split = (place.task, place.split) if place else (None, None)
+    faults.sort(key=lambda fault: _line(shown, fault))
+    told = [printable(fault, TOLD) for fault in faults]  # they quote what a stranger wrote
+    return Checked(document, task, split, answers, rows.by_sentence, told, notes)
+
+
+def _line(shown: str, fault: str) -> float:
+    """Return the line that a fault names; faults of the whole file come last."""
+    line = fault.removeprefix(f"{shown}:").partition(":")[0]
+    return int(line) if line.isdecimal() else math.inf
+
+
+def _answers(shown: str, record: Task, rows: Rows, faults: list[str]) -> dict[Key, Answer]:
+    """Return the answer of each row; add those that are no label to the faults."""
+    answers = {}
+    for key, row in zip(numbered(row.key for row in rows.rows), rows.rows, strict=True):
+        value = None
+        if row.answer:  # the hand-out allows an empty one
+            value = math.nan
+            try:
+                value = predicted_value(f"{shown}:{row.line}", row.answer, record)
+            except DataError as error:
+                faults.append(f"{error}; correct it, or leave it empty for no answer")
+        answers[key] = Answer(row.line, value)
+    return answers
+
+
+def _notes(shown: str, record: Task, answers: dict[Key, Answer]) -> list[str]:
+    """Return what is allowed, and yet seldom meant."""
+    found = []
+    given = [answer.value for answer in answers.values() if answer.value is not None]
+    empty, values = len(answers) - len(given), [value for value in given if value == value]
+    if empty:
+        found.append(f"{empty:,} of {len(answers):,} rows give no answer; none of them scores")
+    if outside := sum(not 0 <= value <= record.largest for value in values):
+        found.append(
+            f"{outside:,} of {len(values):,} similarities are not from 0 to {record.largest}; "
+            "Pearson's r takes any scale"
+        )
+    if len(values) > 1 and min(values) == max(values):
+        found.append(f"all answers are {values[0]:g}")
+    return [f"{shown}: {note}" for note in found]
+
+
+def _place(task: str, rows: Rows, gold: Gold) -> Named | None:
+    """Return the task and split of whose rows the first one is."""
+    first = rows.rows[0].key if rows.rows else ""
+    for split in SPLITS:
+        if expected := gold.expected(task, split):
+            if (first, 1) in set(expected.by_sentence if rows.by_sentence else expected.by_id):
+                return Named(task, split)
+    return None
+
+
+def _compare(
+    shown: str,
+    place: Named,
+    expected: Expected,
+    answers: dict[Key, Answer],
+    rows: Rows,
+    gold: Gold,
+) -> list[str]:
+    """Return which rows are unknown, double or missing."""
+    keys = expected.by_sentence if rows.by_sentence else expected.by_id
+    wanted, what = set(keys), "sentence" if rows.by_sentence else "id"
+    if answers and not wanted & answers.keys():
+        found = _place(place.task, rows, gold)
+        those = f", they are of {found.task} {found.split}" if found else ""
+        return [f"{shown}: no row is of {expected.path.name}{those}; mixed up?"]
+    faults = []
+    for (key, occurrence), answer in answers.items():
+        where = f"{shown}:{answer.line}: {what} {key[:60]!r}"
+        if (key, occurrence) in wanted:
+            continue
+        if (key, 1) in wanted:
+            faults.append(f"{where} is on line {answers[key, 1].line} too; delete one")
+        elif key not in expected.more:
+            faults.append(f"{where} is not in {expected.path.name}; predict the rows of that file")
+    missing = [key for key, occurrence in keys if (key, occurrence) not in answers]
+    if missing and rows.whole:
+        names = ", ".join(repr(key[:60]) for key in missing[:NAMED])
+        more = ", ..." if len(missing) > NAMED else ""
+        faults.append(
+            f"{shown}: {len(missing):,} of the {len(keys):,} rows of "
+            f"{expected.path.name} are missing ({names}{more}); predict every row"
+        )
+    return faults
+
+
+def one_per_task(
+    checked: Sequence[Checked], wanted: Iterable[tuple[str, str]], where: str
+) -> tuple[dict[tuple[str, str], Checked], list[str]]:
+    """Return the document of each task and split wanted, and the faults of what there is.
+
+    A name without an option in front goes before one with it: `sst-dev-output.csv` is of the
+    course's second half, `finetune-sst-dev-out.csv` of its first.
+    """
+    found: dict[tuple[str, str], Checked] = {}
+    faults: list[str] = []
+    for task, split in wanted:
+        own = [one for one in checked if (one.task, one.split) == (task, split)]
+        plain = [one for one in own if (name := named(one.document.name)) and not name.option]
+        chosen = plain or own
+        if not chosen:
+            faults.append(f"{where}: {task}-{split}-output.csv is missing; add it")
+        elif len(chosen) > 1:
+            names = " and ".join(one.document.shown for one in chosen[:3])
+            faults.append(f"{where}: {names} are both of {task} {split}; submit one of them")
+        else:
+            found[task, split] = chosen[0]
+    return found, faults
+
+
+@dataclass(frozen=True)
+class ValidateOptions:
+    """`python -m assignment validate`."""
+
+    path: Path = option(help="a file, folder or zip of predictions", flag="path", metavar="PATH")
+    data: str = option("bundled", DATA, metavar="DIR")
+    tasks: tuple[str, ...] = option(
+        CS224N, "tasks that must be there, dev and test", choices=tuple(ASKED)
+    )
+    most: int = option(20, "faults shown of each file", least=1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Validate what a command line names; return the exit code."""
+    options = parse(
+        ValidateOptions,
+        argv,
+        prog="python -m assignment validate",
+        description="""\
+Is a submission what the course asks for? Names of files, headers, rows that do not parse,
+ids that are missing, double or unknown, values that are no label: every fault is told with
+its file and line, and what to do. CS224N's two spellings and CMU's are read.""",
+        epilog=f"""\
+examples:
+  all that CS224N's leaderboard wants, before it is handed in:
+    python -m assignment validate predictions --data downloads/cs224n
+  one file; a zip; CMU's two tasks:
+    python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
+    python -m assignment validate submission.zip --data downloads/cs224n
+    python -m assignment validate andrewid.zip --data minbert/data --tasks sst cfimdb
+
+An empty value is no answer, which the course allows. {CODES}""",
+    )
+    return exit_code(lambda: validate(options))
 
 
 def validate(options: ValidateOptions, say: Say = print) -> None:
@@ -28,49 +360,26 @@ def validate(options: ValidateOptions, say: Say = print) -> None:
     Raises:
         DataError: there is a fault; all of them have been printed.
     """
-    if (options.path / "results.json").is_file():
-        raise DataError(f"{options.path}: a run; pack it first: python -m assignment package")
-    gold = Gold(existing(data_folder(options.data)))
-    documents = open_submission(options.path)
-    single = not options.path.is_dir() and options.path.suffix.lower() != ".zip"
+    path = options.path
+    if (path / "results.json").is_file():
+        raise DataError(f"{path}: a run; pack it first: python -m assignment package")
+    gold = Gold(options.data)
+    documents = open_submission(path)
+    single = not path.is_dir() and path.suffix.lower() != ".zip"
     checked = [check(one, gold) for one in documents if single or is_predictions(one)]
     missing: list[str] = []
     if not single:
-        wanted = product(options.tasks, SPLITS)
-        missing = one_per_task(checked, wanted, str(options.path))[1]
+        missing = one_per_task(checked, product(options.tasks, SPLITS), str(path))[1]
     for one in checked:
-        _tell(one, options.most, say)
+        shown = one.document.shown
+        if one.task and one.split:
+            say(f"{shown}: {len(one.answers):,} rows of {one.task} {one.split}")
+        for line in [*(f"note: {note}" for note in one.notes), *one.faults[: options.most]]:
+            say(line)
+        if len(one.faults) > options.most:
+            say(f"{shown}: ... and {len(one.faults) - options.most:,} more faults (--most N)")
     for line in missing:
         say(line)
-    faults = len(missing) + sum(len(one.faults) for one in checked)
-    if faults:
-        raise DataError(f"{options.path}: {faults:,} fault(s), told above; correct them")
-    say(f"{options.path}: as the course asks for it")
-
-
-def _tell(one: Checked, most: int, say: Say) -> None:
-    if one.task and one.split:
-        say(f"{one.document.shown}: {len(one.answers):,} rows of {one.task} {one.split}")
-    for note in one.notes:
-        say(f"note: {note}")
-    for fault in one.faults[:most]:
-        say(fault)
-    if len(one.faults) > most:
-        say(f"{one.document.shown}: ... and {len(one.faults) - most:,} more faults (--most N)")
-
-
-def is_predictions(document: Document) -> bool:
-    """Return whether a file is meant as predictions, under a wrong name perhaps."""
-    first = document.content.partition(b"\n")[0].decode(errors="replace").lower()
-    return MEANT.match(document.name) is not None or COLUMN in first
-
-
-def existing(folder: Path) -> Path:
-    """Return a folder.
-
-    Raises:
-        DataError: it is not there.
-    """
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; give the one with the tasks' files")
-    return folder
+    if faults := len(missing) + sum(len(one.faults) for one in checked):
+        raise DataError(f"{path}: {faults:,} fault(s), told above; correct them")
+    say(f"{path}: as the course asks for it")

@@ -10,8 +10,8 @@ from small_suite import ABOUT
 from assignment.class_page import render
 from assignment.compare import CaseResult
 from assignment.grading import Mark
-from assignment.submission import board_page
-from assignment.submission.board import make_board
+from assignment.submission import leaderboard
+from assignment.submission.leaderboard import make_board
 
 pytestmark = browser.IN_BROWSER
 EVIL = "<img src=x onerror=alert(1)></script><script>document.title=1</script>"
@@ -39,7 +39,7 @@ def page(tmp_path_factory, request):
     }
     labels = {task: gold_of(task, "test") for task in tasks}
     board = make_board(submissions, labels, "test", [(EVIL, EVIL)])
-    path.write_text(board_page.render(board, EVIL), encoding="utf-8")
+    path.write_text(leaderboard.render(board, EVIL), encoding="utf-8")
     return path
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from made_submissions import ids_of, predictions, text_of, write_data
 
-from assignment.submission.checking import check
 from assignment.submission.dialects import ASKED, DIALECTS, Named, named
-from assignment.submission.gold import Gold
 from assignment.submission.opening import Document
+from assignment.submission.validate import Gold, check
 from data.readers.predictions import read_predictions
 from report.run_folder import RunFolder
 

@@ -11,8 +11,8 @@ from made_submissions import SIZES, gold_of, predictions, text_of, write_data, w
 from scipy.stats import binomtest, pearsonr
 
 from assignment.__main__ import main
-from assignment.submission.board import make_board
-from assignment.submission.scoring import main_metric
+from assignment.submission.leaderboard import make_board
+from assignment.submission.score import main_metric
 
 TASKS = ("sst", "para", "sts")
 EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"

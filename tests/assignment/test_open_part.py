@@ -13,8 +13,7 @@ from assignment.compare import CaseResult
 from assignment.gradescope import results, total, write_class
 from assignment.grading import Mark
 from assignment.open_part import open_gold, with_leaderboard
-from assignment.submission.leaderboard import leaderboard
-from assignment.submission.options import LeaderboardOptions
+from assignment.submission.leaderboard import make_board, read_submission
 from data.examples import DataError
 
 RESULTS = [CaseResult(case["name"], case["part"], True, "") for case in ABOUT["cases"]]
@@ -30,8 +29,8 @@ def gold(tmp_path_factory):
 def test_the_scores_are_those_of_the_leaderboard_and_give_no_points(tmp_path, gold):
     folder = write_submission(tmp_path / "class" / "ada" / "predictions").parent
     mark = with_leaderboard(MARK, folder, gold)
-    board = leaderboard(LeaderboardOptions(tmp_path / "class", gold[0].folder), lambda line: None)
-    (place,) = board.places
+    read = read_submission(folder, gold[0], TASKS, "test")
+    (place,) = make_board({"ada": read}, gold[1], "test").places
     expected = {f"{task} {one.metric}": one.mean for task, one in place.estimates.items()}
     assert mark.leaderboard == pytest.approx({**expected, "aggregate": place.value})
     assert total(mark, ABOUT) == total(MARK, ABOUT) and mark.left == MARK.left

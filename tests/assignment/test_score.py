@@ -9,7 +9,7 @@ from scipy.stats import bootstrap, pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
 from assignment.__main__ import main
-from assignment.submission.scoring import (
+from assignment.submission.score import (
     aggregate,
     combined,
     filled,

@@ -1,0 +1,25 @@
+"""Pages that open without a network, in the style of a run's page: of a class, of a leaderboard."""
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+OWN = Path(__file__).parent / "templates"
+STYLE = Path(__file__).parents[1] / "report" / "page" / "templates"
+
+
+def filled_in(template: str, **content: Any) -> str:
+    """Return a page that refers to nothing outside; all that `content` holds is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader([OWN, STYLE]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(
+        **content,
+        style=(STYLE / "style.css").read_text(encoding="utf-8"),
+        script=(STYLE / "page.js").read_text(encoding="utf-8"),
+    )
