@@ -10,7 +10,7 @@ from runtime.commands import begin, run_command
 MODULES = {
     "make": "assignment.make",
     "check": "assignment.check",
-    "grade": "assignment.grade_command",
+    "grade": "assignment.grade",
     "similar": "assignment.similar_command",
     "package": "assignment.submission.package",
     "validate": "assignment.submission.validate",

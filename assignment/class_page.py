@@ -1,25 +1,17 @@
-"""The page of a class: how marks are distributed, what went wrong most, every submission.
-
-One HTML file that opens without a network, in the style of a run's page. Feeds: grade_command.
-"""
+"""The page of a class: how marks are distributed, what went wrong most, every submission."""
 
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from assignment.gradescope import plain, ranked_names, total
-from assignment.grading import Mark
+from assignment.marks import Mark, plain, ranked_names, total
+from assignment.pages import filled_in
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
 from runtime.terminal import printable
 
-HERE = Path(__file__).parent / "templates"
-STYLE = Path(__file__).parents[1] / "report" / "page" / "templates"
 BINS = 10
 
 
@@ -30,27 +22,27 @@ def render(marks: Sequence[Mark], about: dict[str, Any]) -> str:
         marks: at least one.
         about: the suite's suite.json.
     """
-    environment = Environment(
-        loader=FileSystemLoader([HERE, STYLE]), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     most = sum(case["points"] for case in about["cases"])
     scores = [total(mark, about) for mark in marks]
-    return environment.get_template("class.html.j2").render(
+    stops = [
+        [word(printable(mark.name)), word(case), word(why)]
+        for mark in marks
+        for case, why in mark.stops.items()
+    ]
+    return filled_in(
+        "class.html.j2",
         count=len(marks),
         most=most,
         mean=mean(scores),
         median=median(scores),
         distribution=distribution(scores, most),
-        parts=parts_table(marks, about),
-        mistakes=mistakes_table(marks, about),
-        cases=cases_table(marks, about),
-        stops=stops_table(marks),
-        layers=layers_table(marks),
-        everybody=marks_table(marks, about),
+        parts=_parts_table(marks, about),
+        mistakes=_mistakes_table(marks, about),
+        cases=_cases_table(marks, about),
+        stops=Table("Runs that were stopped", ("submission", "case", "why"), stops, kind="long"),
+        layers=_layers_table(marks),
+        everybody=_marks_table(marks, about),
         data=[plain(mark, about) for mark in marks],
-        style=(STYLE / "style.css").read_text(encoding="utf-8"),
-        script=(STYLE / "page.js").read_text(encoding="utf-8"),
     )
 
 
@@ -82,109 +74,66 @@ def _paint(axes: Any, edges: Sequence[float], counts: Sequence[int]) -> None:
     axes.axhline(0, color=INK, lw=0.8)
 
 
-def parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    """Return per part how its points are distributed over submissions."""
+def _parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     rows = []
     for part in about["parts"]:
-        points = [case["points"] for case in about["cases"] if case["part"] == part["name"]]
+        points = sum(case["points"] for case in about["cases"] if case["part"] == part["name"])
         scores = [total(mark, about, part["name"]) for mark in marks]
-        low, middle, high = quantiles(scores, n=4, method="inclusive") if scores[1:] else scores * 3
-        full, none = scores.count(sum(points)), scores.count(0)
-        rows.append([
-            word(part["title"]), number(sum(points), 0), number(mean(scores), 1),
-            number(low, 1), number(middle, 1), number(high, 1),
-            share(full / len(scores), 0), share(none / len(scores), 0),
-        ])  # fmt: skip
-    header = (
-        "part",
-        "points",
-        "mean",
-        "lower quartile",
-        "median",
-        "upper quartile",
-        "full",
-        "zero",
-    )
+        quarters = quantiles(scores, n=4, method="inclusive") if scores[1:] else scores * 3
+        row = [word(part["title"]), number(points, 0), number(mean(scores), 1)]
+        row += [number(score, 1) for score in quarters]
+        row += [share(scores.count(score) / len(scores), 0) for score in (points, 0)]
+        rows.append(row)
+    quartiles = ("lower quartile", "median", "upper quartile")
+    header = ("part", "points", "mean", *quartiles, "full", "zero")
     return Table("Points by part; full, zero: share of submissions", header, rows)
 
 
-def mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    """Return the known mistakes by how many submissions made each."""
+def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     made = Counter(name for mark in marks for name in {r.mistake for r in mark.results} if name)
     known = {mistake["name"]: mistake for mistake in about["mistakes"]}
-    rows = [
-        [
-            Entry(known[name]["says"], note=name), word(known[name]["part"]),
-            number(count, 0), share(count / len(marks), 0),
-        ]
-        for name, count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
-    ]  # fmt: skip
+    rows = []
+    for name, count in sorted(made.items(), key=lambda item: (-item[1], item[0])):
+        row = [Entry(known[name]["says"], note=name), word(known[name]["part"])]
+        rows.append([*row, number(count, 0), share(count / len(marks), 0)])
     header = ("mistake", "part", "submissions", "share")
     return Table("Recognised mistakes, the commonest first", header, rows, kind="long")
 
 
-def cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    """Return the cases, those first that most submissions have wrong."""
-    wrong = Counter(result.case for mark in marks for result in mark.results if not result.passed)
-    causes = {
-        case["name"]: Counter(
-            _kind(result.reason)
-            for mark in marks
-            for result in mark.results
-            if result.case == case["name"] and not result.passed
-        )
-        for case in about["cases"]
-    }
-    rows = [
-        [
-            word(case["name"]), number(case["points"], 0), number(wrong[case["name"]], 0),
-            share(wrong[case["name"]] / len(marks), 0),
-            word(next((reason for reason, _ in causes[case["name"]].most_common(1)), None)),
-        ]
-        for case in sorted(about["cases"], key=lambda case: (-wrong[case["name"]], case["name"]))
-    ]  # fmt: skip
+def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
+    causes: dict[str, Counter[str]] = {case["name"]: Counter() for case in about["cases"]}
+    for result in (result for mark in marks for result in mark.results if not result.passed):
+        # What many submissions' reasons have in common: no place and no number.
+        array, differs, _ = result.reason.partition(" of shape ")
+        cause = result.reason.partition(":")[0].partition(" at [")[0]
+        causes[result.case][f"{array} differs" if differs else cause] += 1
+    rows = []
+    for case in sorted(about["cases"], key=lambda c: (-causes[c["name"]].total(), c["name"])):
+        found = causes[case["name"]]
+        (often, _), *_ = [*found.most_common(1), (None, 0)]
+        row = [word(case["name"]), number(case["points"], 0), number(found.total(), 0)]
+        rows.append([*row, share(found.total() / len(marks), 0), word(often)])
     header = ("case", "points", "wrong", "share wrong", "most often")
     return Table("Cases, the hardest first", header, rows, kind="long")
 
 
-def _kind(reason: str) -> str:
-    """Return what many submissions' reasons have in common: no place and no number."""
-    array, differs, _ = reason.partition(" of shape ")
-    return f"{array} differs" if differs else reason.partition(":")[0].partition(" at [")[0]
-
-
-def stops_table(marks: Sequence[Mark]) -> Table:
-    """Return the runs that did not end as they should."""
-    rows = [
-        [word(printable(mark.name)), word(case), word(why)]
-        for mark in marks
-        for case, why in mark.stops.items()
-    ]
-    return Table("Runs that were stopped", ("submission", "case", "why"), rows, kind="long")
-
-
-def layers_table(marks: Sequence[Mark]) -> Table:
-    """Return the sandbox's layers and for how many submissions each held."""
-    names = dict.fromkeys(name for mark in marks for name in mark.layers)
+def _layers_table(marks: Sequence[Mark]) -> Table:
     rows = []
-    for name in names:
+    for name in dict.fromkeys(name for mark in marks for name in mark.layers):
         reasons = [mark.layers[name] for mark in marks if mark.layers.get(name)]
         held = len(marks) - len(reasons)
         rows.append([word(name), number(held, 0), word(reasons[0] if reasons else None)])
     return Table("Layers of the sandbox", ("layer", "held for", "otherwise"), rows, kind="long")
 
 
-def marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    """Return every submission's points, and the scores of predictions handed in."""
+def _marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
     names = [part["name"] for part in about["parts"]]
     ranked = ranked_names(marks)
-    rows = [
-        [
-            Entry(printable(mark.name), note="; ".join([*mark.left, *filter(None, [mark.fault])])),
-            number(total(mark, about), 0),
-            *(number(total(mark, about, name), 0) for name in names),
-            *(number(mark.leaderboard.get(name), 3) for name in ranked),
-        ]
-        for mark in marks
-    ]
+    rows = []
+    for mark in marks:
+        note = "; ".join([*mark.left, *filter(None, [mark.fault])])
+        row = [Entry(printable(mark.name), note=note)]
+        row += [number(total(mark, about, part), 0) for part in (None, *names)]
+        row += [number(mark.leaderboard.get(name), 3) for name in ranked]
+        rows.append(row)
     return Table("Every submission", ("submission", "points", *names, *ranked), rows)

@@ -2,7 +2,6 @@
 
 This process never imports student code, and the answers never enter the sandbox. So whatever a
 submission does, all that reaches the judge are arrays, and a case without arrays scores nothing.
-Feeds: grade_command.
 """
 
 import json
@@ -14,12 +13,13 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
 from assignment.intake import Submission
+from assignment.marks import Mark
 from assignment.sandbox import Limits, Outcome
 
 DRIVER = Path(__file__).parent / "driver.py"
@@ -34,7 +34,7 @@ FIRST_USER = 60706
 
 
 @dataclass(frozen=True)
-class Material:
+class Exam:
     """What all submissions of a class are graded with.
 
     Attributes:
@@ -55,31 +55,6 @@ class Material:
     cases: Path = CASES
 
 
-@dataclass(frozen=True)
-class Mark:
-    """What one submission earned.
-
-    Attributes:
-        name: the submission's.
-        results: one per case of the suite.
-        stops: case -> what ended the run that was at it.
-        left: what was not taken from the submission.
-        layers: of the sandbox: name -> "" if it held, otherwise why not.
-        seconds: of all runs.
-        fault: why it was not graded, "" if it was.
-        leaderboard: name -> value, of predictions that were handed in.
-    """
-
-    name: str
-    results: list[CaseResult]
-    stops: dict[str, str]
-    left: list[str]
-    layers: dict[str, str]
-    seconds: float
-    fault: str = ""
-    leaderboard: dict[str, float] = field(default_factory=dict)
-
-
 def layers_here(limits: Limits) -> dict[str, str]:
     """Return the layers of the sandbox: name -> "" if it holds on this machine, or why not."""
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
@@ -87,7 +62,7 @@ def layers_here(limits: Limits) -> dict[str, str]:
         return sandbox.run(command, Path(folder), limits, user=FIRST_USER).layers
 
 
-def grade_class(submissions: Sequence[Submission], material: Material, jobs: int) -> Iterator[Mark]:
+def grade_class(submissions: Sequence[Submission], exam: Exam, jobs: int) -> Iterator[Mark]:
     """Yield the marks of submissions in their order, `jobs` at a time.
 
     One that cannot be graded is marked with its fault and stops no other.
@@ -96,20 +71,20 @@ def grade_class(submissions: Sequence[Submission], material: Material, jobs: int
     for user in range(FIRST_USER, FIRST_USER + jobs):
         users.put(user)
 
-    def one(submission: Submission) -> Mark:
+    def mark(submission: Submission) -> Mark:
         user = users.get()
         try:
-            return grade(submission, material, user)
+            return grade(submission, exam, user)
         except OSError as error:
-            return ungraded(submission.name, material.suite, f"could not be graded: {error}")
+            return _ungraded(submission.name, exam.suite, f"could not be graded: {error}")
         finally:
             users.put(user)
 
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(one, submissions)
+        yield from pool.map(mark, submissions)
 
 
-def grade(submission: Submission, material: Material, user: int = FIRST_USER) -> Mark:
+def grade(submission: Submission, exam: Exam, user: int = FIRST_USER) -> Mark:
     """Return the mark of a submission.
 
     Args:
@@ -119,66 +94,64 @@ def grade(submission: Submission, material: Material, user: int = FIRST_USER) ->
         OSError: a folder cannot be made, or no process can be started.
     """
     if submission.fault:
-        return ungraded(submission.name, material.suite, submission.fault)
+        return _ungraded(submission.name, exam.suite, submission.fault)
     temporary = tempfile.mkdtemp(prefix="grade-")
     try:
-        return _grade(submission, material, user, Path(temporary))
+        return _grade(submission, exam, user, Path(temporary))
     finally:
         # shutil.rmtree recurses, and a submission may have left a thousand folders in each other.
         subprocess.run(["rm", "-rf", temporary], stderr=subprocess.DEVNULL, check=False)
 
 
-def ungraded(name: str, suite: Suite, fault: str) -> Mark:
+def _ungraded(name: str, suite: Suite, fault: str) -> Mark:
     """Return the mark of a submission that was not run: no points, and the reason for each case."""
     cases = [CaseResult(case["name"], case["part"], False, fault) for case in suite.about["cases"]]
     return Mark(name, cases, {}, [], {}, 0.0, fault)
 
 
-def _grade(submission: Submission, material: Material, user: int, place: Path) -> Mark:
-    tree, kit, given = (place / name for name in ("tree", "kit", "suite"))
-    left = intake.take_code(submission.tree, tree, material.files, material.starter)
-    tree.mkdir(exist_ok=True)
-    _lay_out(material, kit, given)
-    _open_to_read(place, user)
+def _grade(submission: Submission, exam: Exam, user: int, place: Path) -> Mark:
+    left = intake.take_code(submission.tree, place / "tree", exam.files, exam.starter)
+    _lay_out(exam, place, user)
     answers = place / "answers"
     answers.mkdir(mode=0o700)
-    waiting = [case["name"] for case in material.suite.about["cases"]]
+    waiting = [case["name"] for case in exam.suite.about["cases"]]
     stops: dict[str, str] = {}
     outcomes: list[Outcome] = []
+    limits = exam.limits
     while waiting and len(outcomes) < MOST_RUNS:
-        late = any(outcome.stopped.endswith("seconds") for outcome in outcomes)
-        limits = _shorter(material.limits) if late else material.limits
-        run = replace(material, limits=limits)
-        outcomes.append(_run(waiting, run, place / f"run{len(outcomes)}", user))
-        answered = intake.take_answers(place / f"run{len(outcomes) - 1}" / "out", answers, waiting)
+        folder = place / f"run{len(outcomes)}"
+        outcome = _run(waiting, folder, limits, user)
+        outcomes.append(outcome)
+        answered = intake.take_answers(folder / "out", answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
-            stops[waiting.pop(0)] = _why(outcomes[-1])
+            why = f"the process ended by itself with exit code {outcome.exit_code}"
+            if outcome.stopped:
+                why = f"the run was stopped: too much of its {outcome.stopped}"
+            stops[waiting.pop(0)] = why
+        if outcome.stopped.endswith("seconds"):
+            cpu = max(1, int(exam.limits.cpu_seconds * LATER))
+            limits = replace(exam.limits, seconds=exam.limits.seconds * LATER, cpu_seconds=cpu)
     stops |= dict.fromkeys(waiting, f"not asked any more after {MOST_RUNS} runs that were stopped")
-    results = judge(material.suite, answers)
     seconds = sum(outcome.seconds for outcome in outcomes)
+    results = judge(exam.suite, answers)
     return Mark(submission.name, results, stops, left, outcomes[0].layers, seconds)
 
 
-def _shorter(limits: Limits) -> Limits:
-    cpu = max(1, int(limits.cpu_seconds * LATER))
-    return replace(limits, seconds=limits.seconds * LATER, cpu_seconds=cpu)
+def _lay_out(exam: Exam, place: Path, user: int) -> None:
+    """Copy what calls the student's functions, and of the suite what the student may know.
 
-
-def _lay_out(material: Material, kit: Path, given: Path) -> None:
-    """Copy what calls the student's functions, and of the suite what the student may know."""
+    All of it, the student's tree too, can be read by the student's user and by no other.
+    """
+    kit, given = place / "kit", place / "suite"
     kit.mkdir()
-    shutil.copyfile(material.driver, kit / "driver.py")
-    if material.cases.is_dir():
-        shutil.copytree(material.cases, kit / "cases", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(exam.driver, kit / "driver.py")
+    if exam.cases.is_dir():
+        shutil.copytree(exam.cases, kit / "cases", ignore=shutil.ignore_patterns("__pycache__"))
     given.mkdir()
-    cases = json.dumps({"cases": material.suite.about["cases"]})
+    cases = json.dumps({"cases": exam.suite.about["cases"]})
     (given / "suite.json").write_text(cases, encoding="utf-8")
-    shutil.copyfile(material.folder / "inputs.npz", given / "inputs.npz")
-
-
-def _open_to_read(place: Path, user: int) -> None:
-    """Let the student's user, and no other's, read what was copied."""
+    shutil.copyfile(exam.folder / "inputs.npz", given / "inputs.npz")
     for folder, _, names in os.walk(place):
         for path, mode in ((folder, 0o750), *((os.path.join(folder, n), 0o640) for n in names)):
             os.chmod(path, mode)
@@ -186,20 +159,11 @@ def _open_to_read(place: Path, user: int) -> None:
                 os.chown(path, -1, user)
 
 
-def _run(cases: Iterable[str], material: Material, folder: Path, user: int) -> Outcome:
-    place = folder.parent
-    (folder / "out").mkdir(parents=True)
-    command: list[str | Path] = [
-        *(sys.executable, "-B", place / "kit" / "driver.py"),
-        *(place / "suite", place / "tree", folder / "out"),
-    ]
+def _run(cases: Iterable[str], folder: Path, limits: Limits, user: int) -> Outcome:
+    place, out = folder.parent, folder / "out"
+    out.mkdir(parents=True)
+    kit, suite, tree = (place / name for name in ("kit", "suite", "tree"))
+    command: list[str | Path] = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
     for case in cases:
         command += ["--case", case]
-    reads = [place / name for name in ("kit", "suite", "tree")]
-    return sandbox.run(command, folder, material.limits, reads, user)
-
-
-def _why(outcome: Outcome) -> str:
-    if outcome.stopped:
-        return f"the run was stopped: too much of its {outcome.stopped}"
-    return f"the process ended by itself with exit code {outcome.exit_code}"
+    return sandbox.run(command, folder, limits, [kit, suite, tree], user)

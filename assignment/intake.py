@@ -1,26 +1,27 @@
-"""What is taken from people's folders: of a submission its code, of a run its answers.
+"""What is taken from people's folders and zips: of a submission its code, of a run its answers.
 
 Both were made by somebody nobody trusts. Links are never followed, sizes are bounded, and what is
-not asked for stays behind. Feeds: grading, similarity.
+not asked for stays behind.
 """
 
 import os
-import shutil
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from assignment.parts import PARTS
-from assignment.submission.opening import is_hidden
-from assignment.unpacking import is_zip, unpack
-from assignment.walk import files_below
+from assignment.submission.opening import is_hidden, zip_entries
+from assignment.submission.opening import printable as short
+from assignment.walk import files_below, open_plain
 from data.examples import DataError
 from runtime.errors import UserError
 from runtime.terminal import printable
 
 MOST_BYTES = 2**20  # of a file of code
 MOST_ANSWER_BYTES = 8 * 2**20
+MOST_ZIP = 2**26  # bytes: a whole tree with its small checkpoint has 16 MB
+MOST_TOTAL = 2**26  # bytes of all code in a zip
+DEEPEST = 8  # folders around a file in a zip
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
 FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
@@ -68,14 +69,15 @@ def submissions(
     """
     found: dict[str, Submission] = {}
     for path in paths:
-        if not path.is_dir() and not is_zip(path):
+        if not path.is_dir() and not _is_zip(path):
             raise UserError(f"{path}: not a folder or zip; give a submission, or a folder of them")
-        alone = single or is_zip(path) or _tree(path, files, depth=0)
-        within = [path] if alone else _handed_in(path)
+        within = [path]
+        if not single and not _is_zip(path) and not _tree(path, files, depth=0):
+            within = sorted([*_folders(path), *_zips(path)])
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         for one in within:
-            name = one.stem if is_zip(one) else one.resolve().name
+            name = one.stem if _is_zip(one) else one.resolve().name
             if name in found:
                 raise UserError(f"{one}: a submission of this name is there already; rename it")
             found[name] = _submission(name, one, files, work / str(len(found)))
@@ -86,46 +88,63 @@ def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> 
     if path.is_dir() and (tree := _tree(path, files)):
         return Submission(name, tree, path)
     # Some platforms give each student a folder with what was handed in.
-    zips = [path] if is_zip(path) else [one for one in sorted(path.iterdir()) if is_zip(one)]
+    zips = [path] if _is_zip(path) else _zips(path)
     if len(zips) != 1:
         return Submission(name, path, path)
     try:
-        unpack(zips[0], unpacked, _is_code, MOST_BYTES)
+        _unpack(zips[0], unpacked)
     except DataError as error:
         fault = str(error).removeprefix(f"{zips[0].parent}{os.sep}")
         return Submission(name, path, path, printable(fault))
     return Submission(name, _tree(unpacked, files) or unpacked, zips[0])
 
 
-def _handed_in(folder: Path) -> list[Path]:
-    zips = [one for one in folder.iterdir() if is_zip(one) and not is_hidden(one.name)]
-    return sorted([*_folders(folder), *zips])
-
-
 def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
     """Return the folder that the asked files are relative to, None if it is not there."""
-    if any(is_plain(folder, name) for name in files):
+    if any(_is_plain(folder, name) for name in files):
         return folder
     deeper = _folders(folder) if depth else []
     return next(filter(None, (_tree(one, files, depth - 1) for one in deeper)), None)
 
 
 def _folders(folder: Path) -> list[Path]:
-    return [
-        one
-        for one in sorted(folder.iterdir())
-        if one.is_dir() and not one.is_symlink() and not one.name.startswith(".")
-    ]
+    entries = [one for one in sorted(folder.iterdir()) if not one.name.startswith(".")]
+    return [one for one in entries if one.is_dir() and not one.is_symlink()]
 
 
-def is_plain(tree: Path, name: str) -> bool:
-    """Return whether a file is there, is a regular one, and no link leads to it."""
-    path = tree
-    for part in Path(name).parts:
-        path = path / part
-        if path.is_symlink():
-            return False
-    return path.is_file()
+def _zips(folder: Path) -> list[Path]:
+    return [one for one in folder.iterdir() if _is_zip(one) and not is_hidden(one.name)]
+
+
+def _is_zip(path: Path) -> bool:
+    return path.suffix.lower() == ".zip" and path.is_file() and not path.is_symlink()
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    """Write the code in a zip, small plain files, into a new folder.
+
+    Raises:
+        DataError: the zip is damaged, encrypted, too large, or holds what no honest zip does.
+    """
+    folder.mkdir(parents=True)
+    total = 0
+
+    def wanted(*parts: str) -> bool:
+        return len(parts) <= DEEPEST and not any(map(is_hidden, parts)) and _is_code(parts[-1])
+
+    for name, content in zip_entries(path, wanted, MOST_BYTES, MOST_ZIP):
+        total += len(content)
+        if total > MOST_TOTAL:
+            raise DataError(f"{path}: more than {MOST_TOTAL >> 20} MB of code; zip the code alone")
+        if len(content) > MOST_BYTES:
+            continue
+        target = folder / PurePosixPath(name)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        except OSError as error:  # a file and a folder of one name, or too long a name
+            shown = short(target.name, 80)
+            raise DataError(f"{path}: {shown!r} cannot be written ({error.strerror})") from None
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
@@ -141,12 +160,14 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     Returns:
         what was left behind although it is asked for, in words.
     """
+    target.mkdir()
     source = starter or tree
-    for path in _code_of(source):
-        _copy(source / path, target / path, MOST_BYTES)
+    for entry in files_below(source, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
+        if _is_code(entry.name):
+            _copy(Path(entry.path), target / Path(entry.path).relative_to(source), MOST_BYTES)
     left = []
     for name in files:
-        if not is_plain(tree, name):
+        if not _is_plain(tree, name):
             left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
         elif not _copy(tree / name, target / name, MOST_BYTES):
             left.append(f"{name}: no plain file of up to {MOST_BYTES >> 20} MB")
@@ -155,19 +176,11 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
 
 def read_code(tree: Path, files: Iterable[str]) -> dict[str, str]:
     """Return the sources of the asked files that a tree has; bytes that are no text become `�`."""
-    found = {}
-    for name in files:
-        if is_plain(tree, name) and (tree / name).stat().st_size <= MOST_BYTES:
-            found[name] = (tree / name).read_text(encoding="utf-8", errors="replace")
-    return found
-
-
-def _code_of(tree: Path) -> Iterable[Path]:
-    """Yield the files of a tree that may count, relative to it."""
-    for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
-        path = Path(entry.path).relative_to(tree)
-        if _is_code(path.name) and entry.is_file(follow_symlinks=False):
-            yield path
+    return {
+        name: (tree / name).read_text(encoding="utf-8", errors="replace")
+        for name in files
+        if _is_plain(tree, name) and (tree / name).stat().st_size <= MOST_BYTES
+    }
 
 
 def _is_code(name: str) -> bool:
@@ -175,38 +188,43 @@ def _is_code(name: str) -> bool:
     return Path(name).suffix in SUFFIXES and not is_test
 
 
+def _is_plain(tree: Path, name: str) -> bool:
+    """Return whether a file is there, is a regular one, and no link leads to it."""
+    path = tree
+    for part in Path(name).parts:
+        path = path / part
+        if path.is_symlink():
+            return False
+    return path.is_file()
+
+
 def take_answers(out: Path, target: Path, cases: Iterable[str]) -> list[str]:
-    """Copy the answers of cases into a new folder, and nothing else.
+    """Copy the answers of cases into an existing folder, and nothing else.
 
     Returns:
         the cases that have an answer, or say why there is none.
     """
-    target.mkdir(parents=True, exist_ok=True)
     if out.is_symlink():  # to where other people's answers lie
         return []
     answered = []
     for case in cases:
-        copied = [
-            _copy(out / name, target / name, MOST_ANSWER_BYTES)
-            for name in (f"{case}.npz", f"{case}.error.txt")
-        ]
+        names = (f"{case}.npz", f"{case}.error.txt")
+        copied = [_copy(out / name, target / name, MOST_ANSWER_BYTES) for name in names]
         if any(copied):
             answered.append(case)
     return answered
 
 
 def _copy(source: Path, target: Path, most: int) -> bool:
-    """Copy a regular file of bounded size; return whether it was one."""
+    """Copy a regular file of bounded size and of one name; return whether it was one."""
     try:
-        # Neither a link followed, nor a pipe waited for.
-        handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open_plain(source) as file:
+            content = file.read(most + 1)
+            linked = os.fstat(file.fileno()).st_nlink > 1
     except OSError:
         return False
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
-        os.close(handle)
+    if linked or len(content) > most:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(handle, "rb") as file, target.open("wb") as copy:
-        shutil.copyfileobj(file, copy)
+    target.write_bytes(content)
     return True

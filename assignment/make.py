@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignment.course_data import write_data
-from assignment.gradescope import write_autograder
 from assignment.handout import write_handout
+from assignment.marks import write_autograder
 from assignment.parts import chosen_parts
 from assignment.suites import seed_of, write_suites
 from assignment.trees import ROOT, write_tree

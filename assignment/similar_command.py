@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assignment.gradescope import cell
 from assignment.intake import asked_files, read_code, submissions
+from assignment.marks import cell
 from assignment.parts import PARTS
 from assignment.similarity import Pair, similar
 from runtime.errors import UserError

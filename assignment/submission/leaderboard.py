@@ -250,11 +250,14 @@ def markdown_tables(board: Board) -> list[str]:
         escaped = [replace(one, a=_escaped(one.a), b=_escaped(one.b)) for one in board.ahead]
         tables.append("\n".join(f"- {sentence(one)}" for one in escaped))
     tests = []
-    for task, versus in board.by_task.items():
-        for one in versus:
-            difference = "undefined" if one.difference is None else f"{one.difference:+.3f}"
-            row = [_escaped(one.a), _escaped(one.b), f"{task} {one.metric}", difference]
-            tests.append([*row, shown(one.interval), one.test, _p(one.p), _p(one.p_holm)])
+    for task, comparisons in board.by_task.items():
+        for versus in comparisons:
+            difference = "undefined"
+            if versus.difference is not None:
+                difference = f"{versus.difference:+.3f}"
+            names = [_escaped(versus.a), _escaped(versus.b), f"{task} {versus.metric}"]
+            p_values = [_p(versus.p), _p(versus.p_holm)]
+            tests.append([*names, difference, shown(versus.interval), versus.test, *p_values])
     if tests:
         header = ["a", "b", "metric", "a minus b", "95 %", "test", "p", "p (Holm)"]
         tables.append(markdown(header, tests))
@@ -311,12 +314,12 @@ def render(board: Board, name: str) -> str:
             row.append(number(one.mean, 3, interval(one.interval)))
         places.append(row)
     tests = []
-    for task, versus in [("", board.ahead), *board.by_task.items()]:
-        for one in versus:
-            row = [word(f"{one.a} − {one.b}"), word(f"{task} {one.metric}".strip())]
-            row.append(number(one.difference, 3, interval(one.interval), sign=True))
-            row += [Entry(_p(p), p) for p in (one.p_holm, one.p)]
-            tests.append([*row, word(one.test)])
+    for task, comparisons in [("", board.ahead), *board.by_task.items()]:
+        for versus in comparisons:
+            row = [word(f"{versus.a} − {versus.b}"), word(f"{task} {versus.metric}".strip())]
+            row.append(number(versus.difference, 3, interval(versus.interval), sign=True))
+            row += [Entry(_p(p), p) for p in (versus.p_holm, versus.p)]
+            tests.append([*row, word(versus.test)])
     metrics = (f"{task} {main_metric(task)}" for task in board.tasks)
     header = ("A minus B", "metric", "difference", "p (Holm)", "p", "test")
     return filled_in(

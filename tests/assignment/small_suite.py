@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from assignment.compare import read_suite
-from assignment.grading import Mark, Material, grade
+from assignment.grading import Exam, grade
 from assignment.intake import Submission
+from assignment.marks import Mark
 from assignment.sandbox import Limits
 
 HERE = Path(__file__).parent
@@ -71,9 +72,9 @@ def write_suite(folder: Path) -> Path:
     return folder
 
 
-def material(suite: Path, **limits) -> Material:
+def material(suite: Path, **limits) -> Exam:
     """Return what grades submissions on a suite that `write_suite` wrote."""
-    return Material(
+    return Exam(
         suite, read_suite(suite), FILES, None, replace(LIMITS, **limits),
         driver=HERE / "small_driver.py", cases=HERE / "no cases",
     )  # fmt: skip

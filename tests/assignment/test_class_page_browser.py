@@ -9,7 +9,7 @@ from small_suite import ABOUT
 
 from assignment.class_page import render
 from assignment.compare import CaseResult
-from assignment.grading import Mark
+from assignment.marks import Mark
 from assignment.submission import leaderboard
 from assignment.submission.leaderboard import make_board
 

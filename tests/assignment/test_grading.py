@@ -9,9 +9,9 @@ from small_suite import ABOUT, FILES, HONEST, POINTS, graded, material, passed, 
 from small_suite import write_suite as write
 
 from assignment import grading, sandbox
-from assignment.gradescope import write_class
 from assignment.grading import MOST_RUNS, grade, grade_class
 from assignment.intake import submissions, take_answers, take_code
+from assignment.marks import write_class
 from runtime.errors import UserError
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from small_suite import ABOUT, submission, write_suite
 
-from assignment import class_page, grade_command
+from assignment import class_page, grade
 from assignment.__main__ import main
 from assignment.class_page import render
 from assignment.compare import CaseResult
-from assignment.grade_options import LAYERS as ASKED
-from assignment.gradescope import results, write_autograder, write_class
-from assignment.grading import Mark, layers_here
+from assignment.grade import LAYERS as ASKED
+from assignment.grading import layers_here
+from assignment.marks import Mark, for_gradescope, write_autograder, write_class
 from assignment.sandbox import Limits
 
 VISIBILITIES = {"visible", "after_due_date", "after_published", "hidden"}
@@ -34,7 +34,7 @@ HONEST = Mark("=bob", [replace(r, passed=True, reason="", mistake=None) for r in
 
 
 def test_results_have_what_gradescope_documents():
-    found = results(replace(MARK, leaderboard={"accuracy": 0.5}), ABOUT)
+    found = for_gradescope(replace(MARK, leaderboard={"accuracy": 0.5}), ABOUT)
     assert found["score"] == 3 and found["execution_time"] == 13
     assert found["visibility"] == "visible" and found["stdout_visibility"] == "hidden"
     assert found["leaderboard"] == [{"name": "accuracy", "value": 0.5, "order": "desc"}]
@@ -54,12 +54,12 @@ def test_results_have_what_gradescope_documents():
     for test in found["tests"]:
         assert set(test) <= allowed and test["visibility"] in VISIBILITIES
     assert sum(test["score"] for test in found["tests"]) == found["score"]
-    assert "leaderboard" not in results(MARK, ABOUT)
+    assert "leaderboard" not in for_gradescope(MARK, ABOUT)
 
 
 def test_what_a_student_makes_us_say_has_no_control_characters():
     evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
-    (output, *_) = (one["output"] for one in results(
+    (output, *_) = (one["output"] for one in for_gradescope(
         replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)["tests"])  # fmt: skip
     assert output == "raised \\x1b[2J\\nscore 9"
 
@@ -150,7 +150,7 @@ def test_a_layer_that_must_hold_and_does_not_stops_before_grading(tmp_path, caps
     words = ["grade", str(tmp_path / "class" / "ada"), "--single", "--suite", str(suite)]
     out = tmp_path / "marks"
     here = {"landlock": "this kernel has no Landlock", "limits": ""}
-    monkeypatch.setattr(grade_command, "layers_here", lambda limits: here)
+    monkeypatch.setattr(grade, "layers_here", lambda limits: here)
     assert main([*words, "--require", "limits", "landlock", "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert "layer 'landlock' does not hold here (this kernel has no Landlock)" in error

@@ -10,9 +10,8 @@ from small_suite import ABOUT
 
 from assignment.class_page import render
 from assignment.compare import CaseResult
-from assignment.gradescope import results, total, write_class
-from assignment.grading import Mark
-from assignment.open_part import open_gold, with_leaderboard
+from assignment.grade import open_gold, with_leaderboard
+from assignment.marks import Mark, for_gradescope, total, write_class
 from assignment.submission.leaderboard import make_board, read_submission
 from data.examples import DataError
 
@@ -48,7 +47,7 @@ def test_a_fault_is_told_and_there_is_no_place(tmp_path, gold):
     (folder / "sst-test-output.csv").write_text(text_of("sst", "test", values=values))
     mark = with_leaderboard(MARK, folder, gold)
     assert not mark.leaderboard
-    told = results(mark, ABOUT)["output"]
+    told = for_gradescope(mark, ABOUT)["output"]
     assert "Not taken: predictions: ada/sst-test-output.csv:2" in told
     (tmp_path / "empty").mkdir()
     assert (

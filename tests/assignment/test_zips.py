@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from small_suite import ABOUT, FILES, HONEST, material, passed, submission, write_suite
 
-from assignment import unpacking
-from assignment.gradescope import results, write_class
+from assignment import intake
 from assignment.grading import grade, grade_class
 from assignment.intake import Submission, submissions
+from assignment.marks import for_gradescope, write_class
 from runtime.errors import UserError
 
 Entry = str | zipfile.ZipInfo
@@ -84,7 +84,7 @@ def test_a_class_of_folders_and_zips_is_marked_alike_and_one_broken_zip_stops_no
     scores = {mark.name: len(passed(mark)) for mark in marks}
     assert scores == {"ada": 3, "ben": 3, "cleo": 3, "dora": 2, "eve": 0}
     assert marks[-1].fault == "eve.zip: not a sound zip (File is not a zip file); zip again"
-    told = results(marks[-1], ABOUT)
+    told = for_gradescope(marks[-1], ABOUT)
     assert told["score"] == 0 and told["output"] == f"Not marked: {marks[-1].fault}"
 
 
@@ -106,9 +106,9 @@ def test_bombs_are_unpacked_up_to_a_bound(tmp_path, monkeypatch):
     path = packed(tmp_path / "eve.zip", ("work.py", HONEST), ("large.py", large), ("a.bin", large))
     found = opened(path, tmp_path)
     assert not found.fault and os.listdir(found.tree) == ["work.py"]
-    monkeypatch.setattr(unpacking, "MOST_TOTAL", 2**20)
+    monkeypatch.setattr(intake, "MOST_TOTAL", 2**20)
     assert "MB of code" in opened(path, tmp_path / "again").fault
-    monkeypatch.setattr(unpacking, "MOST_ZIP", 1000)
+    monkeypatch.setattr(intake, "MOST_ZIP", 1000)
     assert "eve.zip: more than" in opened(path, tmp_path / "third").fault
 
 

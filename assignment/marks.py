@@ -1,67 +1,91 @@
-"""Marks as Gradescope wants them (results.json), as plain JSON, and as a table of a class.
+"""Marks, and what is written of them: for Gradescope, as plain JSON, as a table of a class.
 
 Source: Gradescope's autograder specification, "Output format".
 """
 
 import csv
 import json
+import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assignment.grading import Mark
+from assignment.compare import CaseResult
 from runtime.files import whole_file, write_text
 from runtime.terminal import printable
 
-SETUP = """\
-#!/usr/bin/env bash
-# Runs once, when Gradescope builds the image.
-set -eu
-apt-get update
-# The newest of Ubuntu's Pythons that the project runs on.
-for python in python3.12 python3.11; do
-  apt-get install -y --no-install-recommends "$python" "$python-venv" && break
-done
-"$python" -m venv /opt/grading
-/opt/grading/bin/pip install --no-cache-dir -r /autograder/source/requirements.txt
-# The student's processes have a user of their own, who must not read the answers.
-chmod -R go-rwx /autograder/source
-"""
-RUN = """\
-#!/usr/bin/env bash
-# Runs for every submission. The student's code never runs in this process.
-set -eu
-cd "${AUTOGRADER:=/autograder}/source"
-[ -d gold ] && gold="--gold gold"
-python="${GRADING_PYTHON:-/opt/grading/bin/python}"
-"$python" -m assignment grade "$AUTOGRADER/submission" --single \\
-  --suite hidden --starter student ${gold-} --out "$AUTOGRADER/results"
-"""
+SCRIPTS = Path(__file__).parent / "templates" / "autograder"
 
 
-def results(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Mark:
+    """What one submission earned.
+
+    Attributes:
+        name: the submission's.
+        results: one per case of the suite.
+        stops: case -> what ended the run that was at it.
+        left: what was not taken from the submission.
+        layers: of the sandbox: name -> "" if it held, otherwise why not.
+        seconds: of all runs.
+        fault: why it was not graded, "" if it was.
+        leaderboard: name -> value, of predictions that were handed in.
+    """
+
+    name: str
+    results: list[CaseResult]
+    stops: dict[str, str]
+    left: list[str]
+    layers: dict[str, str]
+    seconds: float
+    fault: str = ""
+    leaderboard: dict[str, float] = field(default_factory=dict)
+
+
+def total(mark: Mark, about: dict[str, Any], part: str | None = None) -> float:
+    """Return the points of a submission, in one part or in all; `about` is suite.json."""
+    pairs = zip(about["cases"], mark.results, strict=True)
+    return sum(case["points"] for case, r in pairs if r.passed and part in (None, case["part"]))
+
+
+def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
+    """Return what is wrong with a case in words, its likely cause too; "" if it passed."""
+    if result.passed:
+        return ""
+    says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
+    parts = [result.reason, mark.stops.get(result.case, "")]
+    if result.mistake is not None:
+        parts.append(f"Likely cause: {says[result.mistake]}")
+    return "\n".join(printable(part) for part in parts if part)
+
+
+def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     """Return what Gradescope reads from results.json.
 
     Args:
         mark: of one submission.
         about: the suite's suite.json.
     """
-    parts = {part["name"]: (n, part) for n, part in enumerate(about["parts"], 1)}
-    seen: dict[str, int] = {}
+    parts = {part["name"]: (number, part) for number, part in enumerate(about["parts"], 1)}
+    seen: Counter[str] = Counter()
     tests = []
     for case, result in zip(about["cases"], mark.results, strict=True):
         number, part = parts[case["part"]]
-        seen[part["name"]] = seen.get(part["name"], 0) + 1
-        tests.append({
-            "name": f"{part['title']}: {case['name']}",
-            "number": f"{number}.{seen[part['name']]}",
-            "score": earned(case, result.passed),
-            "max_score": case["points"],
-            "status": "passed" if result.passed else "failed",
-            "visibility": part["visibility"],
-            "output": why(mark, about, case["name"]),
-        })  # fmt: skip
+        seen[part["name"]] += 1
+        tests.append(
+            {
+                "name": f"{part['title']}: {case['name']}",
+                "number": f"{number}.{seen[part['name']]}",
+                "score": case["points"] if result.passed else 0,
+                "max_score": case["points"],
+                "status": "passed" if result.passed else "failed",
+                "visibility": part["visibility"],
+                "output": why(mark, about, result),
+            }
+        )
     told = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     if mark.fault:
         told = [f"Not marked: {mark.fault}"]
@@ -81,29 +105,6 @@ def results(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def earned(case: dict[str, Any], passed: bool) -> float:
-    """Return the points of a case: all or none."""
-    return case["points"] if passed else 0
-
-
-def total(mark: Mark, about: dict[str, Any], part: str | None = None) -> float:
-    """Return the points of a submission, in one part or in all."""
-    pairs = zip(about["cases"], mark.results, strict=True)
-    return sum(earned(case, r.passed) for case, r in pairs if part in (None, case["part"]))
-
-
-def why(mark: Mark, about: dict[str, Any], name: str) -> str:
-    """Return what is wrong with a case in words, its likely cause too; "" if it passed."""
-    (found,) = (result for result in mark.results if result.case == name)
-    if found.passed:
-        return ""
-    says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
-    parts = [found.reason, mark.stops.get(name, "")]
-    if found.mistake is not None:
-        parts.append(f"Likely cause: {says[found.mistake]}")
-    return "\n".join(printable(part) for part in parts if part)
-
-
 def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     """Return all that is known of a mark, for other programs."""
     return {
@@ -113,8 +114,11 @@ def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
         "parts": {part["name"]: total(mark, about, part["name"]) for part in about["parts"]},
         "cases": [
             {
-                "case": result.case, "part": result.part, "passed": result.passed,
-                "reason": why(mark, about, result.case), "mistake": result.mistake,
+                "case": result.case,
+                "part": result.part,
+                "passed": result.passed,
+                "reason": why(mark, about, result),
+                "mistake": result.mistake,
             }
             for result in mark.results
         ],
@@ -123,7 +127,7 @@ def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
         "leaderboard": mark.leaderboard,
         "layers": mark.layers,
         "seconds": round(mark.seconds, 1),
-    }  # fmt: skip
+    }
 
 
 def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None:
@@ -170,6 +174,6 @@ def write_autograder(folder: Path) -> None:
 
     `make` puts beside them: this project's packages, requirements.txt, hidden/ and student/.
     """
-    for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
-        write_text(folder / name, text)
-        (folder / name).chmod(0o755)
+    for script in SCRIPTS.iterdir():
+        shutil.copyfile(script, folder / script.name)
+        (folder / script.name).chmod(0o755)

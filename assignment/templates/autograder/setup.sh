@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs once, when Gradescope builds the image.
+set -eu
+apt-get update
+# The newest of Ubuntu's Pythons that the project runs on.
+for python in python3.12 python3.11; do
+  apt-get install -y --no-install-recommends "$python" "$python-venv" && break
+done
+"$python" -m venv /opt/grading
+/opt/grading/bin/pip install --no-cache-dir -r /autograder/source/requirements.txt
+# The student's processes have a user of their own, who must not read the answers.
+chmod -R go-rwx /autograder/source
