@@ -11,7 +11,7 @@ MODULES = {
     "make": "assignment.make",
     "check": "assignment.check",
     "grade": "assignment.grade",
-    "similar": "assignment.similar_command",
+    "similar": "assignment.similar",
     "package": "assignment.submission.package",
     "validate": "assignment.submission.validate",
     "score": "assignment.submission.score",

@@ -2,7 +2,7 @@
 
 The caller watches from outside: wall-clock time, output, memory, processes and disk of the whole
 tree, and kills it as a whole. Inside, `assignment.jail` gives up rights before the command starts.
-A machine need not have every layer; Outcome.layers says which held. Feeds: grading.
+A machine need not have every layer; Outcome.layers says which held.
 """
 
 import json
@@ -17,25 +17,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assignment import process_tree
+from assignment import jail
 from assignment.walk import files_below
 
 ROOT = Path(__file__).resolve().parents[1]
 MEGABYTE = 2**20
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BLOCK = 512  # bytes, of st_blocks
 # What Python and torch read besides the interpreter's own folders. Nothing in here tells anything
 # about this machine's users, and /proc is left out but for two files.
 SYSTEM = (
-    "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/proc/cpuinfo",
-    "/proc/meminfo", "/sys/devices/system/cpu", "/dev/null", "/dev/urandom", "/dev/zero",
-)  # fmt: skip
+    *("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime"),
+    *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+    *("/dev/null", "/dev/urandom", "/dev/zero"),
+)
 ENVIRONMENT = {
-    "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1",
-    "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
-}  # fmt: skip
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
 
 
 @dataclass(frozen=True)
@@ -111,14 +119,32 @@ def run(
         for place in (folder, *folder.iterdir()):
             os.chown(place, user, user)
     report, far_end = os.pipe()
-    spec = json.dumps(_spec(command, folder, limits, reads, user) | {"report": far_end})
+    scratch, own = str(folder / "scratch"), [str(path.resolve()) for path in reads]
+    python = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["platlib"]]
+    spec = {
+        "command": [str(word) for word in command],
+        "folder": scratch,
+        "environment": ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch},
+        "limits": limits.of_a_process(),
+        "processes": limits.processes,
+        "reads": [*python, *own, *SYSTEM],
+        "writes": [str(folder)],
+        "user": user,
+        "reopened": {} if user is None else _private([*python, *own, str(folder)], user),
+        "report": far_end,
+    }
     start = time.monotonic()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-sSB", "-m", "assignment.jail", spec],
-            cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[far_end],
-        )  # fmt: skip
+            [sys.executable, "-sSB", "-m", "assignment.jail", json.dumps(spec)],
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=[far_end],
+        )
     finally:
         os.close(far_end)
     watch = _Watch(process, folder, limits)
@@ -131,31 +157,6 @@ def run(
     seconds = time.monotonic() - start
     output = bytes(watch.output).decode("utf-8", "replace")
     return Outcome(process.returncode, seconds, watch.stopped(), output, layers)
-
-
-def _spec(
-    command: Sequence[str | Path],
-    folder: Path,
-    limits: Limits,
-    reads: Sequence[Path],
-    user: int | None,
-) -> dict[str, object]:
-    """Return what the jail is told; see there."""
-    scratch = str(folder / "scratch")
-    own = [str(path.resolve()) for path in reads]
-    python = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["platlib"]]
-    reads_all = [*python, *own, *SYSTEM]
-    return {
-        "command": [str(word) for word in command],
-        "folder": scratch,
-        "environment": ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch},
-        "limits": limits.of_a_process(),
-        "processes": limits.processes,
-        "reads": reads_all,
-        "writes": [str(folder)],
-        "user": user,
-        "reopened": {} if user is None else _private([*python, *own, str(folder)], user),
-    }
 
 
 def _private(paths: Sequence[str], user: int) -> dict[str, list[str]]:
@@ -183,7 +184,7 @@ class _Watch:
         self.output = bytearray()
         self.written = 0
         self.exceeded = ""
-        self.kills = process_tree.out_of_memory_kills()
+        self.kills = _out_of_memory_kills()
 
     def until_the_end(self, deadline: float) -> None:
         """Return when the process has ended or has used up what it may."""
@@ -213,7 +214,7 @@ class _Watch:
             return self.exceeded or "CPU seconds"
         killed = self.process.returncode == 128 + signal.SIGKILL
         # A process that kills itself is no want of memory.
-        return "memory" if killed and process_tree.out_of_memory_kills() > self.kills else ""
+        return "memory" if killed and _out_of_memory_kills() > self.kills else ""
 
     def _read(self, handle: int) -> bool:
         """Read what is there; return whether there may be more."""
@@ -228,12 +229,29 @@ class _Watch:
         return bool(chunk)
 
     def _look(self) -> str:
-        tree = process_tree.below(self.process.pid)
+        tree = jail.processes_below(self.process.pid)
         if len(tree) > self.limits.processes:
             return "processes"
-        if process_tree.resident(tree) > self.limits.memory:
+        if sum(map(_resident, tree)) > self.limits.memory:
             return "memory"
         return _disk(self.folder, self.limits)
+
+
+def _resident(process: int) -> int:
+    """Return the memory that a process holds, in bytes; shared pages count for each."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE_BYTES
+    except (OSError, IndexError):
+        return 0
+
+
+def _out_of_memory_kills() -> int:
+    """Return how many processes of this machine the kernel has killed for want of memory."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def _disk(folder: Path, limits: Limits) -> str:
@@ -252,7 +270,7 @@ def _disk(folder: Path, limits: Limits) -> str:
 def _kill(process: "subprocess.Popen[bytes]") -> None:
     """End a process with all that it started."""
     if process.poll() is None:
-        process_tree.kill_below(process.pid)
+        jail.kill_below(process.pid)
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except OSError:  # nothing is left of it

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from assignment import similarity
-from assignment.similarity import (
+from assignment import similar as similarity
+from assignment.similar import (
     GUARANTEE,
     MOST_SHARERS,
     WINDOW,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assignment import landlock, process_tree, sandbox
+from assignment import jail, sandbox
 from assignment.grading import FIRST_USER
 from assignment.sandbox import Limits, Outcome
 
@@ -111,8 +111,8 @@ def test_root_without_a_user_for_the_command_has_no_capabilities_either(tmp_path
 def old_kernel(monkeypatch):
     """A kernel as of 2020, in a container: no Landlock, no namespaces."""
     program = (
-        "from assignment import jail, landlock\n"
-        "landlock.abi = lambda: 0\n"
+        "from assignment import jail\n"
+        "jail.abi = lambda: 0\n"
         "def refuse(flags): raise PermissionError(1, 'Operation not permitted')\n"
         "jail._unshare = refuse\n"
         "jail.main()\n"
@@ -141,7 +141,7 @@ def test_want_of_memory_is_told_from_cpu_time_and_from_suicide(tmp_path, old_ker
     assert (outcome.stopped, outcome.exit_code) == ("", 128 + 9)
     # As if the kernel had done it, which counts such kills.
     kills = iter([3, 4])
-    monkeypatch.setattr(process_tree, "out_of_memory_kills", lambda: next(kills))
+    monkeypatch.setattr(sandbox, "_out_of_memory_kills", lambda: next(kills))
     assert run(tmp_path / "kernel", killed, user=None).stopped == "memory"
 
 
@@ -162,15 +162,15 @@ def test_without_a_process_namespace_what_was_left_behind_is_killed_too(tmp_path
     assert not status.exists() or "zombie" in status.read_text()
 
 
-@pytest.mark.skipif(not landlock.abi(), reason="no Landlock in this kernel")
+@pytest.mark.skipif(not jail.abi(), reason="no Landlock in this kernel")
 def test_landlock_holds_for_children_and_for_good(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("words")
     program = (
         "import ctypes, os, subprocess, sys\n"
-        "from assignment import landlock\n"
+        "from assignment import jail\n"
         "ctypes.CDLL(None).prctl(38, ctypes.c_ulong(1), 0, 0, 0)\n"
-        f"landlock.restrict(['/usr', '/lib', '/lib64', '/bin', 'not there'], ['/dev/null'])\n"
+        f"jail.restrict(['/usr', '/lib', '/lib64', '/bin', 'not there'], ['/dev/null'])\n"
         f"print(subprocess.run(['/bin/cat', {str(secret)!r}], stderr=-3).returncode)\n"
         f"print(subprocess.run(['/bin/cat', '/usr/bin/env'], stdout=-3).returncode)\n"
     )
@@ -184,16 +184,16 @@ def test_landlock_asks_for_no_right_that_an_older_kernel_does_not_know(monkeypat
     asked = []
 
     def call(number, *arguments):
-        if number == landlock.CREATE_RULESET and arguments[0] is not None:
+        if number == jail.CREATE_RULESET and arguments[0] is not None:
             ruleset = arguments[0]._obj
             asked.append((ruleset.files, ruleset.tcp, ruleset.scopes))
             return os.open("/dev/null", os.O_RDONLY)
         return 0
 
-    monkeypatch.setattr(landlock, "_call", call)
+    monkeypatch.setattr(jail, "_call", call)
     for version in (1, 2, 3, 4, 5, 6, 7, 99):
-        monkeypatch.setattr(landlock, "abi", lambda version=version: version)
-        assert landlock.restrict(["/usr"], []) == version
+        monkeypatch.setattr(jail, "abi", lambda version=version: version)
+        assert jail.restrict(["/usr"], []) == version
     bits = [files.bit_length() for files, _, _ in asked]
     assert bits == [13, 14, 15, 15, 16, 16, 16, 16]  # landlock(7), "Versions"
     assert [tcp for _, tcp, _ in asked] == [0, 0, 0, 3, 3, 3, 3, 3]
