@@ -10,8 +10,8 @@ from pathlib import Path
 
 from data import synthetic
 from data.examples import DataError
-from data.finding import find, find_task
-from data.readers.tables import plain_name
+from data.locate import find, find_task
+from data.tables import plain_name
 from data.tasks import TASKS, Task, split_file
 from runtime.files import open_file
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from baselines.isbert import MutualInformation
 from data.examples import DataError, SentencePair
+from data.nli import NLI_LABELS, iter_nli
 from data.overlap import Seen, noted
-from data.readers.nli import LABELS, iter_nli
-from data.readers.sentences import iter_sentences
+from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.tokenizer import BertTokenizer
@@ -152,7 +152,7 @@ class SoftmaxOverPair(Siamese):
         """Draw the classifier's weights."""
         super().__init__(encoder, config)
         # W_t of the paper; a bias as in its published code.
-        self.classifier = nn.Linear(3 * encoder.model.config.hidden_size, len(LABELS))
+        self.classifier = nn.Linear(3 * encoder.model.config.hidden_size, len(NLI_LABELS))
 
     def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the mean cross-entropy of softmax(W [u; v; |u-v|]), and the share of right pairs.

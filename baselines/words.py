@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from baselines.embedder import Embedder, cosines
 from data.examples import DataError
 from data.overlap import normalise
-from data.readers.tables import numbered_lines
+from data.tables import numbered_lines
 
 # What compares words alone, such as a page, needs no torch.
 if TYPE_CHECKING:

@@ -1,7 +1,4 @@
-"""The three GLUE sets by which small BERTs are judged, and what has been published about some.
-
-Reads: data.suites, data.readers. Feeds: tuning, yardstick.
-"""
+"""The three GLUE sets by which small BERTs are judged, and what has been published about some."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from data.finding import locate
-from data.readers.stsbenchmark import read_stsbenchmark
+from data.locate import locate
+from data.sts import read_stsbenchmark
 from data.suites import STS_COMMAND, read_pair_set, read_transfer_set
 from data.tasks import TASKS, Splits, Task
 from evaluation.metrics import pearson, spearman, task_metrics

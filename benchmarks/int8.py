@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.material import sentences
 from benchmarks.works.encode import correlation
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import read_task
 from evaluation.sts import pair_cosines
 from minbert.encoder import SentenceEncoder

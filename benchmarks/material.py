@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from data.examples import DataError, SentencePair
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import read_task
 from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder

@@ -40,7 +40,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.random_twin import random_twin
 from data.examples import Example
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.metrics import pearson

@@ -1,35 +1,265 @@
-"""Downloads the public data sets: `python -m data.download cs224n`.
+"""Downloads public data sets, over networks that may break off at any time.
 
-Reads: data.fetch. Feeds: the readers, through the folders it leaves.
+`python -m data.download cs224n`. A file grows as NAME.part, is continued where it broke off,
+checked, and only then moved to NAME: a file under its final name is complete. Meanwhile
+NAME.part.version holds the server's mark of the version that is arriving (ETag or date): parts of
+two versions are never joined.
 """
 
+import logging
+import os
+import re
 import sys
-
-from runtime.commands import begin, exit_code
-
-INTERRUPTED = "\ninterrupted; run the same command again to resume"
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin(INTERRUPTED)
-
+import tarfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from tqdm import tqdm
 
 from data.examples import DataError
-from data.fetch.locate import DEFAULT_FOLDER
-from data.fetch.sources import DESCRIPTIONS, FOLDERS, SOURCES
-from data.fetch.transfer import fetch
-from data.fetch.unpack import unpack
+from data.sources import DEFAULT_FOLDER, DESCRIPTIONS, FOLDERS, SOURCES, RemoteFile
+from runtime.commands import begin, exit_code
+from runtime.digests import file_digest
+from runtime.files import open_plain, scratch_folder, sweep, to_disk, tree_to_disk
+from runtime.locks import alone_in
 from runtime.options import option, parse
 
-PROGRAM = "python -m data.download"
+logger = logging.getLogger("data")
+
+TIMEOUT = 30  # seconds without a byte
+ATTEMPTS = 5
+RETRY_PAUSE = 1.0  # seconds
+BLOCK = 1 << 18  # bytes
+PASSING_ERRORS = (408, 429, 500, 502, 503, 504)  # worth another attempt
+
+
+class DownloadError(DataError):
+    """A file could not be downloaded or stored; the message is one line: where, why, what to do."""
+
+
+class _BrokenTransfer(Exception):
+    """The transfer broke off; what has arrived stays in the .part file for the next attempt."""
+
+
+def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = True) -> Path:
+    """Return the path of the file in `folder`, downloaded unless it is there as published.
+
+    Raises:
+        DownloadError: no network, the server refuses, the content is not what was published, or
+            the disk cannot be written. Nothing new is then left under the final name.
+    """
+    target = Path(folder) / remote.name
+    part = target.with_name(target.name + ".part")
+    try:
+        if target.is_file() and not fault(remote, target):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        busy = f"{target.parent}: another program is downloading into it; waiting"
+        with alone_in(target.parent, lambda: logger.warning(busy)):
+            if target.is_file():  # damaged, or downloaded by another program while we waited
+                if not (problem := fault(remote, target)):
+                    return target
+                logger.warning("%s: %s; downloading it again", target, problem)
+            for attempt in range(ATTEMPTS):
+                try:
+                    _continue(remote, part, progress)
+                    break
+                except _BrokenTransfer as error:
+                    if attempt == ATTEMPTS - 1:
+                        raise DownloadError(
+                            f"{remote.url}: {error} ({ATTEMPTS} attempts); check the network and "
+                            "run again to resume"
+                        ) from error
+                    time.sleep(RETRY_PAUSE)
+            if problem := fault(remote, part):
+                part.unlink()
+                _version_file(part).unlink(missing_ok=True)
+                raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
+            to_disk(part)
+            _version_file(part).unlink(missing_ok=True)  # first: nobody looks for it afterwards
+            os.replace(part, target)
+            to_disk(target.parent)
+    except OSError as error:
+        reason = error.strerror or error
+        raise DownloadError(f"{target}: not stored ({reason}); choose another folder") from error
+    return target
+
+
+def fault(remote: RemoteFile, path: Path) -> str | None:
+    """Return how a file differs from the published one (expected and got), None if it does not.
+
+    Where size and hash are not known, the usual stand-ins for a file are still recognised.
+    """
+    size = path.stat().st_size
+    with open_plain(path) as file:
+        head = file.read(64).lstrip().lower()
+    if head.startswith(b"version https://git-lfs"):
+        return "expected the data, got a Git LFS pointer to it"
+    if head.startswith((b"<!doctype", b"<html")):
+        return "expected the data, got an HTML page"
+    if size == 0 or remote.size not in (None, size):
+        return f"expected {remote.size or 'some'} bytes, got {size}"
+    if remote.sha256 and (digest := file_digest(path)) != remote.sha256:
+        return f"expected SHA-256 {remote.sha256}, got {digest}"
+    return None
+
+
+def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
+    """Request what the part file lacks, once, and append it."""
+    mark = _version_file(part)
+    offset = part.stat().st_size if part.exists() else 0
+    version = mark.read_text("utf-8") if mark.is_file() else ""
+    if not version and remote.sha256 is None:
+        offset = 0  # nothing would show whether the file has changed since
+    with _open(remote.url, offset, version) as response:
+        start, total = _span(response)
+        total = remote.size if total is None else total
+        # The server's mark of a version, "" without an exact one (RFC 9110, 13.1.5).
+        now: str = response.headers.get("ETag", "")
+        now = "" if now.startswith("W/") else now or response.headers.get("Last-Modified", "")
+        if start and version and now and version != now:
+            part.unlink()
+            raise _BrokenTransfer("the server has another version of it now")
+        if response.status == 416 and offset == total:
+            return  # nothing lies beyond what we have
+        if start not in (0, offset):
+            part.unlink()
+            raise _BrokenTransfer(f"the server would not continue at byte {offset}")
+        if total is None and not response.chunked:
+            raise DownloadError(f"{remote.url}: the server tells no length to check against")
+        if not start:
+            part.write_bytes(b"")  # before the mark: never an older part under a newer one
+            mark.write_text(now, "utf-8")
+        hidden = None if progress else True  # None: unless stderr is a terminal
+        bar = tqdm(
+            desc=remote.name, initial=start, total=total, unit="B", unit_scale=True, disable=hidden
+        )
+        with bar, part.open("ab") as file:
+            while block := _read(response):
+                file.write(block)
+                bar.update(len(block))
+    size = part.stat().st_size
+    if total is not None and size != total:
+        raise _BrokenTransfer(f"the transfer broke off at {size} of {total} bytes")
+
+
+def _version_file(part: Path) -> Path:
+    return part.with_name(part.name + ".version")
+
+
+def _open(url: str, offset: int, version: str) -> Any:
+    """Return the server's response, to be closed; its status is 200, 206 or 416.
+
+    From `offset` on, if the server still has `version` of the file; all of it otherwise.
+    """
+    headers = {"User-Agent": "python-data-download"}
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
+        headers |= {"If-Range": version} if version else {}
+    try:
+        return urlopen(Request(url, headers=headers), timeout=TIMEOUT)
+    except HTTPError as error:
+        if error.code == 416 and offset:
+            return error  # urllib's errors are responses as well
+        error.close()
+        if error.code in PASSING_ERRORS:
+            raise _BrokenTransfer(f"the server answers {error.code}") from error
+        raise DownloadError(
+            f"{url}: the server answers {error.code} ({error.reason}), expected the file; "
+            "it may have moved: download it by hand into the folder"
+        ) from error
+    except (OSError, HTTPException) as error:
+        reason = _one_line(getattr(error, "reason", error))
+        raise _BrokenTransfer(f"cannot be reached ({reason})") from error
+
+
+def _span(response: Any) -> tuple[int, int | None]:
+    """Return (byte at which the body starts, length of the whole file or None).
+
+    The start is -1 where the server sends no part of the file, or does not say which.
+    """
+    if response.status == 200:
+        return 0, response.length  # parsed from Content-Length by http.client
+    pattern = r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)"
+    match = re.fullmatch(pattern, response.headers.get("Content-Range", ""))
+    start, total = match.groups() if match else (None, None)
+    return int(start or -1), int(total) if total else None
+
+
+def _read(response: Any) -> bytes:
+    """Read a block. An OSError here is the network's; in file.write it is the disk's."""
+    try:
+        return bytes(response.read(BLOCK))
+    except (OSError, HTTPException) as error:
+        reason = _one_line(getattr(error, "reason", error))
+        raise _BrokenTransfer(f"the transfer broke off ({reason})") from error
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
+
+
+# --- archives
+
+
+def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
+    """Return these folders of a tar archive, unpacked beside it unless they are there.
+
+    Nothing can be written outside: absolute names, `..`, links out of the folder and devices are
+    refused (Python's filter "data").
+
+    Raises:
+        DownloadError: a broken or refused archive, a folder that is not in it, or a full disk.
+            Folders that were there stay as they were.
+    """
+    targets = [archive.parent / member for member in members]
+    if all(target.is_dir() for target in targets):
+        return targets
+    try:
+        # Unpacked beside their final place, so that moving them there is one step.
+        sweep(archive.parent)
+        with scratch_folder(archive) as scratch:
+            with tarfile.open(archive) as tar:
+                tops = {(member,) for member in members}
+                wanted = [entry for entry in tar if Path(entry.name).parts[:1] in tops]
+                tar.extractall(scratch, wanted, filter="data")
+            absent = [member for member in members if not (scratch / member).is_dir()]
+            if absent:
+                raise DownloadError(
+                    f"{archive}: no folder {' or '.join(absent)} in it; delete it and run again"
+                )
+            tree_to_disk(scratch)
+            for member, target in zip(members, targets, strict=True):
+                if not target.is_dir():
+                    os.rename(scratch / member, target)
+        to_disk(archive.parent)
+    except (tarfile.TarError, EOFError) as error:
+        raise DownloadError(
+            f"{archive}: cannot be unpacked ({_one_line(error)}); delete it and run again"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise DownloadError(
+            f"{archive}: cannot be unpacked ({reason}); choose another folder"
+        ) from error
+    return targets
+
+
+# --- the command
+
+INTERRUPTED = "\ninterrupted; run the same command again to resume"
 DESCRIPTION = """\
 Download public data sets. An interrupted download resumes when run again; a
 file that is already there as published is not downloaded again. The Chinese
 STS-Benchmark (cnsd-sts-*.txt), the untokenised STS files and the fourth subset
 of STS13 have no lasting address: copy them into the folder by hand."""
+PROGRAM = "python -m data.download"
 EPILOG = f"example: {PROGRAM} cs224n nli --out my-folder"
 
 
@@ -52,50 +282,39 @@ class Options:
     listing: bool = option(False, "print every file with its URL, download nothing", flag="--list")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, 2 (input, network or disk) or 130 (interrupted)."""
-    options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EPILOG)
-    return exit_code(lambda: run(options), INTERRUPTED)
-
-
-def run(options: Options) -> None:
+def download(options: Options) -> None:
     """Download what the options name, or list what there is.
 
     Raises:
         DataError: an unknown data set, no network, or no place to store it.
     """
     if options.listing:
-        print(_listing())
+        for name, files in SOURCES.items():
+            print(f"{name}:")
+            for remote in files:
+                size = f"{remote.size:,} bytes" if remote.size else "size unknown"
+                parts = f"  {', '.join(remote.members)} in" if remote.members else ""
+                print(f"{parts}  {remote.name}  ({size})  {remote.url}")
         return
     for name in options.names or [""]:
-        folder = _fetch_all(name, options.out)
+        if name not in SOURCES:
+            problem = f"unknown data set {name!r}" if name else "no data set named"
+            raise DataError(f"{problem}, expected one of {', '.join(SOURCES)}; see --list")
+        folder = (options.out or DEFAULT_FOLDER / FOLDERS.get(name, name)).absolute()
+        for remote in SOURCES[name]:
+            path = fetch(remote, folder)
+            print(path, flush=True)
+            for unpacked in unpack(path, remote.members):
+                print(unpacked, flush=True)
         print(f"{name}: {len(SOURCES[name])} file(s) in {folder}")
 
 
-def _fetch_all(name: str, out: Path | None) -> Path:
-    """Download a data set file by file; return its absolute folder."""
-    if name not in SOURCES:
-        found = f"unknown data set {name!r}" if name else "no data set named"
-        raise DataError(f"{found}, expected one of {', '.join(SOURCES)}; see --list")
-    folder = (out or DEFAULT_FOLDER / FOLDERS.get(name, name)).absolute()
-    for remote in SOURCES[name]:
-        path = fetch(remote, folder)
-        print(path, flush=True)
-        for unpacked in unpack(path, remote.members):
-            print(unpacked, flush=True)
-    return folder
-
-
-def _listing() -> str:
-    lines = []
-    for name, files in SOURCES.items():
-        lines.append(f"{name}:")
-        for remote in files:
-            size = f"{remote.size:,} bytes" if remote.size else "size unknown"
-            parts = f"  {', '.join(remote.members)} in" if remote.members else ""
-            lines.append(f"{parts}  {remote.name}  ({size})  {remote.url}")
-    return "\n".join(lines)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, 2 (input, network or disk) or 130 (interrupted)."""
+    options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EPILOG)
+    return exit_code(lambda: download(options), INTERRUPTED)
 
 
 if __name__ == "__main__":
+    begin(INTERRUPTED)
     sys.exit(main())

@@ -1,7 +1,6 @@
 """Leak audit: which examples of a test set were already seen in training or model selection?
 
 Texts are compared by 64-bit hashes of their normalised form, 8 bytes each however long the text.
-Reads: data.examples. Feeds: evaluation, which scores the unseen rest as well.
 """
 
 import hashlib

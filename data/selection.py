@@ -1,7 +1,4 @@
-"""The pairs that checkpoints and thresholds are chosen by: never pairs that are scored later.
-
-Reads: data.tasks, data.readers.sts. Feeds: the contrastive stage, experiment.
-"""
+"""The pairs that checkpoints and thresholds are chosen by: never pairs that are scored later."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import Example, SentencePair
-from data.readers.sts import official_dev, read_sts
-from data.tasks import TASKS, split_file
+from data.tasks import TASKS, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
 FEWEST = 100  # held-out pairs; fewer say too little about a threshold

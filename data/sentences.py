@@ -1,28 +1,22 @@
-"""Splits running text into sentences: `python -m data.sentences FILE --out TXT`.
+"""Sentences to learn from: read one per line, and split from running text.
 
-Reads: data.readers.tables. Feeds: unsupervised training, through the file it leaves; the blank
-lines between documents are for `--positive next`.
+`python -m data.sentences FILE --out TXT` splits; the blank lines that it leaves between documents
+are for `--positive next`.
 """
 
-import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from data.examples import DataError
-from data.readers.tables import numbered_lines
+from data.tables import PathLike, numbered_lines
+from runtime.commands import begin, exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
 
-PROGRAM = "python -m data.sentences"
 DESCRIPTION = """\
 Split text into sentences, one per line. The files have a paragraph per line and
 an empty line between documents, which stays; a file ends a document, too. A
@@ -33,6 +27,33 @@ or a bracket, but not after an initial, a title such as Dr., or c."""
 SHORT = ("[A-Z]", "c", "Mr", "Mrs", "Ms", "Dr", "St", "No", "Prof", "vs")
 NOT_AFTER = "".join(rf"(?<!\b{word}\.)" for word in SHORT)
 END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]”’])){NOT_AFTER}\s+(?=["'(\[“‘]?[A-Z0-9])""")
+
+
+def iter_sentences(path: PathLike) -> Iterator[str]:
+    """Yield the sentences of a file with one per line, stripped; empty lines are skipped.
+
+    Streams: a million lines cost no more memory than one.
+
+    Raises:
+        DataError: on the first step, an unreadable file; later, a line that is not UTF-8; at
+            the end, a file without a single sentence.
+    """
+    return filter(None, iter_documents(path))
+
+
+def iter_documents(path: PathLike) -> Iterator[str]:
+    """Yield the sentences as `iter_sentences` does, and "" for each empty line between documents.
+
+    Raises:
+        DataError: as there.
+    """
+    empty = True
+    for _, line in numbered_lines(path):
+        sentence = line.strip()
+        empty = empty and not sentence
+        yield sentence
+    if empty:
+        raise DataError(f"{path}: is empty; expected one sentence per line")
 
 
 @dataclass(frozen=True)
@@ -66,24 +87,15 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
         yield from split(line)
 
 
-def paragraphs(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file, compressed or not, stripped, and "" at its end.
-
-    Raises:
-        DataError: a missing or damaged file, or one that is not UTF-8.
-    """
-    for _, line in numbered_lines(path):
-        yield line.strip()
-    yield ""
-
-
-def run(options: Options) -> None:
+def write_sentences(options: Options) -> None:
     """Write the sentences of all files, and say how many there are.
 
     Raises:
         DataError: a file that cannot be read, or no text at all.
     """
-    lines = (line for path in options.files for line in paragraphs(path))
+    # Paragraphs, and "" behind each file, whose end is that of a document, too.
+    files = (chain(numbered_lines(path), [(0, "")]) for path in options.files)
+    lines = (line.strip() for file in files for _, line in file)
     count, documents = 0, 1
     with whole_file(options.out) as temporary, temporary.open("w", encoding="utf-8") as file:
         for sentence in sentences(lines):
@@ -98,9 +110,10 @@ def run(options: Options) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input or disk) or 130 (interrupted)."""
-    options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION)
-    return exit_code(lambda: run(options))
+    options = parse(Options, argv, prog="python -m data.sentences", description=DESCRIPTION)
+    return exit_code(lambda: write_sentences(options))
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

@@ -2,57 +2,30 @@
 
 Each set is one record. Files are found by name anywhere in a folder, so SentEval's tree, a flat
 folder and the bundled data set are read alike.
-Reads: data.finding, data.several, data.readers, data.tasks. Feeds: evaluation.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from data.examples import DataError, SentencePair
-from data.finding import MissingSet, find, locate
-from data.readers.cnsd import read_cnsd
-from data.readers.hans import read_hans_file
-from data.readers.nli import iter_nli
-from data.readers.sick import read_sick
-from data.readers.stsbenchmark import read_stsbenchmark
-from data.readers.tables import PathLike
-from data.several import (
-    read_folds,
-    read_mrpc_classes,
-    read_mrpc_splits,
-    read_quora_splits,
-    read_sst2_splits,
-    read_trec_splits,
-    read_year,
-)
+from data.locate import locate
+from data.nli import iter_nli, read_hans_file
+from data.sts import read_cnsd, read_sick, read_stsbenchmark, read_year
+from data.tables import PathLike
 from data.tasks import TASKS, Splits
-
-__all__ = [
-    "HANS_SETS",
-    "PAIR_SETS",
-    "STS_SETS",
-    "TRANSFER_SETS",
-    "EvaluationSet",
-    "MissingSet",
-    "find",
-    "read_hans",
-    "read_nli",
-    "read_pair_set",
-    "read_sts_set",
-    "read_transfer_set",
-]
+from data.transfer import read_mrpc, read_polarity, read_sst2, read_trec
 
 T = TypeVar("T")
 
 STS_COMMAND = "python -m data.download sts --out"
 TRANSFER_COMMAND = "python -m data.download transfer --out"
 HANS_COMMAND = "python -m data.download hans --out"
+CS224N_COMMAND = "python -m data.download cs224n --out"
 BUNDLED_COMMAND = "python -m data.synthetic --out"
 
-# For each file, the names under which it is about; the preferred one first.
+# For each file, the names that it is known by; the preferred one first.
 Names = tuple[tuple[str, ...], ...]
 
 
@@ -89,12 +62,54 @@ StsSet = EvaluationSet[Subsets]
 SplitSet = EvaluationSet[Splits]
 
 
+# --- sets of several files
+
+
+def read_folds(paths: list[Path]) -> Splits:
+    """Return all rows of two files of opposite classes as training rows, to be cut into folds."""
+    return Splits(read_polarity(*paths), [], [])
+
+
+def read_sst2_splits(paths: list[Path]) -> Splits:
+    """Return SST in two classes from its three files."""
+    train, dev, test = map(read_sst2, paths)
+    return Splits(train, dev, test)
+
+
+def read_trec_splits(paths: list[Path]) -> Splits:
+    """Return questions by type from two files; there is no dev part."""
+    train, test = map(read_trec, paths)
+    return Splits(train, [], test)
+
+
+def read_mrpc_splits(paths: list[Path]) -> Splits:
+    """Return paraphrases from two files, labels 1.0 and 0.0; there is no dev part."""
+    train, test = map(read_mrpc, paths)
+    return Splits(train, [], test)
+
+
+def read_mrpc_classes(paths: list[Path]) -> Splits:
+    """Return the same with the whole numbers 1 and 0 as labels, as classifiers take them."""
+    train, test = (
+        [replace(pair, label=int(pair.label or 0)) for pair in read_mrpc(path)] for path in paths
+    )
+    return Splits(train, [], test)
+
+
+def read_quora_splits(paths: list[Path]) -> Splits:
+    """Return CS224N's train and dev file of Quora as train and test: its test has no labels."""
+    train, dev = map(TASKS["para"].read, paths)
+    return Splits(train, [], dev)
+
+
 # --- the sets
 
 
-def _year(name: str, about: str, *subsets: str) -> StsSet:
-    read = partial(read_year, name=name, subsets=subsets, command=STS_COMMAND)
-    return StsSet(name, about, ((f"{name}-en-test",),), read, STS_COMMAND)
+def _year(name: str, about: str, *subsets: str, command: str = STS_COMMAND) -> StsSet:
+    def read(paths: list[Path]) -> Subsets:
+        return read_year(paths[0], name, subsets, command)
+
+    return StsSet(name, about, ((f"{name}-en-test",),), read, command)
 
 
 def _one_part(
@@ -145,13 +160,10 @@ _STS = (
         "STSBenchmark-zh-dev", "STS-Benchmark in Chinese, dev", ("cnsd-sts-dev.txt",), read_cnsd,
         "",
     ),
-    StsSet(
-        "synthetic-sts", "bundled: similarities of synthetic sentences",
-        (("Synthetic-en-test",),),
-        partial(
-            read_year, name="synthetic-sts", subsets=SYNTHETIC_SUBSETS, command=BUNDLED_COMMAND
-        ),
-        BUNDLED_COMMAND,
+    replace(
+        _year("synthetic-sts", "bundled: similarities of synthetic sentences", *SYNTHETIC_SUBSETS,
+              command=BUNDLED_COMMAND),
+        names=(("Synthetic-en-test",),),
     ),
 )  # fmt: skip
 STS_SETS: dict[str, StsSet] = {record.name: record for record in _STS}
@@ -211,7 +223,7 @@ _PAIRS = (
         # Named by the task, as other data than Quora's may stand in files of these names.
         "para-dev", "the paraphrase task of CS224N's files, dev",
         tuple((name,) for name in TASKS["para"].files[:2]),
-        read_quora_splits, "python -m data.download cs224n --out",
+        read_quora_splits, CS224N_COMMAND,
     ),
     SplitSet(
         "synthetic-paraphrase", "bundled: paraphrases", SYNTHETIC_PARAPHRASE_FILES,

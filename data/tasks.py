@@ -1,21 +1,144 @@
-"""The three tasks: each is one record, which holds all that the project knows about the task.
+"""The three tasks of CS224N: how their files are read, and all that the project knows of each.
 
-Reads: data.readers. Feeds: data.synthetic, heads, evaluation, report, and the command lines.
+The files are tab-separated although named .csv, and quoted by csv's default rules: the course's
+starter code reads them with `csv.DictReader(file, delimiter="\\t")`, so these readers do the same.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from data.examples import DataError
-from data.readers.quora import read_quora
-from data.readers.sst import read_sst
-from data.readers.sts import read_sts
-from data.readers.tables import PathLike, read_header, stored
+from data.examples import DataError, Sentence, SentencePair
+from data.tables import PathLike, number, read_header, read_table, score, stored
+
+logger = logging.getLogger("data")
 
 SPLITS = ("train", "dev", "test")
+# Rows of STS-Benchmark counted through its train, dev and test files, in that order.
+OFFICIAL_DEV_ROWS = range(5749, 7249)
+
+
+# --- the readers
+
+
+def read_sst(path: PathLike, labelled: bool = True, num_classes: int = 5) -> list[Sentence]:
+    """Return the sentences of an SST file, or with num_classes=2 of a CFIMDB file, in order.
+
+    Raises:
+        DataError: the table is broken, or a label is not an integer from 0 to num_classes - 1.
+    """
+    sentences = []
+    columns = ["id", "sentence", *(["sentiment"] if labelled else [])]
+    for line, row in read_table(path, columns, "\t"):
+        label = number(row["sentiment"]) if labelled else None
+        if labelled and (label is None or label not in range(num_classes)):
+            raise DataError(
+                f"{path}:{line}: sentiment is {row['sentiment'][:40]!r}, expected an integer from "
+                f"0 to {num_classes - 1}; correct the row"
+            )
+        sentences.append(
+            Sentence(
+                _row_id(f"{path}:{line}", row),
+                row["sentence"].strip(),
+                None if label is None else int(label),
+                row.get("phenomenon") or None,
+            )
+        )
+    return sentences
+
+
+def read_quora(path: PathLike, labelled: bool = True) -> list[SentencePair]:
+    """Return the question pairs of a Quora file in order; label 1.0 marks duplicates.
+
+    The course's code silently skips rows that do not parse (a missing field, an empty or
+    non-numeric label). The same rows are dropped here, for equal scores, but with a warning.
+
+    Raises:
+        DataError: the table is broken, a label is a number other than 0 or 1, or no row is left.
+    """
+    columns = ["id", "sentence1", "sentence2", *(["is_duplicate"] if labelled else [])]
+    pairs: list[SentencePair] = []
+    dropped: list[int] = []  # line numbers
+    for line, row in read_table(path, columns, "\t", ragged=True):
+        label = number(row["is_duplicate"]) if labelled else None
+        if any(row[column] is None for column in columns) or (labelled and label is None):
+            dropped.append(line)
+        elif label in (None, 0.0, 1.0):
+            pairs.append(_sentence_pair(f"{path}:{line}", row, label))
+        else:
+            raise DataError(
+                f"{path}:{line}: is_duplicate is {label:g}, expected 0 or 1; correct the row"
+            )
+    if dropped:
+        count = f"{len(dropped)} of {len(pairs) + len(dropped)} rows do not parse"
+        problem = f"{count} (first: line {dropped[0]})"
+        if not pairs:
+            raise DataError(f"{path}:{dropped[0]}: {problem}; expected id, two sentences, 0 or 1")
+        logger.warning("%s: %s; dropped, as CS224N's own reader does", path, problem)
+    return pairs
+
+
+def read_sts(path: PathLike, labelled: bool = True) -> list[SentencePair]:
+    """Return the pairs of an STS file in order; labels are similarities from 0 to 5.
+
+    The file is a reshuffle of STS-Benchmark whose unnamed first column keeps the official row
+    (0-5748 train, 5749-7248 dev, 7249-8627 test). It becomes the pair's `row`.
+
+    Raises:
+        DataError: the table is broken, or a label is not a number from 0 to 5.
+    """
+    pairs = []
+    columns = ["id", "sentence1", "sentence2", *(["similarity"] if labelled else [])]
+    for line, row in read_table(path, columns, "\t"):
+        where = f"{path}:{line}"
+        label = score(where, row["similarity"], "similarity") if labelled else None
+        official = number(row.get(""))
+        place = int(official) if official is not None and official.is_integer() else None
+        pairs.append(_sentence_pair(where, row, label, place))
+    return pairs
+
+
+def official_dev(pairs: Sequence[SentencePair]) -> list[SentencePair]:
+    """Return the pairs that belong to the official STS-Benchmark dev set.
+
+    SimCSE checkpoints are selected on the official-dev rows inside CS224N's *train* file, so that
+    selection never peeks at pairs that are scored later.
+
+    A first column that only counts the rows of this file, as pandas writes it, does not hold
+    official rows.
+    """
+    if [pair.row for pair in pairs] == list(range(len(pairs))):
+        return []
+    return [pair for pair in pairs if pair.row in OFFICIAL_DEV_ROWS]
+
+
+def _sentence_pair(
+    where: str, row: dict[str, Any], label: float | None, official_row: int | None = None
+) -> SentencePair:
+    text_a, text_b = row["sentence1"].strip(), row["sentence2"].strip()
+    phenomenon = row.get("phenomenon") or None
+    return SentencePair(_row_id(where, row), text_a, text_b, label, official_row, phenomenon)
+
+
+def _row_id(where: str, row: dict[str, Any]) -> str:
+    """Return the id of a row, in lower case as in the course's code.
+
+    Raises:
+        DataError: it holds what separates ids, predictions and rows in a file of predictions.
+    """
+    id = str(row["id"]).strip().lower()
+    if "," in id or "\t" in id or len(id.splitlines()) > 1:
+        raise DataError(
+            f"{where}: id {id[:40]!r} holds a comma, a tab or a line end, which would separate "
+            "predictions; change it"
+        )
+    return id
+
+
+# --- the tasks
 
 
 @dataclass(frozen=True)
@@ -135,8 +258,16 @@ def read_task(folder: PathLike, name: str) -> Splits:
         raise DataError(f"task {name!r} is unknown; choose one of {', '.join(TASKS)}")
     task = TASKS[name]
     train, dev, test = (split_file(folder, task, split) for split in SPLITS)
-    _check_present(Path(folder), [train, dev])
-    return Splits(task.read(train), task.read(dev), _read_test(test, task))
+    if missing := " and ".join(file.name for file in (train, dev) if not file.exists()):
+        problem = "not found" if Path(folder).is_dir() else "there is no such folder"
+        raise DataError(
+            f"looked for {missing} in {Path(folder)}: {problem}; "
+            f"download with: python -m data.download cs224n --out {Path(folder)}"
+        )
+    scored: list[Any] = []
+    if lexists(test):  # a link to nothing is an error of the reader's, not an absent file
+        scored = task.read(test, labelled=task.label in read_header(test, "\t"))
+    return Splits(task.read(train), task.read(dev), scored)
 
 
 def split_file(folder: PathLike, task: Task, split: str) -> Path:
@@ -145,19 +276,3 @@ def split_file(folder: PathLike, task: Task, split: str) -> Path:
     if split == "test" and not lexists(path):
         return stored(path.with_name(path.name.replace("-test-student", "-test")))
     return path
-
-
-def _read_test(path: Path, task: Task) -> list[Any]:
-    if not lexists(path):  # a link to nothing is an error of the reader's, not an absent file
-        return []
-    return task.read(path, labelled=task.label in read_header(path, "\t"))
-
-
-def _check_present(folder: Path, files: list[Path]) -> None:
-    missing = " and ".join(file.name for file in files if not file.exists())
-    if missing:
-        problem = "not found" if folder.is_dir() else "there is no such folder"
-        raise DataError(
-            f"looked for {missing} in {folder}: {problem}; "
-            f"download with: python -m data.download cs224n --out {folder}"
-        )

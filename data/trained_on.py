@@ -1,7 +1,4 @@
-"""Files that something was trained on, whatever their format, for the leak audit.
-
-Reads: data.readers. Feeds: evaluation.leaks, and the models of an evaluation.
-"""
+"""Files that something was trained on, whatever their format, for the leak audit."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,18 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
+from data.nli import NLI_COLUMNS, iter_nli
 from data.overlap import Seen
-from data.readers.cnsd import read_cnsd
-from data.readers.fields import number
-from data.readers.mrpc import read_mrpc
-from data.readers.nli import COLUMNS as NLI_COLUMNS
-from data.readers.nli import iter_nli
-from data.readers.sentences import iter_sentences
-from data.readers.sick import read_sick
-from data.readers.stsbenchmark import read_stsbenchmark
-from data.readers.tables import numbered_lines, plain_name, read_table
-from data.readers.trec import read_trec
-from data.readers.triplets import iter_triplets
+from data.sentences import iter_sentences
+from data.sts import read_cnsd, read_sick, read_stsbenchmark
+from data.tables import number, numbered_lines, plain_name, read_table
+from data.transfer import read_mrpc, read_trec
+from data.triplets import iter_triplets
 
 PAIR_COLUMNS, TEXT_COLUMNS = ("sentence1", "sentence2"), ("sentence",)  # of CS224N's files
 

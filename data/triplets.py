@@ -1,37 +1,202 @@
-"""Makes SimCSE's training file of other sets: `python -m data.triplets nli FILE --out CSV`.
+"""SimCSE's triplets: its training files are read, and made of other labelled sets.
 
-Which data make good positives is Gao et al. 2021, table 4.
-Reads: data.readers.related. Feeds: the reader of triplets, through the file it leaves.
+`python -m data.triplets nli FILE --out CSV` makes one. Which data make good positives is Gao et al.
+2021, table 4.
 """
 
-import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 import csv
-from collections.abc import Collection, Iterable, Sequence
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from data.examples import DataError, Triplet
-from data.readers.related import FORMS, Related
+from data.nli import NLI_LABELS, iter_nli
+from data.tables import (
+    PathLike,
+    choice,
+    numbered_lines,
+    plain_fields,
+    plain_table,
+    read_header,
+    read_table,
+)
+from data.tasks import read_quora
+from runtime.commands import begin, exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
 
-PROGRAM = "python -m data.triplets"
-EPILOG = f"""\
+EPILOG = """\
 examples:
-  {PROGRAM} nli nli_pairs.tsv --hard-negatives contradiction --out nli.csv
+  python -m data.triplets nli nli_pairs.tsv --hard-negatives contradiction --out nli.csv
       SimCSE's own: what a premise entails, and what contradicts it
-  {PROGRAM} nli nli_pairs.tsv --positive entailment neutral --out both.csv
-  {PROGRAM} quora quora-train.csv --hard-negatives different --limit 1000 --out quora.csv
-  {PROGRAM} captions Flickr8k.token.txt --out captions.csv
+  python -m data.triplets nli nli_pairs.tsv --positive entailment neutral --out both.csv
+  python -m data.triplets quora quora-train.csv --hard-negatives different --out quora.csv
+  python -m data.triplets captions Flickr8k.token.txt --out captions.csv
 then: python run_multitask.py --pretrain sup --sup-data nli.csv"""
+
+
+def iter_triplets(path: PathLike) -> Iterator[Triplet]:
+    """Yield the triplets of a comma-separated file with a header line.
+
+    Columns are read by position, as their names differ between published files
+    (`sent0,sent1,hard_neg`, `anchor,entailment,contradiction`): anchor, positive and, if there is
+    a third, hard negative.
+
+    Raises:
+        DataError: the table is broken, has neither 2 nor 3 columns, or a row has an empty field.
+    """
+    for line, row in read_table(path, (), ","):
+        if len(row) not in (2, 3):
+            raise DataError(
+                f"{path}:1: {len(row)} comma-separated column(s), expected 2 or 3: "
+                "anchor, positive and optionally hard negative; correct the header"
+            )
+        texts = [text.strip() for text in row.values()]
+        if not all(texts):
+            empty = list(row)[texts.index("")]
+            raise DataError(
+                f"{path}:{line}: column {empty!r} is empty, expected a sentence; "
+                "fill it or delete the row"
+            )
+        yield Triplet(*texts)
+
+
+# --- other labelled sets, in the forms that they come in
+
+QUESTION_COLUMNS = ("sentence1", "sentence2", "is_duplicate")
+QUESTION_LABELS = ("duplicate", "different")
+
+
+class Related(NamedTuple):
+    """Two texts, and a word for how they are related."""
+
+    text: str
+    other: str
+    label: str
+
+
+def _nli(path: PathLike) -> Iterator[Related]:
+    for pair in iter_nli(path):
+        yield Related(*pair.texts, NLI_LABELS[int(pair.label or 0)])
+
+
+def iter_anli(path: PathLike) -> Iterator[Related]:
+    """Yield the pairs of a file in ANLI's form (Nie et al. 2020): a JSON object per line.
+
+    Its keys are `context` or `premise`, `hypothesis`, and `label`: e, n or c, or the whole word.
+
+    Raises:
+        DataError: an unreadable file; a line that is no such object, or lacks a text; an unknown
+            label.
+    """
+    short = {name[0]: name for name in NLI_LABELS}
+    for line, text in numbered_lines(path):
+        if not text.strip():
+            continue
+        where = f"{path}:{line}"
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where}: is not JSON ({error}); correct the line") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{where}: is no JSON object; expected one pair per line")
+        premise = str(row.get("premise", row.get("context", ""))).strip()
+        hypothesis = str(row.get("hypothesis", "")).strip()
+        if not premise or not hypothesis:
+            raise DataError(
+                f"{where}: context (or premise) or hypothesis is missing or empty; correct the line"
+            )
+        label = str(row.get("label", ""))
+        number = choice(where, short.get(label, label), NLI_LABELS)
+        yield Related(premise, hypothesis, NLI_LABELS[number])
+
+
+def iter_questions(path: PathLike) -> Iterator[Related]:
+    """Yield question pairs: CS224N's file, or a table without ids and without quoting.
+
+    Raises:
+        DataError: a broken table, or a label other than 0 and 1.
+    """
+    if "id" in read_header(path, "\t"):
+        for pair in read_quora(path):
+            yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
+        return
+    for line, (text, other, label) in plain_table(path, QUESTION_COLUMNS):
+        same = choice(f"{path}:{line}", label.removesuffix(".0"), ("0", "1"))
+        yield Related(text, other, QUESTION_LABELS[1 - same])
+
+
+def iter_pairs(path: PathLike) -> Iterator[Related]:
+    """Yield the pairs of a file whose lines begin with two tab-separated texts.
+
+    A first line with the columns sentence1 and sentence2 makes it a table as CS224N's, whose other
+    columns, labels too, are passed over.
+
+    Raises:
+        DataError: the file is unreadable, empty or not UTF-8; a row lacks a text.
+    """
+    names = QUESTION_COLUMNS[:2]
+    first = next((text for _, text in numbered_lines(path)), "")
+    if set(names) <= set(first.rstrip("\r\n").split("\t")):
+        table = read_table(path, names, "\t")
+        rows = ((line, [row[name].strip() for name in names]) for line, row in table)
+    else:
+        rows = ((line, fields[:2]) for line, fields in plain_fields(path, 2))
+    for line, texts in rows:
+        if not all(texts):
+            raise DataError(f"{path}:{line}: a pair lacks a text; correct or delete the row")
+        yield Related(*texts, "pair")
+
+
+def iter_captions(path: PathLike) -> Iterator[Related]:
+    """Yield every pair among the captions of an image; a line is `IMAGE#NUMBER<tab>CAPTION`.
+
+    Raises:
+        DataError: an unreadable or empty file; a line of another form.
+    """
+    images: dict[str, list[str]] = {}
+    for line, (name, caption, *_) in plain_fields(path, 2):
+        image, mark, _ = name.rpartition("#")
+        if not mark or not caption:
+            raise DataError(
+                f"{path}:{line}: expected IMAGE#NUMBER, a tab and a caption, found {name[:40]!r}; "
+                "correct or delete the row"
+            )
+        images.setdefault(image, []).append(caption)
+    for captions in images.values():
+        for text, other in combinations(captions, 2):
+            yield Related(text, other, "pair")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of file.
+
+    `labels` are the words of its relations, the positives' first; `mutual` says that a relation
+    holds both ways, as between questions.
+    """
+
+    help: str
+    labels: tuple[str, ...]
+    read: Callable[[PathLike], Iterator[Related]]
+    mutual: bool = False
+
+
+FORMS = {
+    "nli": Form("premise, hypothesis, label TSV", NLI_LABELS, _nli),
+    "anli": Form("JSON lines of context, hypothesis, label", NLI_LABELS, iter_anli),
+    "quora": Form(f"{', '.join(QUESTION_COLUMNS)} TSV", QUESTION_LABELS, iter_questions, True),
+    "pairs": Form("two tab-separated texts a line, and more fields", ("pair",), iter_pairs),
+    "captions": Form("IMAGE#NUMBER, a tab, a caption", ("pair",), iter_captions),
+}
+
+
+# --- the command
 
 
 @dataclass(frozen=True)
@@ -104,25 +269,13 @@ def triplets(
     return found
 
 
-def sample(found: Sequence[Triplet], limit: int | None, seed: int) -> list[Triplet]:
+def sample(made: Sequence[Triplet], limit: int | None, seed: int) -> list[Triplet]:
     """Return `limit` of them at random in their order; a larger limit keeps these and more."""
-    order = Random(seed).sample(range(len(found)), len(found))
-    return [found[place] for place in sorted(order[:limit])]
+    order = Random(seed).sample(range(len(made)), len(made))
+    return [made[place] for place in sorted(order[:limit])]
 
 
-def write_triplets(path: Path, found: Sequence[Triplet]) -> None:
-    """Write SimCSE's CSV, whole or not at all."""
-    columns = ("sent0", "sent1", "hard_neg")
-    with (
-        whole_file(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(columns[: len(found[0].texts)])
-        writer.writerows(triplet.texts for triplet in found)
-
-
-def run(options: Options) -> None:
+def write_triplets(options: Options) -> None:
     """Write the file that the options ask for, and say how many triplets it holds.
 
     Raises:
@@ -138,23 +291,30 @@ def run(options: Options) -> None:
         raise DataError(f"{min(both)} is positive and hard negative; name it once")
     rows = (row for path in options.files for row in form.read(path))
     draw = Random(options.seed)
-    found = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
-    if not found:
+    made = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
+    if not made:
         named = ", ".join(map(str, options.files))
         lacking = " with a hard negative of its text" if options.hard_negatives else ""
         raise DataError(f"{named}: no positive{lacking}; name other labels")
-    kept = sample(found, options.limit, options.seed)
-    write_triplets(options.out, kept)
+    kept = sample(made, options.limit, options.seed)
+    columns = ("sent0", "sent1", "hard_neg")[: len(kept[0].texts)]
+    with (
+        whole_file(options.out) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        csv.writer(file).writerows([columns, *(triplet.texts for triplet in kept)])
     what = "triplets" if options.hard_negatives else "pairs"
-    print(f"{len(kept):,} of {len(found):,} {what} are in {options.out}")
+    print(f"{len(kept):,} of {len(made):,} {what} are in {options.out}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 2 (input or disk) or 130 (interrupted)."""
     about = "Write SimCSE's training file, sent0,sent1[,hard_neg], from other labelled sets."
-    options = parse(Options, argv, prog=PROGRAM, description=about, epilog=EPILOG)
-    return exit_code(lambda: run(options))
+    program = "python -m data.triplets"
+    options = parse(Options, argv, prog=program, description=about, epilog=EPILOG)
+    return exit_code(lambda: write_triplets(options))
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

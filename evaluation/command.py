@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from data.examples import DataError
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from evaluation.measures import Model
 from evaluation.opening import Say, check_sources, open_models
 from evaluation.options import Options

@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError, Example
-from data.fetch.locate import data_folder
-from data.finding import find_task
+from data.locate import data_folder, find_task
 from data.overlap import Seen, overlap
-from data.readers.sts import OFFICIAL_DEV_ROWS, read_sts
-from data.readers.tables import read_header
-from data.tasks import TASKS, read_task, split_file
+from data.tables import read_header
+from data.tasks import OFFICIAL_DEV_ROWS, TASKS, read_sts, read_task, split_file
 from data.trained_on import note_file
 from evaluation.suites import find_sets
 from evaluation.table import markdown

@@ -18,10 +18,9 @@ from baselines.isbert import load_tuned
 from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
-from data.fetch.locate import data_folder
-from data.fetch.sources import file_of
-from data.finding import find, find_task
+from data.locate import data_folder, find, find_task
 from data.selection import selection_pairs
+from data.sources import file_of
 from data.tasks import TASKS, Splits
 from evaluation.measures import Entailment, Model
 from evaluation.metrics import task_metrics

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from data.examples import DataError, Example, SentencePair
+from data.locate import MissingSet
 from data.suites import (
     HANS_SETS,
     PAIR_SETS,
     STS_SETS,
     TRANSFER_SETS,
-    MissingSet,
     read_hans,
     read_nli,
     read_pair_set,

@@ -12,10 +12,10 @@ from typing import Any
 from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import Example
-from data.fetch.locate import data_folder, training_file
+from data.locate import data_folder, training_file
 from data.overlap import Seen
-from data.readers.tables import content_digest
 from data.selection import hold_out, selection_pairs
+from data.tables import content_digest
 from data.tasks import TASKS, read_task
 from experiment.grid import pairings, seeds
 from experiment.settings import Settings, file_setting

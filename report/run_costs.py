@@ -17,7 +17,7 @@ import torch
 
 from baselines.isbert import load_tuned
 from data.examples import DataError, Example
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import TASKS, Splits, read_task, split_file
 from evaluation.cost import Cost, Reader, break_even, measure_cost, story
 from evaluation.geometry import unit

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError, Example
-from data.readers.fields import number
-from data.readers.tables import numbered_lines
+from data.tables import number, numbered_lines
 from data.tasks import TASKS
 from evaluation.table import csv_text
 from report.cell import Cell, csv_columns

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import DataError, Example
-from data.fetch.locate import data_folder
-from data.readers.predictions import Predictions, read_predictions
+from data.locate import data_folder
+from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, Task, split_file
 from evaluation.scoring import labels_of
 from evaluation.significance import Pair

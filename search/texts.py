@@ -1,7 +1,4 @@
-"""The texts to index or to ask: one per line of a file or of stdin, with their ids.
-
-Reads: data.readers.tables. Feeds: index, the command line.
-"""
+"""The texts to index or to ask: one per line of a file or of stdin, with their ids."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.examples import DataError
-from data.readers.tables import decoded_lines, numbered_lines
+from data.tables import decoded_lines, numbered_lines
 
 STDIN = Path("-")
 

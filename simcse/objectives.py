@@ -15,8 +15,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from data.overlap import Seen
-from data.readers.sentences import iter_sentences
-from data.readers.triplets import iter_triplets
+from data.sentences import iter_sentences
+from data.triplets import iter_triplets
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
@@ -133,7 +133,7 @@ class Objective:
 
     # As on the command line.
     name: str
-    # The published data that it trains on, a name of data.fetch.sources; or the name of a file
+    # The published data that it trains on, a name of data.sources; or the name of a file
     # that the user brings.
     source: str
     # A file -> its examples, as a stream.

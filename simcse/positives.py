@@ -2,7 +2,6 @@
 
 Tables 1 and 2: crops, deletions, synonyms, the next sentence. Dropout comes on top of each of them.
 Sentences in, pairs of anchor and positive out, as a stream.
-Reads: data.readers.sentences, a word list. Feeds: stage.
 """
 
 import logging
@@ -13,9 +12,9 @@ from pathlib import Path
 from random import Random
 
 from data.examples import DataError, Triplet
-from data.fetch.locate import BUNDLED
-from data.readers.sentences import iter_documents, iter_sentences
-from data.readers.tables import numbered_lines
+from data.locate import BUNDLED
+from data.sentences import iter_documents, iter_sentences
+from data.tables import numbered_lines
 
 logger = logging.getLogger(__name__)
 

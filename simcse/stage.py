@@ -15,7 +15,7 @@ import torch
 import minbert
 from data.examples import SentencePair
 from data.overlap import Seen
-from data.readers.tables import content_digest
+from data.tables import content_digest
 from minbert.checkpoint import check_target, tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder

@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
-from data.fetch.locate import BUNDLED
+from data.locate import BUNDLED
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel

@@ -20,7 +20,7 @@ from torch import Tensor
 from assignment.starter.adamw import AdamW
 from assignment.starter.contrastive import descend, training_step, unsupervised_views
 from assignment.starter.metrics import accuracy, pearson
-from data.readers.sentences import iter_sentences
+from data.sentences import iter_sentences
 from data.tasks import TASKS, Task, read_task
 from heads.features import FEATURES
 from heads.heads import (

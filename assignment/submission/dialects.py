@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from assignment.submission.opening import Document
 from data.examples import DataError
-from data.readers.predictions import id_and_answer, predicted_task, prediction_fields
-from data.readers.sst import read_sst
-from data.readers.tables import decoded_lines
-from data.tasks import TASKS, Task
+from data.predictions import id_and_answer, predicted_task, prediction_fields
+from data.tables import decoded_lines
+from data.tasks import TASKS, Task, read_sst
 
 # The two classes of film reviews that both courses' first halves ask for, too.
 CFIMDB = replace(

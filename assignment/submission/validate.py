@@ -27,10 +27,9 @@ from assignment.submission.dialects import (
 )
 from assignment.submission.opening import Document, open_submission, printable
 from data.examples import DataError, Example, Sentence
-from data.fetch.locate import data_folder
-from data.readers.plain import choice, plain_lines
-from data.readers.predictions import predicted_value
-from data.readers.tables import read_header
+from data.locate import data_folder
+from data.predictions import predicted_value
+from data.tables import choice, plain_lines, read_header
 from data.tasks import Task, split_file
 from evaluation.scoring import is_labelled, labels_of
 from runtime.commands import exit_code

@@ -18,7 +18,7 @@ from benchmarks import peers
 from benchmarks.material import Bench, minilm
 from benchmarks.measure import Side, Work, expect
 from data.examples import Example
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
 from heads.config import head_config

@@ -2,7 +2,7 @@
 
 The evaluation suites in folders beside them are those of suites.
 Reads: duplicates, scored, sentiment, sentences, triplets, suites, writing; names of files and
-columns from data.tasks, names of files from data.fetch.sources. Feeds: data.readers.
+columns from data.tasks, names of files from data.sources.
 """
 
 import csv
@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from data.fetch.sources import SOURCES
+from data.sources import SOURCES
 from data.synthetic.duplicates import ORDER, duplicate_pair
 from data.synthetic.pairs import Example
 from data.synthetic.scored import BANDS, scored_pair

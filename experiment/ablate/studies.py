@@ -12,7 +12,7 @@ from statistics import mean
 from typing import Any
 
 from baselines.isbert import load_tuned
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import TASKS, read_task
 from experiment.ablate.heads import grid_settings, grids, is_of, scored_on
 from experiment.ablate.options import AblateOptions

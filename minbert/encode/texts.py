@@ -1,7 +1,4 @@
-"""Texts with their ids, read as a stream and cut into shards.
-
-Reads: data.readers.tables. Feeds: shards, the command line.
-"""
+"""Texts with their ids, read as a stream and cut into shards."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data.examples import DataError
-from data.readers.tables import numbered_lines, read_table
+from data.tables import numbered_lines, read_table
 from minbert.encode.extras import pyarrow
 from runtime.files import OPENERS
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError, Example
-from data.fetch.locate import data_folder
+from data.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate

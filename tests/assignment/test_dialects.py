@@ -7,7 +7,7 @@ from made_submissions import ids_of, predictions, text_of, write_data
 from assignment.submission.dialects import ASKED, DIALECTS, Named, named
 from assignment.submission.opening import Document
 from assignment.submission.validate import Gold, check
-from data.readers.predictions import read_predictions
+from data.predictions import read_predictions
 from report.run_folder import RunFolder
 
 TASKS = ("sst", "para", "sts", "cfimdb")

@@ -6,7 +6,7 @@ import pytest
 from made_submissions import ids_of, predictions, text_of, write_data, write_submission
 
 from assignment.__main__ import main
-from data.readers.sst import read_sst
+from data.tasks import read_sst
 
 SST = "sst-dev-output.csv"
 

@@ -10,25 +10,15 @@ from typing import Any
 from baselines.words import StaticVectors
 from campaigns import plain_forms as plain
 from campaigns.plain_forms import PAIRS, TEXTS, Rows
-from data.readers.cnsd import read_cnsd
-from data.readers.hans import LABELS as HANS
-from data.readers.hans import read_hans_file
-from data.readers.mrpc import read_mrpc
-from data.readers.nli import LABELS as NLI
-from data.readers.nli import iter_nli
-from data.readers.predictions import read_predictions
-from data.readers.quora import read_quora
-from data.readers.related import iter_anli, iter_captions
-from data.readers.semeval import read_subset
-from data.readers.sentences import iter_sentences
-from data.readers.sick import read_sick
-from data.readers.sst import read_sst
-from data.readers.sst2 import read_sst2
-from data.readers.sts import read_sts
-from data.readers.stsbenchmark import read_stsbenchmark
-from data.readers.trec import TYPES, read_trec
-from data.readers.triplets import iter_triplets
-from data.readers.unlabelled import read_unlabelled
+from data.nli import HANS_LABELS as HANS
+from data.nli import NLI_LABELS as NLI
+from data.nli import iter_nli, read_hans_file
+from data.predictions import read_predictions
+from data.sentences import iter_sentences
+from data.sts import read_cnsd, read_sick, read_stsbenchmark, read_subset
+from data.tasks import read_quora, read_sst, read_sts
+from data.transfer import TYPES, read_mrpc, read_sst2, read_trec
+from data.triplets import iter_anli, iter_captions, iter_pairs, iter_triplets
 from minbert.pretraining.corpus import read_paragraphs
 from search.texts import read_rows
 
@@ -193,7 +183,12 @@ KINDS = [
         plain.semeval,
         5,
     ),
-    Kind("unlabelled.txt", _table("\t", "", PAIRS), _ours(read_unlabelled), plain.unlabelled),
+    Kind(
+        "unlabelled.txt",
+        _table("\t", "", PAIRS),
+        lambda path: [(a, b) for a, b, _ in iter_pairs(path)],
+        plain.unlabelled,
+    ),
     Kind(
         "anli.jsonl",
         _table(

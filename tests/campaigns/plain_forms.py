@@ -14,8 +14,8 @@ from typing import Any
 
 from conftest import toy_sentences
 
-from data.readers.nli import LABELS as NLI
-from data.readers.trec import TYPES
+from data.nli import NLI_LABELS as NLI
+from data.transfer import TYPES
 
 Rows = list[tuple[Any, ...]]
 TEXTS = toy_sentences(12, 3)

@@ -22,8 +22,7 @@ from safetensors import safe_open
 import report.page.making  # noqa: F401
 import run_multitask
 from data import download
-from data.fetch import transfer
-from data.fetch.sources import RemoteFile
+from data.sources import RemoteFile
 from experiment.options import parse_options
 from minbert import pretrain
 from minbert.encode import __main__ as encode
@@ -105,7 +104,7 @@ def _encoding(given: Material, folder: Path, again: bool) -> int:
 
 
 def _downloading(given: Material, folder: Path, again: bool) -> int:
-    transfer.RETRY_PAUSE, transfer.BLOCK = 0.0, 1 << 13
+    download.RETRY_PAUSE, download.BLOCK = 0.0, 1 << 13
     tar = archive({"kites/a.csv": DATA, "kites/b.csv": DATA[:999]})
     kites = RemoteFile("kites.csv", f"{given.url}/kites.csv", len(DATA))
     unknown = RemoteFile("unknown.csv", f"{given.url}/unknown.csv")

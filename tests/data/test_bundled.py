@@ -3,12 +3,11 @@
 import hashlib
 import lzma
 
-from data.fetch.locate import BUNDLED
-from data.finding import find
-from data.readers.sentences import iter_sentences
-from data.readers.triplets import iter_triplets
+from data.locate import BUNDLED, find
+from data.sentences import iter_sentences
 from data.suites import read_hans, read_nli, read_sts_set, read_transfer_set
 from data.tasks import read_task
+from data.triplets import iter_triplets
 
 # Of names and contents, decompressed. Results of the bundled data are results of these bytes.
 DIGEST = "ce1d3aadc7f246ced0c72fcff309c5d9a501bdb45a76f71da58ad2bf230172c3"

@@ -1,7 +1,5 @@
 """Tasks: their records, and the folders in which their files lie."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,20 +120,3 @@ def test_a_new_task_is_one_record(tmp_path, monkeypatch):
     splits = read_task(tmp_path, "news")
     assert splits == Splits(news.read(tmp_path / files[0]), news.read(tmp_path / files[1]), [])
     assert "choose one of sst, para, sts, news" in error_of(tmp_path, "weather")
-
-
-def test_the_package_imports_neither_torch_nor_numpy_nor_the_downloader():
-    """A command line that tells the tasks in its --help does so at once."""
-    heavy = ("torch", "numpy", "tqdm", "data.download", "data.fetch", "data.synthetic")
-    code = f"import sys, data.tasks; print([m for m in {heavy} if m in sys.modules])"
-    root = Path(__file__).parents[2]
-    result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert result.stdout.strip() == "[]"
-
-
-def test_every_name_of_the_package_is_there():
-    import data
-
-    assert all(getattr(data, name) for name in data.__all__)
-    with pytest.raises(AttributeError, match="nonsense"):
-        data.nonsense  # noqa: B018

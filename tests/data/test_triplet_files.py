@@ -7,10 +7,8 @@ import random
 import pytest
 from conftest import real_data
 
-from data.readers.nli import iter_nli
-from data.readers.related import FORMS, Related
-from data.readers.triplets import iter_triplets
-from data.triplets import main, sample, triplets
+from data.nli import iter_nli
+from data.triplets import FORMS, Related, iter_triplets, main, sample, triplets
 
 NLI = "premise\thypothesis\tlabel\n" + "".join(
     f"{premise}\t{premise}{label[0]}{number}\t{label}\n"

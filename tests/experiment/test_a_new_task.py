@@ -7,7 +7,7 @@ import toy_runs
 from conftest import toy_sentences
 
 from data.examples import SentencePair
-from data.readers.tables import read_table
+from data.tables import read_table
 from data.tasks import TASKS, Task
 from experiment.options import build_parser, parse_options
 from report.table import results_table

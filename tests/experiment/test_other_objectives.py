@@ -5,7 +5,7 @@ import toy_runs
 from conftest import toy_sentences
 
 from baselines.isbert import InfoEncoder, load_tuned
-from data.readers.nli import LABELS
+from data.nli import NLI_LABELS
 from data.tasks import read_task
 from evaluation.sts import sts_metrics
 
@@ -16,7 +16,7 @@ OTHERS = ("dual", "ct", "isbert", "sbert")
 def nli(tmp_path):
     """Return a file of labelled pairs."""
     texts = toy_sentences(61)
-    rows = zip(texts[1:], texts, list(LABELS) * 20, strict=False)
+    rows = zip(texts[1:], texts, list(NLI_LABELS) * 20, strict=False)
     path = tmp_path / "pairs.tsv"
     path.write_text("\n".join(["premise\thypothesis\tlabel", *map("\t".join, rows)]) + "\n")
     return path

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from conftest import toy_sentences
+from experiment.silver import NEAREST, drawn, paired_anew, unlabelled
 from sklearn.neighbors import NearestNeighbors
 
 from data.examples import DataError, SentencePair
 from data.tasks import Splits
-from experiment.silver import NEAREST, drawn, paired_anew, unlabelled
 
 TEXTS = list(dict.fromkeys(toy_sentences(150)))
 DRAW = np.random.default_rng(3)

@@ -11,7 +11,7 @@ import pytest
 from toy_runs import results, run
 
 from data.examples import DataError
-from data.readers.sts import read_sts
+from data.tasks import read_sts
 from runtime.streams import Shown
 
 

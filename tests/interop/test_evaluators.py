@@ -4,7 +4,7 @@ import pytest
 from conftest import real_checkpoint, real_data, toy_sentences
 from texts import benchmark_pairs, both_models, toy_pairs
 
-from data.readers.quora import read_quora
+from data.tasks import read_quora
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
 

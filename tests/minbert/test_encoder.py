@@ -10,7 +10,7 @@ from conftest import real_checkpoint, real_data, toy_sentences
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 
-from data.readers.sts import read_sts
+from data.tasks import read_sts
 from evaluation.sts import sts_metrics
 from minbert import BertModel, BertTokenizer
 from minbert.checkpoint import tensors_digest

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from data.readers.sentences import iter_sentences
+from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI, find_checkpoint
 from minbert.mlm import BertForMaskedLM, mask_tokens

@@ -8,7 +8,7 @@ import pytest
 import torch
 from conftest import real_checkpoint, real_data, toy_sentences
 
-from data.readers.sts import read_sts
+from data.tasks import read_sts
 from minbert.encoder import SentenceEncoder
 from minbert.fast.linear import keepers
 from runtime.errors import UserError

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from data.download import DownloadError
 from data.examples import DataError
-from data.fetch.transfer import DownloadError
-from data.finding import MissingSet
+from data.locate import MissingSet
 from minbert.config import CheckpointError
 from minbert.pretraining.corpus import CorpusError
 from runtime.errors import (

@@ -18,7 +18,7 @@ from conftest import real_data, toy_sentences
 from indexing import command, write_lines
 from sentence_transformers.util import semantic_search
 
-from data.readers.sts import read_sts
+from data.tasks import read_sts
 from minbert.encoder import SentenceEncoder
 from search import command as search_command
 from search.options import parse_options

@@ -6,8 +6,8 @@ import pytest
 import torch
 from conftest import toy_sentences
 
-from data.fetch.sources import SOURCES
 from data.overlap import Seen
+from data.sources import SOURCES
 from simcse.config import PRESETS, SUP_PAPER, UNSUP, SimCSEConfig
 from simcse.loss import info_nce, nt_xent
 from simcse.objectives import OBJECTIVES, contrastive_loss

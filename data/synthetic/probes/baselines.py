@@ -23,10 +23,10 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from data.readers.tables import numbered_lines
 from data.synthetic.evaluations import holds_new_opinion
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.words import SPLITS
+from data.tables import numbered_lines
 from data.tasks import TASKS
 from evaluation.metrics import row_errors, task_metrics
 from runtime.errors import UserError

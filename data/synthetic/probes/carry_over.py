@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import SentencePair
-from data.finding import MissingSet
+from data.locate import MissingSet
 from data.suites import STS_SETS
 from data.tasks import read_task
 from evaluation.scoring import is_labelled

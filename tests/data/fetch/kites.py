@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from data.fetch.sources import RemoteFile
+from data.sources import RemoteFile
 
 DATA = b"".join(b"%d\tkite number %d\n" % (n, n) for n in range(5_000))
 Behave = Callable[["Handler", int], None]

@@ -6,9 +6,9 @@ import pytest
 from kites import DATA, archive, kite_server, ranged
 
 from data import download
+from data import download as transfer
 from data.download import main
-from data.fetch import transfer
-from data.fetch.sources import SOURCES
+from data.sources import SOURCES
 
 
 @pytest.fixture

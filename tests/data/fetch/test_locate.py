@@ -2,10 +2,10 @@
 
 import pytest
 
+from data import locate
+from data.download import DownloadError
 from data.examples import DataError
-from data.fetch import locate
-from data.fetch.sources import SOURCES
-from data.fetch.transfer import DownloadError
+from data.sources import SOURCES
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@
 
 from conftest import real_data
 
-from data.fetch.sources import DESCRIPTIONS, SOURCES
-from data.fetch.transfer import fault
+from data.download import fault
+from data.sources import DESCRIPTIONS, SOURCES
 
 
 def test_every_source_is_described_and_named_as_its_address_ends():

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from kites import DATA, Handler, kite_server, ranged
 
-from data.fetch import transfer
-from data.fetch.sources import RemoteFile
-from data.fetch.transfer import DownloadError, fetch
+from data import download as transfer
+from data.download import DownloadError, fetch
+from data.sources import RemoteFile
 
 HALF = len(DATA) // 2
 SHA256 = hashlib.sha256(DATA).hexdigest()

@@ -6,9 +6,8 @@ import tarfile
 import pytest
 from kites import archive
 
-from data.fetch import unpack as module
-from data.fetch.transfer import DownloadError
-from data.fetch.unpack import unpack
+from data import download as module
+from data.download import DownloadError, unpack
 
 FILES = {"STS/deep/a.txt": b"a", "SICK/b.txt": b"b", "MR/c.txt": b"c"}
 

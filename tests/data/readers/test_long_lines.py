@@ -8,14 +8,11 @@ import tracemalloc
 import pytest
 from reading import error_of, write
 
-from data.readers.nli import iter_nli
-from data.readers.plain import plain_fields, plain_lines
-from data.readers.predictions import read_predictions
-from data.readers.sentences import iter_sentences
-from data.readers.tables import decoded_lines, read_header, read_table
-from data.readers.triplets import iter_triplets
-from data.readers.unlabelled import read_unlabelled
-from data.sentences import paragraphs
+from data.nli import iter_nli
+from data.predictions import read_predictions
+from data.sentences import iter_sentences
+from data.tables import decoded_lines, plain_fields, plain_lines, read_header, read_table
+from data.triplets import iter_triplets
 from minbert.pretraining.corpus import CorpusError, read_paragraphs
 from runtime import lines
 from search.command import _num_lines
@@ -30,8 +27,6 @@ READERS = {
     "sentences": iter_sentences,
     "nli": iter_nli,
     "predictions": read_predictions,
-    "unlabelled": read_unlabelled,
-    "paragraphs": paragraphs,
     "texts": read_rows,
 }
 LENGTH = 2**26

@@ -3,7 +3,7 @@
 import pytest
 
 from data.examples import DataError, SentencePair
-from data.readers.predictions import read_predictions
+from data.predictions import read_predictions
 
 ROWS = [SentencePair(name, "x", "y", 1.0) for name in ("a1", "b2")]
 

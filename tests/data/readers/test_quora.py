@@ -7,7 +7,7 @@ from conftest import real_data
 from reading import error_of, plain_rows, write
 
 from data.examples import SentencePair
-from data.readers.quora import read_quora
+from data.tasks import read_quora
 
 QUORA = "\tid\tsentence1\tsentence2\tis_duplicate\n"
 

@@ -5,7 +5,7 @@ import tracemalloc
 from conftest import real_data
 from reading import error_of, write
 
-from data.readers.sentences import iter_sentences
+from data.sentences import iter_sentences
 
 
 def test_wikipedia_sentences_all_read():

@@ -7,7 +7,7 @@ from conftest import real_data
 from reading import error_of, plain_rows, write
 
 from data.examples import Sentence
-from data.readers.sst import read_sst
+from data.tasks import read_sst
 
 SST = "\tid\tsentence\tsentiment\n"
 

@@ -5,7 +5,7 @@ from conftest import real_data
 from reading import error_of, plain_rows, write
 
 from data.examples import SentencePair
-from data.readers.sts import official_dev, read_sts
+from data.tasks import official_dev, read_sts
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reading import error_of, write
 
-from data.readers.tables import read_header, read_table
+from data.tables import read_header, read_table
 
 
 def table(path: Path, **options) -> list:

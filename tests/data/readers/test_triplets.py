@@ -7,7 +7,7 @@ from conftest import real_data
 from reading import error_of, write
 
 from data.examples import Triplet
-from data.readers.triplets import iter_triplets
+from data.triplets import iter_triplets
 
 
 def test_nli_triplets_all_read():

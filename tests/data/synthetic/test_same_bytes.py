@@ -2,7 +2,7 @@
 
 import lzma
 
-from data.fetch.locate import BUNDLED
+from data.locate import BUNDLED
 from data.synthetic.generate import SIZES, Writer, write_task
 from data.synthetic.synonyms import synonym_lines
 

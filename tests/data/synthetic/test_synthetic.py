@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from data.readers.sentences import iter_sentences
-from data.readers.tables import read_header
-from data.readers.triplets import iter_triplets
+from data.sentences import iter_sentences
 from data.synthetic.generate import SENTENCES, TRIPLETS
 from data.synthetic.probes.baselines import baselines, read
 from data.synthetic.renderings import patterns
 from data.synthetic.vocabulary import lexicon
+from data.tables import read_header
 from data.tasks import TASKS
+from data.triplets import iter_triplets
 
 pytestmark = pytest.mark.synthetic
 

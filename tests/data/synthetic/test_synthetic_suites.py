@@ -11,15 +11,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from data.readers.sentences import iter_sentences
-from data.readers.trec import TYPES
-from data.readers.triplets import iter_triplets
+from data.sentences import iter_sentences
 from data.suites import read_hans, read_nli, read_pair_set, read_sts_set, read_transfer_set
 from data.synthetic.asking import LABELS as QUESTION_LABELS
 from data.synthetic.heuristics import TEMPLATES
 from data.synthetic.scored import scored_genre
 from data.synthetic.vocabulary import lexicon
 from data.tasks import TASKS, read_task
+from data.transfer import TYPES
+from data.triplets import iter_triplets
 
 pytestmark = pytest.mark.synthetic
 

@@ -2,7 +2,6 @@
 
 The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`; later versions and
 students' own scripts use commas or tabs throughout, and spell the header right.
-Reads: data.readers.tables. Feeds: report, assignment.
 """
 
 import re
@@ -11,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError, Example
-from data.readers.fields import number
-from data.readers.tables import PathLike, numbered_lines
+from data.tables import PathLike, number, numbered_lines
 from data.tasks import TASKS, Task
 
 TABS = re.compile(r"\t+")

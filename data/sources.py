@@ -1,6 +1,9 @@
 """The public files for `data.download`: where they are and, where known, size and SHA-256."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,153 @@
+"""Where files are: in a folder at any depth, shipped, downloaded earlier, or downloaded now.
+
+SentEval's tree, a flat folder and a folder of everything work alike: published files are found by
+name, compressed ones (.xz, .gz, .bz2) too.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from data.download import fetch
+from data.examples import DataError
+from data.sources import DEFAULT_FOLDER, SOURCES, file_of
+from data.tables import plain_name, read_header, stored
+from data.tasks import Task
+
+BUNDLED = Path(__file__).parent / "bundled"  # synthetic data, each file compressed
+DEEPEST = 5  # levels below a folder
+
+
+class MissingSet(DataError):
+    """The files of an evaluation set are not there; the message says which, where, what to do.
+
+    `looked_for` are their names.
+    """
+
+    def __init__(self, message: str, looked_for: str):
+        super().__init__(message)
+        self.looked_for = looked_for
+
+
+# --- folders and files that a command line names
+
+
+def data_folder(name: str) -> Path:
+    """Return the folder of CS224N files; `bundled` ships, and `cs224n` is downloaded if absent.
+
+    Raises:
+        DataError: it cannot be downloaded.
+    """
+    if Path(name).is_dir() or name not in ("bundled", "cs224n"):
+        return Path(name)
+    if name == "bundled":
+        return BUNDLED
+    for remote in SOURCES[name]:
+        fetch(remote, DEFAULT_FOLDER / name)
+    return DEFAULT_FOLDER / name
+
+
+def training_file(
+    pretrain: str, source: str, named: str | None, folder: Path, flag: str = ""
+) -> Path:
+    """Return the training file of an objective: the one named, or where downloads put it.
+
+    Args:
+        pretrain: the objective, as on the command line.
+        source: the data set of SOURCES that was published for it, or the name of a file that is
+            not to be downloaded.
+        named: the file that the command line names, if any.
+        folder: the data folder, in which a file of the published name is taken first.
+        flag: that names the file on the command line; made from the objective's name if empty.
+
+    Raises:
+        DataError: it is in none of these places.
+    """
+    published, file = source in SOURCES, file_of(source)
+    tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]
+    if named:
+        tried = [Path(named)]
+    for path in map(stored, tried):
+        if path.is_file():
+            return path
+    fetch_it = f", or fetch it: python -m data.download {source}" if published else ""
+    raise DataError(
+        f"--pretrain {pretrain}: no file {' or '.join(map(str, tried))}; "
+        f"give {flag or f'--{pretrain}-data'} FILE{fetch_it}"
+    )
+
+
+# --- published names at any depth
+
+
+def find(folder: Path, name: str) -> Path | None:
+    """Return the file or folder of this name in `folder`, or None.
+
+    The name may hold the folders above it, as in `STSBenchmark/sts-test.csv`. Breadth first, each
+    level in order of names, at most five levels deep; hidden folders are passed over, and so is
+    synthetic data below `folder`, whose files have the published names. The first hit counts, and
+    so does a compressed file. `folder` itself may have the name.
+    """
+    wanted = Path(name).parts
+    level = [folder.absolute()]
+    for _ in range(DEEPEST + 1):
+        for path in level:
+            if (*path.parts[:-1], plain_name(path))[-len(wanted) :] == wanted:
+                return path
+        level = [entry for path in level for entry in _entries(path)]
+    return None
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what a folder holds, in order; nothing for a file or a folder that cannot be read."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [p for p in entries if not p.name.startswith((".", "bundled-")) and p.name != "bundled"]
+
+
+def find_task(folder: Path, task: Task) -> Path | None:
+    """Return the folder, at any depth, with a task's training file in CS224N's format, or None.
+
+    STS-Benchmark as published has a file of the same name, without a header.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    train = find(folder, task.files[0])
+    return train.parent if train and task.label in read_header(train, "\t") else None
+
+
+def locate(folder: Path, what: str, names: Sequence[Sequence[str]], command: str) -> list[Path]:
+    """Return one path for each of `names`, every one of which lists the spellings to look for.
+
+    Args:
+        folder: where to look.
+        what: the name of the set, for the message.
+        names: for each file or folder, the names that it is known by, the preferred one first.
+        command: the command that writes the files when a folder is appended, "" where there is
+            none.
+
+    Raises:
+        MissingSet: not all of them are there.
+    """
+
+    def first(place: Path, spellings: Sequence[str]) -> Path | None:
+        return next(filter(None, (find(place, name) for name in spellings)), None)
+
+    # All from the folder of the first: files of one set must not come from two copies of it.
+    start = first(folder, names[0])
+    around = start.parent if start else folder
+    paths = [start, *(first(around, group) or first(folder, group) for group in names[1:])]
+    missing = [" or ".join(group) for group, path in zip(names, paths, strict=True) if path is None]
+    if missing:
+        raise missing_set(folder, what, missing, command)
+    return [path for path in paths if path is not None]
+
+
+def missing_set(folder: Path, what: str, missing: Sequence[str], command: str) -> MissingSet:
+    """Return the error that says which files of a set are not in a folder, and what to do."""
+    problem = "not found" if folder.is_dir() else "there is no such folder"
+    remedy = f"get them with: {command} {folder}" if command else "copy the published files there"
+    names = " and ".join(missing)
+    return MissingSet(f"{what}: looked for {names} in {folder}: {problem}; {remedy}", names)
