@@ -159,8 +159,8 @@ def similar(
     for (a, b), shared in counts.items():
         if shared >= least:
             common = prints[a].keys() & prints[b].keys() & rare.keys()
-            places = _joined((prints[a][value], prints[b][value]) for value in common)
-            pairs.append(Pair(a, b, shared, shared / sizes[a], shared / sizes[b], places))
+            where = _joined((prints[a][value], prints[b][value]) for value in common)
+            pairs.append(Pair(a, b, shared, shared / sizes[a], shared / sizes[b], where))
     return sorted(
         pairs, key=lambda pair: (-max(pair.of_a, pair.of_b), -pair.shared, pair.a, pair.b)
     )

@@ -72,7 +72,7 @@ def write_suite(folder: Path) -> Path:
     return folder
 
 
-def material(suite: Path, **limits) -> Exam:
+def exam(suite: Path, **limits) -> Exam:
     """Return what grades submissions on a suite that `write_suite` wrote."""
     return Exam(
         suite, read_suite(suite), FILES, None, replace(LIMITS, **limits),
@@ -94,4 +94,4 @@ def passed(mark: Mark) -> set[str]:
 
 def graded(folder: Path, suite: Path, source: str, **limits) -> Mark:
     """Return the mark of a submission of one file."""
-    return grade(submission(folder, source), material(suite, **limits))
+    return grade(submission(folder, source), exam(suite, **limits))

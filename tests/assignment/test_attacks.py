@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_suite import HONEST, LIMITS, graded, material, passed, submission, write_suite
+from small_suite import HONEST, LIMITS, exam, graded, passed, submission, write_suite
 
 from assignment.grading import grade
 
@@ -115,7 +115,7 @@ def test_a_link_handed_in_is_not_followed(tmp_path, suite):
     handed_in = submission(folder)
     (folder / "work.py").unlink()
     (folder / "work.py").symlink_to(solution)
-    mark = grade(handed_in, material(suite))
+    mark = grade(handed_in, exam(suite))
     assert not passed(mark) and mark.left == ["work.py: a link"]
 
 
@@ -125,4 +125,4 @@ def test_tests_and_configuration_handed_in_do_not_count(tmp_path, suite):
     for name in ("conftest.py", "sitecustomize.py", "tests/test_work.py", "suite.json", "work.pyc"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(HONEST)
-    assert not passed(grade(handed_in, material(suite)))
+    assert not passed(grade(handed_in, exam(suite)))

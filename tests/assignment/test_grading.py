@@ -1,50 +1,74 @@
-"""Marks: what is earned, what a missing answer scores, and that two runs agree."""
+"""What is earned, what a missing or a hostile answer scores, and what enters the sandbox."""
 
+import io
 import json
 import os
+import struct
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
-from small_suite import ABOUT, FILES, HONEST, POINTS, graded, material, passed, submission
-from small_suite import write_suite as write
+from small_suite import (
+    ABOUT,
+    FILES,
+    HONEST,
+    POINTS,
+    exam,
+    graded,
+    passed,
+    submission,
+    write_suite,
+)
 
-from assignment import grading, sandbox
-from assignment.grading import MOST_RUNS, grade, grade_class
+from assignment import grading, intake, sandbox
+from assignment.compare import MOST_ARRAYS, judge, read_suite
+from assignment.grading import grade, grade_class
 from assignment.intake import submissions, take_answers, take_code
-from assignment.marks import write_class
-from runtime.errors import UserError
+from assignment.marks import for_gradescope, write_class
+from assignment.sandbox import Outcome
 
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory) -> Path:
-    return write(tmp_path_factory.mktemp("instructor") / "hidden")
+    return write_suite(tmp_path_factory.mktemp("instructor") / "hidden")
 
 
-def test_honest_code_earns_everything(tmp_path, suite):
-    mark = graded(tmp_path / "ada", suite, HONEST)
-    assert passed(mark) == set(POINTS) and not mark.stops and not mark.left
-    assert mark.name == "ada" and mark.seconds > 0
+def test_a_class_of_folders_and_zips_has_the_same_marks_again_and_a_broken_one_stops_nobody(
+    tmp_path, suite
+):
+    members = tmp_path / "class"
+    submission(members / "ada")
+    with zipfile.ZipFile(members / "ben.zip", "w") as archive:
+        archive.writestr("ben/code/work.py", HONEST.replace("mean(axis=0)", "mean()"))
+    (members / "eve.zip").write_bytes(b"no zip")
+    tables = []
+    for run in ("first", "second"):
+        found = submissions([members], FILES, single=False, work=tmp_path / f"work of {run}")
+        marks = list(grade_class(found, exam(suite), jobs=2))
+        write_class(marks, ABOUT, tmp_path / run)
+        tables.append((tmp_path / run / "marks.csv").read_bytes())
+    assert tables[0] == tables[1]
+    header = "submission,score,sums,means,stopped"
+    assert tables[0].decode().split() == [header, "ada,9,5,4,0", "ben,5,5,0,0", "eve,0,0,0,0"]
+    ada, ben, eve = marks
+    assert passed(ada) == set(POINTS) and not ada.stops and not ada.left and ada.seconds > 0
+    assert [result.mistake for result in ben.results] == [None, None, "whole"]
+    assert eve.fault == "eve.zip: not a sound zip (File is not a zip file); zip again"
+    told = for_gradescope(eve, ABOUT)
+    assert told["score"] == 0 and told["output"] == f"Not marked: {eve.fault}"
 
 
-def test_a_known_mistake_is_named(tmp_path, suite):
-    mark = graded(tmp_path / "bob", suite, HONEST.replace("mean(axis=0)", "mean()"))
-    assert passed(mark) == {"double", "total"}
-    assert [result.mistake for result in mark.results] == [None, None, "whole"]
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["", "def double(", "import os; os._exit(0)", "raise KeyboardInterrupt", "double = 3"],
-    ids=["empty", "syntax", "leaves at import", "interrupts at import", "no functions"],
-)
+@pytest.mark.parametrize("source", ["def double(", "raise KeyboardInterrupt", "double = 3"])
 def test_what_gives_no_answer_scores_nothing(tmp_path, suite, source):
     assert passed(graded(tmp_path / "none", suite, source)) == set()
 
 
 def test_code_that_is_stopped_again_and_again_is_not_asked_for_ever(tmp_path, suite, monkeypatch):
+    assert grading.MOST_RUNS > 2
     monkeypatch.setattr(grading, "MOST_RUNS", 2)
     mark = graded(tmp_path / "gone", suite, "import os; os._exit(0)")
-    assert list(mark.stops) == list(POINTS) and MOST_RUNS > 2
+    assert list(mark.stops) == list(POINTS) and not passed(mark)
     assert "not asked any more" in mark.stops["mean"]
 
 
@@ -55,53 +79,39 @@ def test_the_answers_and_the_seed_never_enter_the_sandbox(tmp_path, suite, monke
         for path in reads:
             for file in path.rglob("*"):
                 seen[file.name] = file.read_bytes() if file.is_file() else b""
-        return sandbox.Outcome(0, 0.1, "", "", {})
+        return Outcome(0, 0.1, "", "", {})
 
     monkeypatch.setattr(sandbox, "run", look)
-    grade(submission(tmp_path / "ada"), material(suite))
+    grade(submission(tmp_path / "ada"), exam(suite))
     assert set(seen) == {"driver.py", "suite.json", "inputs.npz", "work.py"}
     assert set(json.loads(seen["suite.json"])) == {"cases"}
 
 
-def test_a_class_is_graded_in_order_and_two_runs_write_the_same_table(tmp_path, suite):
-    sources = {"cleo": HONEST, "ada": "", "bob": HONEST.replace("2 *", "3 *")}
-    for name, source in sources.items():
-        submission(tmp_path / "class" / name, source)
-    found = submissions([tmp_path / "class"], FILES, single=False, work=tmp_path)
-    tables = []
-    for run in ("first", "second"):
-        marks = list(grade_class(found, material(suite), jobs=2))
-        write_class(marks, ABOUT, tmp_path / run)
-        tables.append((tmp_path / run / "marks.csv").read_bytes())
-    assert tables[0] == tables[1]
-    assert tables[0].decode().split() == [
-        "submission,score,sums,means,stopped", "ada,0,0,0,0", "bob,7,3,4,0", "cleo,9,5,4,0",
-    ]  # fmt: skip
+def test_after_a_run_that_used_up_its_time_the_others_get_less(tmp_path, suite, monkeypatch):
+    given = []
+
+    def hang(command, folder, limits, reads, user):
+        given.append((limits.cpu_seconds, limits.seconds))
+        return Outcome(137, limits.seconds, "seconds", "", {})
+
+    monkeypatch.setattr(sandbox, "run", hang)
+    mark = grade(submission(tmp_path / "mia"), exam(suite, cpu_seconds=60, seconds=300))
+    assert given == [(60, 300), (15, 75), (15, 75)] and not passed(mark)
 
 
-def test_a_submission_may_lie_deeper_and_is_told_from_a_class(tmp_path):
-    submission(tmp_path / "class" / "ada" / "archive" / "src")
-    submission(tmp_path / "class" / "bob")
-    (tmp_path / "class" / "cleo").mkdir()
-    found = submissions([tmp_path / "class"], FILES, single=False, work=tmp_path)
-    trees = {one.name: one.tree.relative_to(tmp_path / "class").as_posix() for one in found}
-    assert trees == {"ada": "ada/archive/src", "bob": "bob", "cleo": "cleo"}
-    (one,) = submissions([tmp_path / "class" / "bob"], FILES, single=False, work=tmp_path)
-    assert one.name == "bob"
-    (one,) = submissions([tmp_path / "class" / "cleo"], FILES, single=True, work=tmp_path)
-    assert one.name == "cleo"
+def test_a_submission_that_cannot_be_graded_stops_no_other(tmp_path, suite, monkeypatch):
+    take = intake.take_code
 
+    def fail(tree, *rest):
+        if tree.name == "eve":
+            raise OSError(28, "No space left on device")
+        return take(tree, *rest)
 
-def test_wrong_folders_are_named(tmp_path):
-    with pytest.raises(UserError, match="not a folder"):
-        submissions([tmp_path / "gone"], FILES, single=False, work=tmp_path)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="no submissions"):
-        submissions([tmp_path / "empty"], FILES, single=False, work=tmp_path)
-    for place in ("a", "b"):
-        submission(tmp_path / place / "ada")
-    with pytest.raises(UserError, match="of this name"):
-        submissions([tmp_path / "a", tmp_path / "b"], FILES, single=False, work=tmp_path)
+    monkeypatch.setattr(intake, "take_code", fail)
+    found = [submission(tmp_path / name) for name in ("eve", "zoe")]
+    marks = list(grade_class(found, exam(suite), jobs=1))
+    assert [len(passed(mark)) for mark in marks] == [0, 3]
+    assert "No space left on device" in marks[0].fault
 
 
 def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
@@ -117,19 +127,86 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
     assert left == ["a/missing.py: not there"]
 
 
-def test_only_plain_small_files_are_answers(tmp_path, monkeypatch):
+def test_only_plain_small_files_are_answers(tmp_path):
     out, target = tmp_path / "out", tmp_path / "target"
     out.mkdir()
     (tmp_path / "elsewhere").write_text("secret")
-    (out / "fine.npz").write_text("x")
-    (out / "raised.error.txt").write_text("x")
+    for name in ("fine.npz", "both.npz", "both.error.txt", "raised.error.txt", "unasked.npz"):
+        (out / name).write_text("x")
     (out / "link.npz").symlink_to(tmp_path / "elsewhere")
     os.link(tmp_path / "elsewhere", out / "hard.npz")
     os.mkfifo(out / "pipe.npz")
     (out / "folder.npz").mkdir()
     with (out / "large.npz").open("wb") as file:
         file.truncate(2**40)  # no byte of it is stored
-    (out / "unasked.npz").write_text("x")
-    cases = ["fine", "raised", "link", "hard", "pipe", "folder", "large", "gone"]
-    assert take_answers(out, target, cases) == ["fine", "raised"]
-    assert {path.name for path in target.iterdir()} == {"fine.npz", "raised.error.txt"}
+    cases = ["fine", "both", "raised", "link", "hard", "pipe", "folder", "large", "gone"]
+    assert take_answers(out, target, cases) == ["fine", "both", "raised"]
+    taken = {"fine.npz", "both.npz", "both.error.txt", "raised.error.txt"}
+    assert {path.name for path in target.iterdir()} == taken
+    # A folder of answers may be a link to another student's.
+    (tmp_path / "linked").symlink_to(out)
+    assert take_answers(tmp_path / "linked", tmp_path / "none", ["fine"]) == []
+
+
+def array_file(header: str, content: bytes = b"") -> bytes:
+    """Return the bytes of an .npy file with a header of one's own."""
+    text = header.encode("latin1")
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
+
+
+def described(shape: str, descr: str = "'<f8'") -> bytes:
+    return array_file(
+        f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n", bytes(8)
+    )
+
+
+def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def damaged() -> bytes:
+    """Return a zip whose compressed bytes are none."""
+    whole = bytearray(zipped(("answer.npy", bytes(1000))))
+    place = whole.index(b"answer.npy") + len(b"answer.npy")
+    whole[place : place + 4] = b"\xff" * 4
+    return bytes(whole)
+
+
+EVIL = {
+    "no zip": b"PK\x03\x04",
+    "damaged": damaged(),
+    "unclosed header": zipped(("answer.npy", array_file("{'descr': (((\n"))),
+    "unhashable header": zipped(("answer.npy", array_file("{[]: 1}\n"))),
+    "deep header": zipped(("answer.npy", array_file("-" * 9000 + "1\n"))),
+    "huge shape": zipped(("answer.npy", described(f"({2**70}, 0)"))),
+    "negative shape": zipped(("answer.npy", described("(-1,)"))),
+    "promises": zipped(("answer.npy", described(f"({2**50},)"))),
+    "objects": zipped(("answer.npy", described("(1,)", "'|O'"))),
+    "structure": zipped(("answer.npy", described("(1,)", "[('a', '<f8')]"))),
+    "strings": zipped(("answer.npy", described("(1,)", "'<U2'"))),
+    "not packed by NumPy": zipped(("answer.npy", described("(1,)")), method=zipfile.ZIP_LZMA),
+    "a bomb": zipped(("answer.npy", bytes(2**27))),
+    "many arrays": zipped(*((f"{n}.npy", b"") for n in range(MOST_ARRAYS + 1))),
+    "strange names": zipped(("\x1b[2J\n=1+1\u202e.npy", described("(1,)", "'|O'"))),
+}
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_bytes_made_to_break_their_reader_are_no_answer(tmp_path, suite, name):
+    read = read_suite(suite)
+    (tmp_path / "double.npz").write_bytes(EVIL[name])
+    np.savez(tmp_path / "total.npz", **read.answers["total"])
+    double, total, mean = judge(read, tmp_path)
+    assert not double.passed and double.reason.isprintable() and len(double.reason) < 300
+    assert total.passed and mean.reason == "no answer"
+
+
+def test_a_surplus_array_is_named_without_what_steers_a_terminal(tmp_path, suite):
+    read = read_suite(suite)
+    np.savez(tmp_path / "double.npz", **read.answers["double"], **{"\x1b[2J\u202e" * 99: 1})
+    reason = judge(read, tmp_path)[0].reason
+    assert reason.endswith("is not expected") and reason.isprintable() and len(reason) < 600

@@ -3,12 +3,13 @@
 import csv
 import io
 import json
+import shutil
 import stat
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from made_submissions import TASKS, text_of, write_data, write_submission
 from small_suite import ABOUT, submission, write_suite
 
 from assignment import class_page, grade
@@ -16,9 +17,12 @@ from assignment.__main__ import main
 from assignment.class_page import render
 from assignment.compare import CaseResult
 from assignment.grade import LAYERS as ASKED
+from assignment.grade import open_gold, with_leaderboard
 from assignment.grading import layers_here
-from assignment.marks import Mark, for_gradescope, write_autograder, write_class
+from assignment.marks import Mark, for_gradescope, total, write_autograder, write_class
 from assignment.sandbox import Limits
+from assignment.submission.leaderboard import make_board, read_submission
+from data.examples import DataError
 
 VISIBILITIES = {"visible", "after_due_date", "after_published", "hidden"}
 LAYERS = {"limits": "", "landlock": "this kernel has no Landlock"}
@@ -90,9 +94,6 @@ def test_the_page_shows_marks_mistakes_and_layers_escaped():
     for words in ("the mean is over all axes", "too much of its memory", "has no Landlock"):
         assert words in page
     assert "Marks of 32 submissions" in page and 'src="http' not in page
-
-
-def test_a_class_of_one_has_a_page_too():
     assert "Marks of 1 submission<" in render([HONEST], ABOUT)
 
 
@@ -115,33 +116,6 @@ def test_wrong_words_are_told_in_one_line(words, told, capsys):
     assert main(words) == 2
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
-
-
-def test_help_says_what_a_command_does(capsys):
-    for command in ("grade", "similar"):
-        with pytest.raises(SystemExit) as stop:
-            main([command, "--help"])
-        assert stop.value.code == 0 and "example" in capsys.readouterr().out
-
-
-def test_a_made_assignment_is_graded_with_torch_inside_the_sandbox(made, tmp_path):
-    solved = made / "instructor" / "reference"
-    folder = tmp_path / "class"
-    for name, tree in (("ada", solved), ("blank", made / "student")):
-        for path in (tree / "minbert").glob("*.py"):
-            target = folder / name / "minbert" / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(path.read_bytes())
-    words = [str(folder), "--suite", str(made / "instructor" / "hidden"), "--jobs", "1"]
-    out = tmp_path / "marks"
-    assert main(["grade", *words, "--starter", str(made / "student"), "--out", str(out)]) == 0
-    ada, blank = json.loads((out / "marks.json").read_text())
-    attention = [case for case in ada["cases"] if case["part"] == "attention"]
-    assert attention and all(case["passed"] for case in attention)
-    assert not any(case["passed"] for case in blank["cases"] if case["part"] == "attention")
-    assert "NotImplementedError" in blank["cases"][0]["reason"]
-    assert json.loads((out / "ada" / "results.json").read_text())["score"] == ada["score"]
-    assert Path(out / "class.html").stat().st_size > 10_000
 
 
 def test_a_layer_that_must_hold_and_does_not_stops_before_grading(tmp_path, capsys, monkeypatch):
@@ -171,13 +145,63 @@ def test_a_submission_named_as_our_own_files_is_refused_before_grading(tmp_path,
     assert "results have files of this name" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "name", ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", "né 你好"]
-)
-def test_a_name_that_somebody_chose_harms_neither_table_nor_page(tmp_path, name):
-    mark = replace(MARK, name=name)
-    write_class([mark], ABOUT, tmp_path)
-    (_, (shown, *_)) = csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8")))
-    assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
-    page = render([mark], ABOUT)
+def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):
+    names = ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", "né 你好"]
+    marks = [replace(MARK, name=name) for name in names]
+    write_class(marks, ABOUT, tmp_path)
+    rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
+    assert len(rows) == 1 + len(names)
+    for shown, *_ in rows:
+        assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
+    page = render(marks, ABOUT)
     assert page.encode() and "\x1b" not in page
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory):
+    """The labels of test files, as `make` gives them to an instructor."""
+    return open_gold(write_data(tmp_path_factory.mktemp("gold"), labelled=("test",)))
+
+
+def test_the_scores_are_those_of_the_leaderboard_and_give_no_points(tmp_path, gold):
+    folder = write_submission(tmp_path / "class" / "ada" / "predictions").parent
+    mark = with_leaderboard(HONEST, folder, gold)
+    read = read_submission(folder, gold[0], TASKS, "test")
+    (place,) = make_board({"ada": read}, gold[1], "test").places
+    expected = {f"{task} {one.metric}": one.mean for task, one in place.estimates.items()}
+    assert mark.leaderboard == pytest.approx({**expected, "aggregate": place.value})
+    assert total(mark, ABOUT) == total(HONEST, ABOUT) and mark.left == HONEST.left
+    shutil.make_archive(str(tmp_path / "ada"), "zip", folder)
+    assert with_leaderboard(HONEST, tmp_path / "ada.zip", gold) == mark
+    write_class([mark, replace(HONEST, name="ben")], ABOUT, tmp_path / "marks")
+    rows = list(csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8")))
+    assert float(rows[0]["aggregate"]) == place.value and rows[1]["aggregate"] == ""
+    assert f"{place.value:.3f}" in render([mark], ABOUT)
+
+
+def test_a_fault_is_told_and_there_is_no_place(tmp_path, gold):
+    folder = write_submission(tmp_path / "ada")
+    values = [7.0] * 60
+    (folder / "sst-test-output.csv").write_text(text_of("sst", "test", values=values))
+    mark = with_leaderboard(HONEST, folder, gold)
+    assert not mark.leaderboard
+    told = for_gradescope(mark, ABOUT)["output"]
+    assert "Not taken: predictions: ada/sst-test-output.csv:2" in told
+    (tmp_path / "empty").mkdir()
+    assert (
+        "predictions: empty: no file" in with_leaderboard(HONEST, tmp_path / "empty", gold).left[-1]
+    )
+
+
+def test_similarities_that_are_all_alike_have_no_value(tmp_path, gold):
+    folder = write_submission(tmp_path / "ada")
+    name = next(path.name for path in folder.iterdir() if path.name.startswith("sts-test"))
+    (folder / name).write_text(text_of("sts", "test", values=[2.0] * 60))
+    mark = with_leaderboard(HONEST, folder, gold)
+    assert set(mark.leaderboard) == {f"{task} accuracy" for task in TASKS[:2]}
+
+
+def test_a_folder_without_labels_is_refused(tmp_path):
+    folder = write_data(tmp_path / "unlabelled", labelled=())
+    with pytest.raises(DataError, match="no labels of a test file"):
+        open_gold(folder)

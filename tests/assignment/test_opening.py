@@ -1,138 +1,219 @@
-"""Submissions of strangers: read within bounds, or refused in one line; nothing else happens."""
+"""Zips, folders and files of strangers: read within bounds, or refused in one line.
+
+Predictions are read by `open_submission`, code by `submissions`; both go through the same reader.
+"""
 
 import os
 import random
 import stat
 import zipfile
+from pathlib import Path
 
 import pytest
+from small_suite import FILES, HONEST, exam, passed, submission, write_suite
 
+from assignment import intake
+from assignment.grading import grade
+from assignment.intake import submissions
 from assignment.submission import opening
 from assignment.submission.opening import open_submission, printable
 from data.examples import DataError
+from runtime.errors import UserError
 
-GOOD = b"id , 1 \n"
+GOOD = "id , 1 \n"
 
 
-def packed(path, entries, method=zipfile.ZIP_DEFLATED):
+def packed(path: Path, *entries, method: int = zipfile.ZIP_DEFLATED) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", method) as archive:
         for entry, content in entries:
             archive.writestr(entry, content)
     return path
 
 
-def refused(path) -> str:
+def named(name: str, mode: int = 0) -> zipfile.ZipInfo:
+    """Return an entry of a name that zipfile itself would not write."""
+    info = zipfile.ZipInfo("x")
+    info.filename, info.create_system, info.external_attr = name, 3, mode << 16
+    return info
+
+
+def encrypted(path: Path, name: str) -> None:
+    whole = bytearray(packed(path, (name, GOOD)).read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        whole[whole.index(signature) + flags] |= 1
+    path.write_bytes(whole)
+
+
+# What is wrong -> what makes a zip of a path and the name of a file asked for, and what is said.
+OUTSIDE = "names a place outside the zip"
+BROKEN = {
+    "up": (lambda p, n: packed(p, (n, GOOD), (named(f"../{n}"), GOOD)), OUTSIDE),
+    "up again": (lambda p, n: packed(p, (named(f"a/../../{n}"), GOOD)), OUTSIDE),
+    "Windows' up": (lambda p, n: packed(p, (named(f"..\\{n}"), GOOD)), OUTSIDE),
+    "absolute": (lambda p, n: packed(p, (named(f"/tmp/{n}"), GOOD)), OUTSIDE),
+    "link": (
+        lambda p, n: packed(p, (named(n, stat.S_IFLNK | 0o777), "/etc/passwd")),
+        "is a symbolic link",
+    ),
+    "encrypted": (encrypted, "is encrypted"),
+    "no zip": (lambda p, n: p.write_bytes(b"PK no zip"), "not a sound zip"),
+    "cut off": (
+        lambda p, n: p.write_bytes(packed(p, (n, GOOD)).read_bytes()[:60]),
+        "not a sound zip",
+    ),
+    "many files": (lambda p, n: packed(p, *((f"{k}.x", "") for k in range(10_001))), "10,001 ent"),
+    "twice": (lambda p, n: packed(p, (n, GOOD), (named(n), "")), "is there twice"),
+    "method": (lambda p, n: packed(p, (n, GOOD), method=zipfile.ZIP_LZMA), "an unusual way"),
+}
+# These matter only where a zip is unpacked.
+BROKEN_ON_DISK = {
+    "file and folder": lambda p: packed(p, ("work.py", HONEST), ("work.py/x.py", "")),
+    "long name": lambda p: packed(p, ("x" * 300 + ".py", HONEST)),
+}
+
+
+def refused(path: Path) -> str:
     with pytest.raises(DataError) as error:
         open_submission(path)
     assert str(error.value).isprintable()
     return str(error.value)
 
 
-def test_a_file_a_folder_and_a_zip_give_the_same_documents(tmp_path):
-    folder = tmp_path / "a"
-    (folder / "predictions" / "deep").mkdir(parents=True)
-    for name in ("b.csv", "predictions/a.txt", "predictions/deep/c.TSV", "run.py", ".d.csv"):
-        (folder / name).write_bytes(GOOD)
-    names = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    archive = packed(tmp_path / "a.zip", [(str(name), GOOD) for name in names])
-    found = [[one.shown for one in open_submission(path)] for path in (folder, archive)]
-    assert found[0] == ["a/b.csv", "a/predictions/a.txt", "a/predictions/deep/c.TSV"]
-    assert found[1] == [name.replace("a/", "a.zip/", 1) for name in found[0]]
-    (alone,) = open_submission(folder / "b.csv")
-    assert (alone.name, alone.content) == ("b.csv", GOOD)
+def opened(path: Path, work: Path) -> intake.Submission:
+    (one,) = submissions([path], FILES, single=True, work=work)
+    return one
 
 
-@pytest.mark.parametrize("name", ["../up.csv", "/root.csv", "a/../../up.csv", "..\\up.csv"])
-def test_a_zip_that_names_places_outside_is_refused(name, tmp_path):
-    info = zipfile.ZipInfo("x.csv")
-    info.filename = name
-    path = packed(tmp_path / "s.zip", [("good.csv", GOOD), (info, GOOD)])
-    assert "names a place outside the zip" in refused(path)
-    assert sorted(os.listdir(tmp_path)) == ["s.zip"]
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_zip_that_no_honest_program_writes_is_refused_with_its_reason(tmp_path, name):
+    make, reason = BROKEN[name]
+    make(tmp_path / "predictions.zip", "x.csv")
+    assert reason in refused(tmp_path / "predictions.zip")
+    make(tmp_path / "eve.zip", "work.py")
+    found = opened(tmp_path / "eve.zip", tmp_path / "work")
+    assert found.fault.startswith("eve.zip: ") and reason in found.fault
+    assert set(os.listdir(tmp_path)) <= {"predictions.zip", "eve.zip", "work"}
 
 
-def test_links_are_refused_wherever_they_are(tmp_path):
-    secret = tmp_path / "secret.csv"
-    secret.write_text("the labels")
-    info = zipfile.ZipInfo("x.csv")
-    info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
-    assert "is a symbolic link" in refused(packed(tmp_path / "s.zip", [(info, str(secret))]))
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "x.csv").symlink_to(secret)
-    assert "x.csv: a symbolic link" in refused(folder)
-    (tmp_path / "other").symlink_to(folder)
-    assert "a symbolic link" in refused(tmp_path / "other")
-    (folder / "x.csv").unlink()
-    (folder / "inner").symlink_to(tmp_path)  # a folder behind a link is not entered
-    assert "no file .csv or .tsv or .txt" in refused(folder)
-
-
-def test_a_pipe_does_not_make_the_reader_wait(tmp_path):
-    os.mkfifo(tmp_path / "x.csv")
-    assert "x.csv: not a plain file" in refused(tmp_path)
-
-
-def test_bombs_are_read_up_to_a_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "MOST_BYTES", 100_000)
-    path = packed(tmp_path / "s.zip", [("x.csv", bytes(10_000_000))])
-    assert path.stat().st_size < 20_000
-    assert "s.zip/x.csv: more than" in refused(path)
-    # An entry that lies about its size is cut at what it says, or found out by its checksum.
-    lying = path.read_bytes().replace((10_000_000).to_bytes(4, "little"), b"\x08\0\0\0")
-    path.write_bytes(lying)
-    assert "s.zip" in refused(path)
-    monkeypatch.setattr(opening, "MOST_TOTAL", 250_000)
-    many = [(f"{k}.csv", bytes(90_000)) for k in range(3)]
-    assert "MB of text; submit less" in refused(packed(tmp_path / "m.zip", many))
-    monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
-    assert "3 entries" in refused(tmp_path / "m.zip")
-
-
-def test_what_an_honest_program_does_not_write_is_refused(tmp_path):
-    path = packed(tmp_path / "l.zip", [("x.csv", GOOD)], zipfile.ZIP_LZMA)
-    assert "compressed in an unusual way" in refused(path)
-    with pytest.warns(UserWarning, match="Duplicate"):
-        packed(tmp_path / "d.zip", [("x.csv", GOOD), ("x.csv", b"other")])
-    assert "is there twice" in refused(tmp_path / "d.zip")
-    whole = bytearray(packed(tmp_path / "e.zip", [("x.csv", GOOD)]).read_bytes())
-    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        whole[whole.index(signature) + flags] |= 1
-    (tmp_path / "e.zip").write_bytes(whole)
-    assert "is encrypted" in refused(tmp_path / "e.zip")
-    (tmp_path / "n.zip").write_bytes(b"PK no zip")
-    assert "not a sound zip" in refused(tmp_path / "n.zip")
-    (tmp_path / "f.zip").mkdir()
-    assert "no file" in refused(tmp_path / "f.zip")
+@pytest.mark.parametrize("name", BROKEN_ON_DISK)
+def test_what_cannot_be_written_has_a_reason_and_no_points(tmp_path, name):
+    found = opened(BROKEN_ON_DISK[name](tmp_path / "eve.zip"), tmp_path / "work")
+    assert "cannot be written" in found.fault and found.fault.isprintable()
+    mark = grade(found, exam(write_suite(tmp_path / "hidden")))
+    assert not passed(mark) and {result.reason for result in mark.results} == {found.fault}
 
 
 def test_damaged_zips_are_read_or_refused_and_nothing_else(tmp_path):
-    entries = [("a/x.csv", GOOD * 50), ("a/y.csv", b"id,2\n" * 70)]
-    whole = packed(tmp_path / "s.zip", entries).read_bytes()
+    path = tmp_path / "s.zip"
+    whole = packed(path, ("a/x.csv", GOOD * 50), ("a/y.csv", "id,2\n" * 70)).read_bytes()
     draw, outcomes = random.Random(0), set()
-    for _ in range(400):
+    for _ in range(200):
         damaged = bytearray(whole[: draw.choice([len(whole), draw.randrange(len(whole))])])
         for _ in range(draw.randrange(1, 4)):
             if damaged:
                 damaged[draw.randrange(len(damaged))] = draw.randrange(256)
-        (tmp_path / "s.zip").write_bytes(damaged)
+        path.write_bytes(damaged)
         try:
-            outcomes.add(len(open_submission(tmp_path / "s.zip")))
+            outcomes.add(len(open_submission(path)))
         except DataError as error:
             outcomes.add("refused")
             assert str(error).isprintable()
     assert outcomes >= {2, "refused"}
 
 
+def test_a_file_a_folder_and_a_zip_give_the_same_documents(tmp_path, monkeypatch):
+    monkeypatch.setattr(zipfile.ZipFile, "extract", None)
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", None)
+    folder = tmp_path / "a"
+    (folder / "predictions" / "deep").mkdir(parents=True)
+    for name in ("b.csv", "predictions/a.txt", "predictions/deep/c.TSV", "run.py", ".d.csv"):
+        (folder / name).write_text(GOOD)
+    names = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    archive = packed(tmp_path / "a.zip", *((str(name), GOOD) for name in names))
+    found = [[one.shown for one in open_submission(path)] for path in (folder, archive)]
+    assert found[0] == ["a/b.csv", "a/predictions/a.txt", "a/predictions/deep/c.TSV"]
+    assert found[1] == [name.replace("a/", "a.zip/", 1) for name in found[0]]
+    (alone,) = open_submission(folder / "b.csv")
+    assert (alone.name, alone.content) == ("b.csv", GOOD.encode())
+    assert sorted(os.listdir(tmp_path)) == ["a", "a.zip"]
+
+
+def test_links_and_pipes_are_refused_wherever_they_are(tmp_path):
+    (tmp_path / "secret.csv").write_text("the labels")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "x.csv").symlink_to(tmp_path / "secret.csv")
+    assert "x.csv: a symbolic link" in refused(folder)
+    (tmp_path / "other").symlink_to(folder)
+    assert "a symbolic link" in refused(tmp_path / "other")
+    (folder / "x.csv").unlink()
+    (folder / "inner").symlink_to(tmp_path)  # a folder behind a link is not entered
+    assert "no file .csv or .tsv or .txt" in refused(folder)
+    os.mkfifo(folder / "x.csv")
+    assert "x.csv: not a plain file" in refused(folder)
+    assert "none.csv: cannot be read" in refused(tmp_path / "none.csv")
+
+
+def test_bombs_are_read_up_to_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "MOST_BYTES", 100_000)
+    path = packed(tmp_path / "s.zip", ("x.csv", bytes(10_000_000)))
+    assert path.stat().st_size < 20_000
+    assert "s.zip/x.csv: more than" in refused(path)
+    # An entry that lies about its size is cut at what it says, or found out by its checksum.
+    path.write_bytes(path.read_bytes().replace((10_000_000).to_bytes(4, "little"), b"\x08\0\0\0"))
+    assert "s.zip" in refused(path)
+    monkeypatch.setattr(opening, "MOST_TOTAL", 250_000)
+    packed(tmp_path / "m.zip", *((f"{k}.csv", bytes(90_000)) for k in range(3)))
+    assert "MB of text; submit less" in refused(tmp_path / "m.zip")
+    (tmp_path / "folder").mkdir()
+    for k in range(3):
+        (tmp_path / "folder" / f"{k}.csv").touch()
+    monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
+    assert "more than 2 files" in refused(tmp_path / "folder")
+
+
+def test_code_is_unpacked_up_to_a_bound(tmp_path, monkeypatch):
+    large = "#" * (2**20 + 1)
+    path = packed(tmp_path / "eve.zip", ("work.py", HONEST), ("large.py", large), ("a.bin", large))
+    found = opened(path, tmp_path / "work")
+    assert not found.fault and os.listdir(found.tree) == ["work.py"]
+    monkeypatch.setattr(intake, "MOST_TOTAL", 2**20)
+    assert "MB of code" in opened(path, tmp_path / "again").fault
+    monkeypatch.setattr(intake, "MOST_ZIP", 1000)
+    assert "eve.zip: more than" in opened(path, tmp_path / "third").fault
+
+
 def test_names_are_shown_without_what_steers_a_terminal(tmp_path):
-    path = packed(tmp_path / "s.zip", [("a\x1b[2J\u202e|<b>.csv", GOOD)])
-    (found,) = open_submission(path)
+    (found,) = open_submission(packed(tmp_path / "s.zip", ("a\x1b[2J\u202e|<b>.csv", GOOD)))
     assert found.shown == "s.zip/a\ufffd[2J\ufffd|<b>.csv"
     assert printable("x" * 300) == "x" * 199 + "…"
 
 
-def test_a_zip_is_never_written_to_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(zipfile.ZipFile, "extract", None)
-    monkeypatch.setattr(zipfile.ZipFile, "extractall", None)
-    assert len(open_submission(packed(tmp_path / "s.zip", [("x.csv", GOOD)]))) == 1
-    assert os.listdir(tmp_path) == ["s.zip"]
+def test_submissions_are_found_in_folders_and_zips(tmp_path):
+    members, work = tmp_path / "class", tmp_path / "work"
+    submission(members / "ada" / "archive" / "src")
+    submission(members / "bob")
+    (members / "cleo").mkdir()
+    packed(members / "dora.ZIP", ("dora/code/work.py", HONEST), ("__MACOSX/work.py", ""))
+    packed(members / "eve" / "upload.zip", ("work.py", HONEST))  # as Moodle gives them
+    (members / "readme.txt").write_text("not a submission")
+    found = {one.name: one for one in submissions([members], FILES, single=False, work=work)}
+    places = {name: one.tree.relative_to(tmp_path).as_posix() for name, one in found.items()}
+    own = {"ada": "class/ada/archive/src", "bob": "class/bob", "cleo": "class/cleo"}
+    assert places == own | {"dora": "work/3/dora/code", "eve": "work/4"}
+    (one,) = submissions([members / "bob"], FILES, single=False, work=work)
+    assert one.name == "bob"
+    (one,) = submissions([members / "cleo"], FILES, single=True, work=work)
+    assert one.name == "cleo"
+
+
+def test_wrong_folders_are_named(tmp_path):
+    for path, reason in ((tmp_path / "gone", "not a folder"), (tmp_path, "no submissions")):
+        with pytest.raises(UserError, match=reason):
+            submissions([path], FILES, single=False, work=tmp_path)
+    submission(tmp_path / "class" / "ada")
+    packed(tmp_path / "class" / "ada.zip", ("work.py", HONEST))
+    with pytest.raises(UserError, match="of this name"):
+        submissions([tmp_path / "class"], FILES, single=False, work=tmp_path / "work")
