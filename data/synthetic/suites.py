@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from random import Random
 
-from data.suites import HANS_SETS, NLI_FILES, STS_SETS, SYNTHETIC_SUBSETS, TRANSFER_SETS
+from data.suites import HANS_SETS, NLI_FILE, STS_SETS, SYNTHETIC_SUBSETS, TRANSFER_SETS
 from data.synthetic.asking import LABELS as QUESTION_LABELS
 from data.synthetic.asking import typed_question
 from data.synthetic.duplicates import MILD, duplicate_pair
@@ -56,7 +56,7 @@ def _classes(
 
 
 def _similarities(writer: Writer) -> None:
-    folder = f"sts/{STS_SETS['synthetic-sts'].names[0][0]}"
+    folder = f"sts/{STS_SETS['synthetic-sts'].files[0]}"
     for genre in SYNTHETIC_SUBSETS:
         make = partial(scored_genre, genre=genre)
         examples = writer.draw(f"synthetic-sts {genre}", "test", SIMILARITIES, make)
@@ -73,8 +73,8 @@ def _opinion(random: Random, split: str, positive: bool) -> Example:
 
 
 def _opinions(writer: Writer) -> None:
-    for (name,), positive in zip(
-        TRANSFER_SETS["synthetic-polarity"].names, (True, False), strict=True
+    for name, positive in zip(
+        TRANSFER_SETS["synthetic-polarity"].files, (True, False), strict=True
     ):
         make = partial(_opinion, positive=positive)
         examples = writer.draw(name, "test", OPINIONS, make)
@@ -83,17 +83,17 @@ def _opinions(writer: Writer) -> None:
 
 def _questions(writer: Writer) -> None:
     makers = [partial(typed_question, wanted=wanted) for wanted in QUESTION_LABELS]
-    names = TRANSFER_SETS["synthetic-questions"].names
-    for (name,), (split, size) in zip(names, QUESTIONS.items(), strict=True):
+    names = TRANSFER_SETS["synthetic-questions"].files
+    for name, (split, size) in zip(names, QUESTIONS.items(), strict=True):
         examples = _classes(writer, "synthetic-questions", split, makers, size)
         writer.lines(f"transfer/{name}", (f"{e.label} {e.texts[0]}" for e in examples))
 
 
 def _paraphrases(writer: Writer) -> None:
     makers = [partial(duplicate_pair, positive=positive, kinds=MILD) for positive in (True, False)]
-    names = TRANSFER_SETS["synthetic-paraphrase"].names
+    names = TRANSFER_SETS["synthetic-paraphrase"].files
     header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
-    for (name,), (split, size) in zip(names, PARAPHRASES.items(), strict=True):
+    for name, (split, size) in zip(names, PARAPHRASES.items(), strict=True):
         examples = _classes(writer, "synthetic-paraphrase", split, makers, size)
         rows = (
             f"{e.label[0]}\t{2 * number}\t{2 * number + 1}\t{e.texts[0]}\t{e.texts[1]}"
@@ -110,7 +110,7 @@ def _heuristics(writer: Writer) -> None:
             about = (f"ex{len(rows)}", heuristic(subcase), subcase, subcase)
             # The parses of the published columns are left empty.
             rows.append((example.label, "", "", "", "", *example.texts, *about))
-    name, _ = HANS_SETS["synthetic-hans"]
+    (name,) = HANS_SETS["synthetic-hans"].files
     writer.lines(f"hans/{name}", ("\t".join(row) for row in [HANS_HEADER, *rows]))
 
 
@@ -119,4 +119,4 @@ def _inferences(writer: Writer) -> None:
     examples = _classes(writer, "nli pairs", "train", makers, INFERENCES)
     header = ("premise", "hypothesis", "label", "source")
     rows = ((*e.texts, e.label, f"synthetic, {e.phenomenon}") for e in examples)
-    writer.lines(NLI_FILES[0][0], ("\t".join(row) for row in (header, *rows)))
+    writer.lines(NLI_FILE, ("\t".join(row) for row in (header, *rows)))

@@ -6,9 +6,6 @@ from conftest import real_data
 from data.examples import DataError, Sentence, SentencePair
 from data.locate import MissingSet, find
 from data.suites import (
-    PAIR_SETS,
-    STS_SETS,
-    TRANSFER_SETS,
     read_hans,
     read_nli,
     read_pair_set,
@@ -68,11 +65,6 @@ def test_an_absent_set_is_named_with_its_files_its_folder_and_the_command(tmp_pa
 @pytest.mark.parametrize("read", [read_sts_set, read_transfer_set, read_pair_set])
 def test_an_unknown_set_is_answered_with_the_known_ones(tmp_path, read):
     assert "choose one of" in error(read, tmp_path, "STS99")
-
-
-def test_the_tables_are_keyed_by_name():
-    for table in (STS_SETS, TRANSFER_SETS, PAIR_SETS):
-        assert all(record.name == name and record.names for name, record in table.items())
 
 
 # --- similarity

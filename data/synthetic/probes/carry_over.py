@@ -24,7 +24,7 @@ import numpy as np
 
 from data.examples import SentencePair
 from data.locate import MissingSet
-from data.suites import STS_SETS
+from data.suites import read_sts_set
 from data.tasks import read_task
 from evaluation.scoring import is_labelled
 from evaluation.sts import sts_metrics
@@ -82,8 +82,7 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
             if examples and is_labelled(examples):
                 sets[f"{title} {part}"] = list(examples)
     try:
-        benchmark = STS_SETS["STSBenchmark"]
-        sets["STS-B test"] = benchmark.of(real)["test"]
+        sets["STS-B test"] = read_sts_set(real, "STSBenchmark")["test"]
     except MissingSet as missing:
         print(f"left out: {missing}", file=sys.stderr)
     return sets
