@@ -1,4 +1,4 @@
-"""Settings of head training and its recipes. Feeds: heads.training, experiment."""
+"""Settings of head training, by itself and jointly, and the recipes. Loads no torch."""
 
 from dataclasses import dataclass, replace
 
@@ -10,6 +10,11 @@ MOST = 1e12
 TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None}
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
+
+# Of joint training: whose batch comes when, and what helps against forgetting.
+SCHEDULES = ("sequential", "round-robin", "proportional", "annealed")
+REMEDIES = ("pcgrad", "replay")
+REPORT_ORDER = ("sst", "sts", "para")  # table 3: what is learnt first is forgotten
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,22 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
             warmup_ratio=0.1,
         )
     return replace(config, learning_rate=1e-5, backbone_learning_rate=1e-5)
+
+
+@dataclass(frozen=True)
+class JointConfig:
+    """How the tasks share one training. The settings of a remedy begin with its name."""
+
+    schedule: str = "annealed"
+    remedies: tuple[str, ...] = ()
+    replay_share: float = option(
+        0.1,
+        "replay: share of a later task's batches that are of earlier tasks",
+        least=0.001,
+        most=0.9,
+    )
+
+    @property
+    def name(self) -> str:
+        """Return how the encoder is trained, as cells say it: `joint-sequential+replay`."""
+        return "joint-" + "+".join((self.schedule, *self.remedies))

@@ -2,7 +2,6 @@
 
 Legend: B examples, H hidden_size, n items of a batch, u and v the embeddings of the two sentences.
 An *item* is what the encoder reads at once: one text, or both texts of a pair.
-Reads: minbert's output. Feeds: cache, inputs, fitting.
 
 `concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
 cannot see how u and v interact, which is why the report's single linear layer got stuck at a
@@ -11,7 +10,7 @@ Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Connea
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -25,35 +24,12 @@ from runtime.device import autocast
 Item = tuple[str, ...]  # one text, or the two of a pair
 
 
-class Features(Protocol):
-    """How an example becomes a head's input; `BiFeatures` and `CrossFeatures` are the two ways."""
-
-    @property
-    def parts(self) -> tuple[int, ...]:
-        """Return the shape of an item's embedding, before H."""
-
-    def items(self, texts: Item) -> list[Item]:
-        """Return what the encoder reads of an example."""
-
-    def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
-        """Return the items as token ids."""
-
-    def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
-        """Return the embeddings of a batch of items, (n, *parts, H), with gradient."""
-
-    def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return the features (B, F) of examples from their items' embeddings."""
-
-    def width(self, hidden_size: int, num_texts: int) -> int:
-        """Return F, the number of features of an example."""
-
-
 @dataclass(frozen=True)
 class BiFeatures:
     """The bi-encoder's features: every text is encoded by itself; the head sees u, or u and v."""
 
     form: str  # `interaction` or `concat`
-    parts: ClassVar[tuple[int, ...]] = ()
+    parts: ClassVar[tuple[int, ...]] = ()  # the shape of an item's embedding, before H
 
     def items(self, texts: Item) -> list[Item]:
         """Return each text as an item."""
@@ -65,7 +41,7 @@ class BiFeatures:
         return encoder.tokenize([text for (text,) in items])
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
-        """Return the pooled embeddings, (n, H)."""
+        """Return the pooled embeddings of a batch, (n, H), with gradient."""
         return encoder.embed(batch)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
@@ -85,7 +61,7 @@ class BiFeatures:
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
     def width(self, hidden_size: int, num_texts: int) -> int:
-        """Return F."""
+        """Return F, the number of features of an example."""
         # One text has nothing to interact with.
         if num_texts == 1:
             return hidden_size
@@ -106,7 +82,7 @@ class CrossFeatures:
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
         """Return the joined pairs as token ids."""
-        # [CLS] a [SEP] b [SEP]: every token of a attends to every token of b.
+        # Every token of a attends to every token of b.
         firsts, seconds = zip(*items, strict=True)
         return encoder.tokenize(firsts, seconds)
 
@@ -137,15 +113,13 @@ class CrossFeatures:
         return torch.cat([unit_rms(cls), both], dim=-1)
 
     def width(self, hidden_size: int, num_texts: int) -> int:
-        """Return F."""
+        """Return F, the number of features of an example."""
         return hidden_size * (1 if self.form == "concat" else 5)
 
 
-FEATURES: dict[str, type[BiFeatures] | type[CrossFeatures]] = {
-    "bi": BiFeatures,
-    "cross": CrossFeatures,
-    "distilled": BiFeatures,
-}
+# How an example becomes a head's input.
+Features = BiFeatures | CrossFeatures
+FEATURES: dict[str, type[Features]] = {"bi": BiFeatures, "cross": CrossFeatures}
 
 
 def unit_rms(embeddings: Tensor) -> Tensor:

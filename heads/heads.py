@@ -138,7 +138,4 @@ HEADS: dict[tuple[str, str], type[Any]] = {
     ("binary", "cross"): CrossParaphraseHead,
     ("score", "bi"): STSHead,
     ("score", "cross"): CrossSTSHead,
-    # A bi-encoder that also learns from a cross-encoder; classes have no soft labels.
-    ("binary", "distilled"): ParaphraseHead,
-    ("score", "distilled"): STSHead,
 }

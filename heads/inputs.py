@@ -1,11 +1,20 @@
 """Examples as a head's inputs: from frozen embeddings on disk, or from a live encoder.
 
 Both have the same interface: `batch(rows)`, `batches()` over everything, `columns()`, and a length.
-Legend: B rows, N examples, F features, H hidden_size. Reads: cache, features. Feeds: training.
+
+A frozen encoder reads each distinct text (or pair) only once. The file of its embeddings is named
+by the SHA-256 of what decides its content: weights, tokenizer, pooling, precision, texts. It is
+written whole, ends with a seal, and is read through a memory map; one that is damaged, or has
+another's content, is made again.
+
+Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +23,16 @@ import torch
 from torch import Tensor
 
 from data.examples import Example
-from heads.cache import frozen_embeddings
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
+from runtime.digests import texts_digest
+from runtime.files import sweep, whole_file
+from runtime.processes import main_first
+from runtime.sealed import is_sealed, seal
+
+# Of the cached files: raised when the same encoder and texts would give another content.
+FORMAT = 1
 
 
 class FrozenInputs:
@@ -42,7 +57,10 @@ class FrozenInputs:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
-        return self.features.combine([self._read(column) for column in self.index[rows].T])
+        columns = self.index[rows].T
+        return self.features.combine(
+            [torch.from_numpy(self.embeddings[column]).to(self.device) for column in columns]
+        )
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
@@ -56,37 +74,6 @@ class FrozenInputs:
     def reading(self) -> AbstractContextManager[Any]:
         """Return the context in which predictions are made."""
         return torch.inference_mode()
-
-    def _read(self, rows: np.ndarray) -> Tensor:
-        return torch.from_numpy(self.embeddings[rows]).to(self.device)
-
-
-def frozen_inputs(
-    encoder: SentenceEncoder,
-    fingerprint: str,
-    splits: Sequence[Sequence[Example]],
-    features: Features,
-    folder: Path,
-    show_progress: bool | None = None,
-) -> list[FrozenInputs]:
-    """Encode the distinct items of all splits, once.
-
-    Returns:
-        One FrozenInputs per split, all reading the same cached file.
-    """
-    numbers: dict[Item, int] = {}  # every distinct item, in the order of its first appearance
-    # Texts that splits share are encoded once: an index (N, items) points into the embeddings.
-    indices = []
-    for examples in splits:
-        rows = [
-            [numbers.setdefault(item, len(numbers)) for item in features.items(example.texts)]
-            for example in examples
-        ]
-        indices.append(np.array(rows, dtype=np.int64))
-    embeddings = frozen_embeddings(
-        encoder, fingerprint, features, list(numbers), folder, show_progress
-    )
-    return [FrozenInputs(embeddings, index, features, encoder.device) for index in indices]
 
 
 class LiveInputs:
@@ -129,3 +116,104 @@ class LiveInputs:
 
 
 Inputs = FrozenInputs | LiveInputs
+
+
+def inputs_of(
+    encoder: SentenceEncoder,
+    named: Mapping[str, Sequence[Example]],
+    features: Features,
+    tune: str,
+    cache: Path,
+    fingerprint: str | None = None,
+) -> dict[str, Inputs]:
+    """Return the inputs of every split by its name.
+
+    Args:
+        encoder: frozen here if `tune` is `frozen`; of several processes, the first one encodes.
+        named: split -> its examples.
+        features: how an example is read.
+        tune: what is trained besides the head; see `heads.config.TUNES`.
+        cache: the folder of frozen embeddings.
+        fingerprint: of the encoder, if already known.
+    """
+    if tune != "frozen":
+        return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
+    encoder.freeze()
+    with main_first():
+        frozen = frozen_inputs(
+            encoder, fingerprint or encoder.fingerprint(), list(named.values()), features, cache
+        )
+    return dict(zip(named, frozen, strict=True))
+
+
+def frozen_inputs(
+    encoder: SentenceEncoder,
+    fingerprint: str,
+    splits: Sequence[Sequence[Example]],
+    features: Features,
+    folder: Path,
+    show_progress: bool | None = None,
+) -> list[FrozenInputs]:
+    """Encode the distinct items of all splits, once.
+
+    Returns:
+        One FrozenInputs per split, all reading the same cached file.
+    """
+    numbers: dict[Item, int] = {}  # every distinct item, in the order of its first appearance
+    # Texts that splits share are encoded once: an index (N, items) points into the embeddings.
+    indices = []
+    for examples in splits:
+        rows = [
+            [numbers.setdefault(item, len(numbers)) for item in features.items(example.texts)]
+            for example in examples
+        ]
+        indices.append(np.array(rows, dtype=np.int64))
+    embeddings = frozen_embeddings(
+        encoder, fingerprint, features, list(numbers), folder, show_progress
+    )
+    return [FrozenInputs(embeddings, index, features, encoder.device) for index in indices]
+
+
+def frozen_embeddings(
+    encoder: SentenceEncoder,
+    fingerprint: str,
+    features: Features,
+    items: list[Item],
+    folder: Path,
+    show_progress: bool | None = None,
+) -> np.ndarray:
+    """Return the frozen embeddings of distinct items, from the cache if they are there.
+
+    Args:
+        encoder: in evaluation mode, with all gradients off.
+        fingerprint: `encoder.fingerprint()`, which takes a moment and is therefore passed in.
+        features: how the encoder reads an item.
+        items: n texts `(a,)` or n pairs `(a, b)`.
+        folder: where the cache is.
+        show_progress: None shows a bar where stderr is a terminal.
+
+    Returns:
+        Memory-mapped float32: (n, H) for texts, (n, 3, H) for pairs.
+    """
+    about = f"frozen {FORMAT} {fingerprint} {len(items[0])} {len(items)}"
+    path = folder / f"{texts_digest(about, chain(*items))}.npy"
+    sweep(folder)
+    if not is_sealed(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        sequences = features.tokenize(encoder, items)
+        shape = (len(items), *features.parts, encoder.model.config.hidden_size)
+        with whole_file(path) as temporary:
+            into = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
+            if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
+                with temporary.open("r+b") as file:
+                    os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
+            encoder.embed_all(
+                sequences,
+                into,
+                partial(features.embed, encoder),
+                label=f"encode {'pairs' if features.parts else 'texts'}",
+                show_progress=show_progress,
+            )
+            into.flush()
+            seal(temporary, path.name)
+    return np.asanyarray(np.load(path, mmap_mode="r"))

@@ -1,10 +1,10 @@
 """The state of an interrupted training run on disk, so that it continues to the same final numbers.
 
 Weights, optimizer, schedule, random generators, and the loop's own progress (step, history, best).
-Feeds: the training loops.
 """
 
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +23,44 @@ class Stateful(Protocol):
     def state_dict(self) -> Any: ...
 
     def load_state_dict(self, state: Any) -> Any: ...
+
+
+class Trainer(Protocol):
+    """A training loop: what its optimizer step changes, and where its state is kept."""
+
+    trained: Any
+    optimizer: Any
+    schedule: Any
+    state_path: Path | None
+
+
+def save_trainer(trainer: Trainer, names: Sequence[str]) -> None:
+    """Write what a later step depends on: weights, AdamW's moments, the place in the schedule.
+
+    Args:
+        trainer: in all processes; without a `state_path` nothing is written.
+        names: of its attributes that hold its progress.
+    """
+    if trainer.state_path is not None:
+        progress = {name: getattr(trainer, name) for name in names}
+        save_training(trainer.state_path, _parts(trainer), progress)
+
+
+def resume_trainer(trainer: Trainer) -> bool:
+    """Continue from the state that `save_trainer` wrote; return whether there is one.
+
+    Raises:
+        StateError: a damaged or foreign file, or the state of another run.
+    """
+    path = saved_state(trainer.state_path)
+    if path is not None:
+        for name, value in load_training(path, _parts(trainer)).items():
+            setattr(trainer, name, value)
+    return path is not None
+
+
+def _parts(trainer: Trainer) -> dict[str, Stateful]:
+    return {name: getattr(trainer, name) for name in ("trained", "optimizer", "schedule")}
 
 
 def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:

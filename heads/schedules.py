@@ -1,6 +1,6 @@
 """Schedules: of which task the batch of each step is.
 
-Legend: N_i training examples of task i. Reads: config. Feeds: training.
+Legend: N_i training examples of task i.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heads.joint.config import JointConfig
+from heads.config import JointConfig
 
 Step = tuple[str, ...]  # the tasks that give a batch each; more than one for pcgrad
 
@@ -63,17 +63,18 @@ def phases(config: JointConfig, courses: Mapping[str, Course], seed: int) -> lis
     draw = np.random.default_rng(seed)
     if config.schedule == "sequential":
         share = config.replay_share if "replay" in config.remedies else 0.0
+        names = list(courses)
         return [
-            Phase(task, _with_replay(task, course.steps, earlier, share, draw), course.epochs)
-            for (task, course), earlier in zip(courses.items(), _earlier(courses), strict=True)
+            Phase(task, _with_replay(task, course.steps, names[:k], share, draw), course.epochs)
+            for k, (task, course) in enumerate(courses.items())
         ]
     total = sum(course.steps for course in courses.values())
     epochs = max(course.epochs for course in courses.values())
     if config.schedule == "round-robin":
-        names = tuple(courses)
-        turns = -(-total // len(names))
+        turn = tuple(courses)
+        turns = -(-total // len(turn))
         # Surgery needs the gradients of all tasks at once: a whole turn is one step.
-        steps = [names] * turns if "pcgrad" in config.remedies else [(n,) for n in names] * turns
+        steps = [turn] * turns if "pcgrad" in config.remedies else [(n,) for n in turn] * turns
         return [Phase(None, tuple(steps), epochs)]
     return [Phase(None, _drawn(config.schedule, courses, total, epochs, draw), epochs)]
 
@@ -121,11 +122,6 @@ def _drawn(
         rows = draw.choice(len(names), count, p=weights / weights.sum())
         steps += [(names[row],) for row in rows.tolist()]
     return tuple(steps)
-
-
-def _earlier(courses: Mapping[str, Course]) -> list[list[str]]:
-    names = list(courses)
-    return [names[:count] for count in range(len(names))]
 
 
 def _with_replay(
