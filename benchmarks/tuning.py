@@ -18,9 +18,8 @@ from benchmarks.peers import PADDED, quieten
 from data.tasks import Splits
 from heads.config import HeadConfig
 from heads.features import FEATURES
-from heads.fitting import build_head
 from heads.inputs import LiveInputs
-from heads.training import HeadTrainer
+from heads.train import HeadTrainer, build_head
 from minbert.encoder import SentenceEncoder
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.epochs import batch_rows, steps_per_epoch

@@ -28,11 +28,10 @@ from evaluation.options import Options
 from evaluation.scoring import labels_of
 from evaluation.seen import RANDOM, seen_by
 from evaluation.sts import selection_score
-from heads.cache import frozen_embeddings
 from heads.config import head_config
 from heads.features import BiFeatures, Item
-from heads.fitting import fit_head
-from heads.inputs import FrozenInputs, Inputs
+from heads.inputs import FrozenInputs, Inputs, frozen_embeddings
+from heads.train import fit_head
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate

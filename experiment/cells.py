@@ -5,11 +5,7 @@ Reads: grid, backbones, heads, evaluation. Feeds: comparison.
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from baselines.isbert import load_tuned
 from data.examples import in_the_other_order
 from data.tasks import SPLITS, TASKS, Splits
 from evaluation.metrics import spearman, task_metrics
@@ -18,18 +14,16 @@ from evaluation.sts import pair_cosines
 from experiment.backbones import Reader, Say
 from experiment.grid import Training
 from experiment.inputs import Inputs
-from experiment.keys import cell_key, joint_keys, kind_of, teacher_of
+from experiment.keys import cell_key, joint_keys, kind_of
 from experiment.soft import Trained
 from heads.config import HeadConfig
-from heads.fitting import FittedHead, fit_head, save_head
-from heads.joint.fitting import Pupil, fit_joint
-from heads.saved import load_head
-from heads.training import Score
+from heads.joint import Pupil, fit_joint
+from heads.train import FittedHead, Score, fit_head, save_head
 from minbert.checkpoint import check_target, read_about
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates
 from report.run_folder import RunFolder
-from runtime.processes import barrier, is_main
+from runtime.processes import is_main
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,8 @@ class Cells:
             self.folder.write_predictions(head.name, head.task, split, ids, predictions)
         # Last: its presence shows that the others are complete.
         path = self.folder.head_path(head.name)
-        save_head(fitted.head, path, head.task, trained.kind, trained.config, key)
+        about = (head.task, trained.kind, trained.config, key, head.pretrain)
+        save_head(fitted.head, path, *about)
         return self._scored(head, trained, key)
 
     def _fit(self, head: Coordinates, reader: Reader, key: str) -> Trained:
@@ -127,10 +122,7 @@ class Cells:
         for head in training.heads:
             config = self._config(head)
             splits, score = self._splits(head, config), self._dev_score(head.task)
-            taught = None
-            if "distill" in training.joint.remedies:
-                taught = self._taught(teacher_of(head), splits.train)
-            pupils[head.task] = Pupil(splits, kind_of(head), config, score, taught)
+            pupils[head.task] = Pupil(splits, kind_of(head), config, score)
         state = self.folder.state_path(training.name, key)
         fitted = fit_joint(encoder, pupils, training.joint, state, self.inputs.settings.resume)
         if is_main():
@@ -140,15 +132,6 @@ class Cells:
             for name in names:  # where a head looks for its encoder
                 self.folder.link(f"models/{name}", folder)
         return [self._trained(head, fitted[head.task], encoder, reader) for head in training.heads]
-
-    def _taught(self, teacher: Coordinates, examples: list[Any]) -> np.ndarray:
-        """Return the probabilities or scores of the task's own model, a saved head of the run."""
-        settings = self.inputs.settings
-        barrier()  # one of the processes wrote it
-        path = self.folder.head_path(teacher.name)
-        self.say(f"          {len(examples):,} training labels by {teacher.name}")
-        head = load_head(path, load_tuned, settings.device, settings.precision)
-        return head.soft([example.texts for example in examples])
 
     @property
     def _cache(self) -> Path:

@@ -30,8 +30,6 @@ def check_joint(settings: "Settings") -> None:
             raise UserError(
                 f"--{name.replace('_', '-')}: nothing reads it; add --remedies {remedy}"
             )
-    if "ranking" in remedies and "cross" in settings.encoder:
-        raise UserError("--remedies ranking: a cross-encoder embeds no single text; --encoder bi")
     for remedy in set(remedies) & set(NEEDS):
         if settings.schedule != (NEEDS[remedy],):
             raise UserError(f"--remedies {remedy}: needs --schedule {NEEDS[remedy]}, and no other")

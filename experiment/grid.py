@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from data.tasks import TASKS
 from experiment.settings import Settings
-from heads.joint.config import JointConfig
+from heads.config import JointConfig
 from report.cell import Coordinates
 
 

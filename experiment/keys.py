@@ -1,6 +1,6 @@
 """Hashes of everything that decides a cell's numbers. Feeds: cells."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import minbert
@@ -57,14 +57,7 @@ def joint_keys(
 
     own = [key(head, "joint") for head in training.heads]
     shared = [asdict(training.joint), *own]
-    if "distill" in training.joint.remedies:
-        shared += [key(teacher_of(head), "full") for head in training.heads]
     return [digest([one, *shared])[:16] for one in own]
-
-
-def teacher_of(head: Coordinates) -> Coordinates:
-    """Return the head of the task's own fully tuned encoder; a single text is read by bi."""
-    return replace(head, encoder=kind_of(head), tune="full")
 
 
 def kind_of(head: Coordinates) -> str:

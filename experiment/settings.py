@@ -10,8 +10,15 @@ from typing import Any
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from experiment.combinations import check_joint
-from heads.config import TUNES, HeadConfig, head_config
-from heads.joint.config import REMEDIES, REPORT_ORDER, SCHEDULES, JointConfig
+from heads.config import (
+    REMEDIES,
+    REPORT_ORDER,
+    SCHEDULES,
+    TUNES,
+    HeadConfig,
+    JointConfig,
+    head_config,
+)
 from minbert.config import POOLINGS
 from runtime.digests import digest
 from runtime.errors import UserError
@@ -64,9 +71,8 @@ class Settings:
     )
     remedies: tuple[str, ...] = option(
         ("none",),
-        "joint, all of them together: gradient surgery (pcgrad), a pull back to the weights before "
-        "(recall), a few batches of earlier tasks (replay), true pairs against the batch's others "
-        "(ranking), the labels of the tasks' own models (distill)",
+        "joint, against forgetting: gradient surgery (pcgrad), a few batches of earlier tasks "
+        "(replay)",
         choices=("none", *REMEDIES),
     )
     features: str = option(
@@ -160,8 +166,6 @@ class Settings:
             object.__setattr__(self, name, words)
         check(self)
         check_joint(self)
-        if "distill" in self.remedies:  # the teachers come first
-            object.__setattr__(self, "tune", tuple(dict.fromkeys(("full", *self.tune))))
 
     @property
     def tasks(self) -> tuple[str, ...]:

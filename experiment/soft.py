@@ -17,7 +17,7 @@ from evaluation.calibration import at_threshold, calibration, in_both_orders
 from evaluation.scoring import labels_of
 from heads.config import HeadConfig
 from heads.features import FEATURES
-from heads.fitting import FittedHead, head_soft, inputs_of
+from heads.train import FittedHead, head_soft, inputs_of
 from minbert.encoder import SentenceEncoder
 
 
@@ -35,7 +35,7 @@ class Trained:
     cache: Path
 
     def soft(self, split: str) -> np.ndarray:
-        """Return the probabilities or scores of a split's examples, as `heads.fitting.head_soft`.
+        """Return the probabilities or scores of a split's examples, as `heads.train.head_soft`.
 
         A tuned encoder reads the split for it.
         """
@@ -66,6 +66,6 @@ class Trained:
     def _soft(self, examples: Sequence[Example]) -> np.ndarray:
         """Return the probabilities or scores of examples that the head has not read yet."""
         features = FEATURES[self.kind](self.config.features)
-        more = (features, self.config, self.cache, self.fingerprint)
+        more = (features, self.config.tune, self.cache, self.fingerprint)
         inputs = inputs_of(self.encoder, {"more": examples}, *more)["more"]
         return head_soft(self.fitted.head, inputs)

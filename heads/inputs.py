@@ -28,7 +28,6 @@ from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
 from runtime.digests import texts_digest
 from runtime.files import sweep, whole_file
-from runtime.processes import main_first
 from runtime.sealed import is_sealed, seal
 
 # Of the cached files: raised when the same encoder and texts would give another content.
@@ -129,7 +128,7 @@ def inputs_of(
     """Return the inputs of every split by its name.
 
     Args:
-        encoder: frozen here if `tune` is `frozen`; of several processes, the first one encodes.
+        encoder: frozen here if `tune` is `frozen`.
         named: split -> its examples.
         features: how an example is read.
         tune: what is trained besides the head; see `heads.config.TUNES`.
@@ -139,10 +138,9 @@ def inputs_of(
     if tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()
-    with main_first():
-        frozen = frozen_inputs(
-            encoder, fingerprint or encoder.fingerprint(), list(named.values()), features, cache
-        )
+    frozen = frozen_inputs(
+        encoder, fingerprint or encoder.fingerprint(), list(named.values()), features, cache
+    )
     return dict(zip(named, frozen, strict=True))
 
 

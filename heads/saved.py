@@ -1,7 +1,6 @@
 """The heads of a finished run, opened again: from raw texts to logits and predictions.
 
-Legend: N examples, n items (see features), H hidden_size. Reads: a run folder. Feeds: report,
-search.
+Legend: N examples, n items (see features), H hidden_size.
 """
 
 import json
@@ -16,9 +15,9 @@ import numpy as np
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
-from heads.fitting import HEADS, build_head, head_logits, head_soft
-from heads.heads import Head
+from heads.heads import HEADS, Head
 from heads.inputs import FrozenInputs
+from heads.train import build_head, head_logits, head_soft
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -36,7 +35,7 @@ class SavedHead:
     head: Head
     features: Features
     task: Task
-    kind: str  # `bi`, `cross` or `distilled`
+    kind: str  # `bi` or `cross`
 
     def embed(self, items: Sequence[Item]) -> np.ndarray:
         """Return the embeddings of items, (n, *parts, H) float32; equal ones are read again."""
@@ -76,10 +75,10 @@ class SavedHead:
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
-    """Return a saved head's task, its kind (`bi`, `cross` or `distilled`) and how it was trained.
+    """Return a saved head's task, its kind (`bi` or `cross`) and how it was trained.
 
     Raises:
-        CheckpointError: no file that `heads.fitting.save_head` wrote, or of an unknown task.
+        CheckpointError: no file that `heads.train.save_head` wrote, or of an unknown task.
     """
     about = read_about(path)
     known = {found.name for found in fields(HeadConfig)}
@@ -110,7 +109,13 @@ def load_head(
     """
     task, kind, config = read_head(path)
     run = path.absolute().parent.parent
-    folder, pooling = _encoder_of(run, path.stem, config.tune)
+    folder, pooling = run / "models" / path.stem, None
+    if config.tune == "frozen":
+        # Heads of 0.14.0 and before have it in the file's name alone, PRETRAIN-...
+        pretrain = read_about(path).get("pretrain") or path.stem.split("-")[0]
+        folder = run / "backbones" / ("none" if pretrain == "none" else f"{pretrain}-{config.seed}")
+        if pretrain == "none":  # as the run pooled, whatever the checkpoint states
+            pooling = _options(run).get("pooling")
     if not folder.is_dir():
         raise CheckpointError(
             f"{folder}: gone, the encoder under a head; delete {path} and run its command again"
@@ -121,16 +126,6 @@ def load_head(
     load_module(head, read_file(path), path)
     features = FEATURES[kind](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, kind)
-
-
-def _encoder_of(run: Path, cell: str, tune: str) -> tuple[Path, str | None]:
-    """Return the folder of the encoder under a head, PRETRAIN-...-SEED, and how the run pooled."""
-    if tune != "frozen":
-        return run / "models" / cell, None
-    pretrain, seed = cell.split("-")[0], cell.split("-")[-1]
-    if pretrain != "none":
-        return run / "backbones" / f"{pretrain}-{seed}", None
-    return run / "backbones" / "none", _options(run).get("pooling")
 
 
 def _options(run: Path) -> dict[str, Any]:

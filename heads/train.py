@@ -34,6 +34,7 @@ from runtime.processes import (
     draw_apart,
     is_main,
     main_decides,
+    main_first,
     share,
     sum_gradients,
     sum_over_ranks,
@@ -98,8 +99,9 @@ def fit_head(
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
-    if inputs is None:
-        inputs = inputs_of(encoder, by_name(splits), features, config.tune, cache, fingerprint)
+    with main_first():  # the other processes then find the embeddings in the cache
+        if inputs is None:
+            inputs = inputs_of(encoder, by_name(splits), features, config.tune, cache, fingerprint)
     if config.tune != "frozen":
         unfreeze(encoder.model, TUNES[config.tune])
     set_seed(config.seed)  # the head's initial weights

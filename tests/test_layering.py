@@ -112,7 +112,7 @@ def test_the_plain_model_does_not_know_its_fast_forms():
 @pytest.mark.parametrize(
     ("source", "place"),
     [
-        ("def f():\n    from heads.training import x", "simcse/x.py"),
+        ("def f():\n    from heads.train import x", "simcse/x.py"),
         ("import simcse.loss", "heads/x.py"),
         ("from baselines.objectives import x", "simcse/x.py"),
         ("import run_multitask", "report/x.py"),

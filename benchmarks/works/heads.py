@@ -23,8 +23,7 @@ from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
 from heads.config import head_config
 from heads.features import BiFeatures
-from heads.fitting import build_head, fit_head
-from heads.training import HeadTrainer
+from heads.train import HeadTrainer, build_head, fit_head
 from minbert.encoder import SentenceEncoder
 from runtime.seeds import set_seed
 

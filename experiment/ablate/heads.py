@@ -25,9 +25,9 @@ from experiment.backbones import Say
 from experiment.comparison import run
 from experiment.inputs import Inputs
 from experiment.settings import Settings
+from heads.config import REPORT_ORDER
 from heads.features import FEATURES
 from heads.inputs import frozen_inputs
-from heads.joint.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates, best_known
 from runtime.digests import digest

@@ -21,7 +21,7 @@ from experiment.grid import pairings
 from experiment.inputs import Inputs
 from experiment.settings import Settings
 from heads.config import HeadConfig
-from heads.fitting import fit_head
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError

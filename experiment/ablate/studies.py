@@ -23,7 +23,7 @@ from experiment.comparison import run
 from experiment.forgetting import drift
 from experiment.grid import seeds, trainings
 from experiment.settings import Settings
-from heads.joint.config import REPORT_ORDER
+from heads.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from runtime.digests import digest, texts_digest

@@ -13,7 +13,7 @@ from benchmarks.tuning import Classifier, Recipe
 from data.examples import SentencePair
 from data.tasks import Splits
 from heads.config import HeadConfig
-from heads.fitting import fit_head
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 
 RECIPE = Recipe(1e-3, 1, 8, 42, "float32")
@@ -84,7 +84,7 @@ def test_loss_and_predictions_are_those_of_transformers(name, tiny_checkpoint, t
 
 
 def test_the_heads_are_tuned_as_in_a_run(tiny_checkpoint, toy_sets, tmp_path):
-    """The same predictions as heads.fitting's with `tune="full"`, on the same pairs."""
+    """The same predictions as heads.train's with `tune="full"`, on the same pairs."""
     record = glue.SETS["STS-B"]
     splits = record.read(toy_sets)
     ours = tuning.tune_head(tiny_checkpoint, record, splits, RECIPE, "cross")

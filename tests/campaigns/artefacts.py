@@ -22,8 +22,8 @@ from campaigns.mutations import mutated
 from campaigns.outcomes import Trial, one_line
 from campaigns.plain_forms import TEXTS
 from campaigns.scenes import SCENES, Material, material, search, search_options, write_material
-from heads.cache import frozen_embeddings
 from heads.features import BiFeatures
+from heads.inputs import frozen_embeddings
 from heads.saved import load_head
 from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report

@@ -9,8 +9,7 @@ import torch
 from data.tasks import read_task
 from experiment.options import parse_options
 from heads.config import HeadConfig
-from heads.fitting import fit_head
-from heads.training import HeadTrainer
+from heads.train import HeadTrainer, fit_head
 from minbert.encoder import SentenceEncoder
 from run_multitask import main
 

@@ -10,7 +10,7 @@ from conftest import toy_sentences
 from data.selection import hold_out
 from data.tasks import read_task
 from evaluation.metrics import task_metrics
-from heads import fitting
+from heads import train as training
 
 PAIRS = {"task": ("para", "sts"), "encoder": ("bi", "cross")}
 
@@ -39,13 +39,13 @@ def cells(data, tiny_checkpoint, tmp_path_factory):
 
 def test_heads_are_not_trained_on_held_out_pairs(data, tiny_checkpoint, tmp_path, monkeypatch):
     trained = []
-    original = fitting.HeadTrainer
+    original = training.HeadTrainer
 
     def watching(head, train, labels, *more):
         trained.append((len(train), len(labels)))
         return original(head, train, labels, *more)
 
-    monkeypatch.setattr(fitting, "HeadTrainer", watching)
+    monkeypatch.setattr(training, "HeadTrainer", watching)
     toy_runs.compare(toy_runs.small(tiny_checkpoint, data, tmp_path / "r", task="para"))
     kept, held_out = hold_out(read_task(data, "para").train)
     assert len(held_out) == 100 and trained == [(len(kept), len(kept))]

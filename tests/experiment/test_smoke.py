@@ -17,7 +17,7 @@ from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
 from evaluation.sts import sts_metrics
 from heads.config import HeadConfig
-from heads.fitting import build_head
+from heads.train import build_head
 from minbert.encoder import SentenceEncoder
 from runtime.digests import file_digest
 

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 from toy_runs import cells_of, hashes_of, run
 
-from heads.fitting import fit_head
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from report.run_folder import RunFolder
 from runtime.digests import file_digest

@@ -16,7 +16,7 @@ from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
 from experiment.options import parse_options
 from heads.config import HeadConfig
-from heads.fitting import fit_head
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel

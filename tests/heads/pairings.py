@@ -9,7 +9,7 @@ H = 32
 KINDS = [
     (task.name, encoder)
     for task in TASKS.values()
-    for encoder in (("bi", "cross", "distilled") if task.is_pair else ("bi",))
+    for encoder in (("bi", "cross") if task.is_pair else ("bi",))
 ]
 
 

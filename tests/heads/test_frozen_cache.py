@@ -8,9 +8,8 @@ import torch
 from pairings import H
 
 from data.examples import SentencePair
-from heads.cache import frozen_embeddings
 from heads.features import BiFeatures
-from heads.inputs import frozen_inputs
+from heads.inputs import frozen_embeddings, frozen_inputs
 
 BI = BiFeatures("concat")
 

@@ -10,13 +10,12 @@ from safetensors.torch import save_file
 from baselines.isbert import load_tuned
 from data.tasks import Splits
 from heads.config import HeadConfig
-from heads.fitting import fit_head, save_head
 from heads.saved import load_head, read_head
+from heads.train import fit_head, save_head
 from minbert.config import CheckpointError
 
 
-@pytest.mark.parametrize("features", ["interaction", "concat"])
-@pytest.mark.parametrize("tune", ["frozen", "full"])
+@pytest.mark.parametrize(("tune", "features"), [("frozen", "interaction"), ("full", "concat")])
 @pytest.mark.parametrize(("task", "kind"), KINDS)
 def test_an_opened_head_predicts_as_the_fitted_one(
     task, kind, tune, features, tiny_encoder, tmp_path, monkeypatch
@@ -24,11 +23,11 @@ def test_an_opened_head_predicts_as_the_fitted_one(
     config = HeadConfig(tune=tune, features=features, num_epochs=2, backbone_learning_rate=1e-3)
     splits = Splits(train=examples(task, 12), dev=examples(task, 9), test=[])
     fitted = fit_head(tiny_encoder, splits, task, kind, config, lambda p: 0.0, tmp_path)
-    name = f"sup-{task}-{kind}-{tune}-{features}-42"
+    name = "named-by-the-user"
     folder = "backbones/sup-42" if tune == "frozen" else f"models/{name}"
     tiny_encoder.save(tmp_path / folder)
     path = tmp_path / "heads" / f"{name}.safetensors"
-    save_head(fitted.head, path, task, kind, config, "key")
+    save_head(fitted.head, path, task, kind, config, "key", "sup")
     found, *more = read_head(path)
     assert (found.name, *more) == (task, kind, config)
     monkeypatch.chdir(path.parent)
@@ -52,12 +51,13 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
 
 
 def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_encoder):
+    """Heads of 0.14.0 name their contrastive stage in the file's name alone."""
     tiny_encoder.save(tmp_path / "backbones" / "sup-1")
-    path = tmp_path / "heads" / "sup-1.safetensors"
+    path = tmp_path / "heads" / "sup-sts-cross-1.safetensors"
     path.parent.mkdir()
-    about = {"task": "sts", "encoder": "cross", "config": "{}"}
+    about = {"task": "sts", "encoder": "cross", "config": '{"seed": 1}'}
     save_file({"x": torch.zeros(1)}, path, about)
-    with pytest.raises(CheckpointError, match=r"sup-1\.safetensors: tensor layers"):
+    with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):
         load_head(path, load_tuned, "cpu", "float32")
     with pytest.raises(CheckpointError, match=r"gone, the encoder under a head; delete .*h\.s"):
         load_head(path.rename(path.parent / "h.safetensors"), load_tuned, "cpu", "float32")

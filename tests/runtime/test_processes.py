@@ -15,10 +15,8 @@ from ranks import free_port, on_two_ranks
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import SentencePair, Triplet
 from data.tasks import read_task
-from heads.cache import frozen_embeddings
 from heads.config import HeadConfig
-from heads.features import CrossFeatures
-from heads.fitting import fit_head
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from runtime import processes
 from runtime.errors import MachineError
@@ -153,16 +151,6 @@ def primitives(folder):
     }
 
 
-def encoded(checkpoint, folder):
-    """Return what `encode` and the cache return."""
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
-    texts = toy_sentences(60)
-    pairs = list(zip(texts[:30], texts[30:], strict=True))
-    features = CrossFeatures("interaction")
-    triple = frozen_embeddings(encoder, encoder.fingerprint(), features, pairs, folder, False)
-    return encoder.encode(texts, 50), np.array(triple)
-
-
 def test_the_parts_work_across_ranks(tmp_path, capfd):
     first, second = on_two_ranks(primitives, tmp_path, tmp_path, start_method="spawn")
     for found in (first, second):
@@ -184,19 +172,11 @@ def test_without_torchrun_nothing_happens(monkeypatch):
     assert processes.gather_objects("a") == ["a"]
 
 
-def test_encoding_and_its_cache_are_shared_out(tiny_checkpoint, tmp_path):
-    (tmp_path / "one").mkdir()
-    one = encoded(tiny_checkpoint, tmp_path / "one")
-    for found in on_two_ranks(encoded, tmp_path, tiny_checkpoint, tmp_path / "two"):
-        for wanted, array in zip(one, found, strict=True):
-            np.testing.assert_allclose(array, wanted, atol=1e-6)
-    assert [p.name for p in (tmp_path / "two").iterdir()] == [
-        p.name for p in (tmp_path / "one").iterdir()
-    ]
-
-
 def tuned_head(checkpoint, data, folder):
-    """Return dev predictions and losses of a cross-encoder tuned with its head, without dropout."""
+    """Return what a frozen cross-encoder's head predicts, and one tuned without dropout.
+
+    And the losses of the latter.
+    """
     encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
     for module in encoder.model.modules():
         if isinstance(module, torch.nn.Dropout):
@@ -204,17 +184,20 @@ def tuned_head(checkpoint, data, folder):
     config = HeadConfig(
         tune="full", batch_size=15, num_epochs=2, dropout=0.0, backbone_learning_rate=1e-3
     )  # 48 rows: shares of 8 and 7, in the last batch of 2 and 1
-    splits = read_task(data, "sts")
-    result = fit_head(encoder, splits, "sts", "cross", config, lambda p: float(p[0]), folder)
-    return result.predictions["dev"], [record["loss"] for record in result.history]
+    more = (read_task(data, "sts"), "sts", "cross")
+    frozen = fit_head(encoder, *more, HeadConfig(num_epochs=2), lambda p: float(p[0]), folder)
+    result = fit_head(encoder, *more, config, lambda p: float(p[0]), folder)
+    losses = [record["loss"] for record in result.history]
+    return frozen.predictions["dev"], result.predictions["dev"], losses
 
 
 def test_two_ranks_tune_a_head_and_its_encoder_as_one_does(tiny_checkpoint, toy_data, tmp_path):
-    wanted, losses = tuned_head(tiny_checkpoint, toy_data, tmp_path)
+    frozen, wanted, losses = tuned_head(tiny_checkpoint, toy_data, tmp_path / "one")
     assert losses[1] < losses[0]
-    for found, joint_losses in on_two_ranks(
-        tuned_head, tmp_path, tiny_checkpoint, toy_data, tmp_path
+    for each, found, joint_losses in on_two_ranks(
+        tuned_head, tmp_path, tiny_checkpoint, toy_data, tmp_path / "two"
     ):
+        assert np.array_equal(each, frozen)
         np.testing.assert_allclose(found, wanted, atol=1e-3)
         np.testing.assert_allclose(joint_losses, losses, atol=1e-4)
 

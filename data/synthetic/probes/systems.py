@@ -21,8 +21,8 @@ from evaluation.metrics import task_metrics
 from evaluation.scoring import is_labelled
 from evaluation.sts import pair_cosines
 from heads.config import head_config
-from heads.fitting import fit_head
 from heads.inputs import Inputs
+from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 
 OVERLAP, TFIDF = "word overlap", "TF-IDF"

@@ -6,7 +6,7 @@ The report's table 3; schedules and remedies are those of `--tune joint`.
 from typing import Any
 
 from experiment.ablate.table import ALIKE, BEFORE, HEAD, LESS, MORE, Expectation, Row, Table
-from heads.joint.config import REPORT_ORDER
+from heads.config import REPORT_ORDER
 
 OWN, SEQUENTIAL = "own model", "sequential"
 # Label -> schedule and remedies.

@@ -122,7 +122,7 @@ def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch
     scores = {(one["row"], one["seed"]): one["values"]["score"] for one in content["measured"]}
     assert scores[rows[0], 43] == cells["none", "sts", "bi", "dev", 43]["pearson"]
     assert scores[rows[1], 42] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
-    monkeypatch.setattr("heads.fitting.HeadTrainer", None)
+    monkeypatch.setattr("heads.train.HeadTrainer", None)
     assert ablate(asked, lines.append) == 0  # nothing is trained again
 
 

@@ -8,7 +8,7 @@ from pairings import KINDS, examples
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
 from heads.config import HeadConfig, head_config
-from heads.fitting import fit_head
+from heads.train import fit_head
 
 
 @pytest.mark.parametrize("tune", ["frozen", "full"])

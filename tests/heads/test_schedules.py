@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from heads.joint.config import SCHEDULES, JointConfig
-from heads.joint.schedules import Course, checks, numbered, phases
+from heads.config import SCHEDULES, JointConfig
+from heads.schedules import Course, checks, numbered, phases
 
 COURSES = {"sst": Course(400, 7, 3), "sts": Course(100, 2, 3), "para": Course(1600, 25, 3)}
 TOTAL = 3 * (7 + 2 + 25)
