@@ -13,13 +13,8 @@ OWN, SEQUENTIAL = "own model", "sequential"
 JOINT: dict[str, tuple[str, tuple[str, ...]]] = {
     SEQUENTIAL: ("sequential", ("none",)),
     "sequential, replay": ("sequential", ("replay",)),
-    "sequential, recall": ("sequential", ("recall",)),
-    "sequential, recall, replay": ("sequential", ("recall", "replay")),
     "proportional": ("proportional", ("none",)),
     "annealed": ("annealed", ("none",)),
-    "annealed, recall": ("annealed", ("recall",)),
-    "annealed, ranking": ("annealed", ("ranking",)),
-    "annealed, distill": ("annealed", ("distill",)),
     "round-robin": ("round-robin", ("none",)),
     "round-robin, pcgrad": ("round-robin", ("pcgrad",)),
 }
@@ -33,7 +28,7 @@ LOST = 0.02
 # Measured: a seed's three own models, and a sequential training with and without replay. All joint
 # trainings take as many batches; the studies are not counted.
 MINUTES_OWN, MINUTES_JOINT = 4.1, 2.6
-NEAR = ("sequential, replay", "annealed", "annealed, distill")
+NEAR = ("sequential, replay", "annealed")
 
 
 def _row(task: str, how: str) -> Row:
@@ -79,10 +74,8 @@ TABLE = Table(
         "is never touched again, so what changed is the encoder under it: look at the drift. "
         "Forgetting is a matter of the order of the batches: schedules that mix the tasks never "
         "stop learning any, and replay gives a tenth of the batches to earlier tasks. What a "
-        "mixed training still loses is not forgotten: three tasks share one encoder. Recall pulls "
-        "the weights back to those that a phase began with, and lets go towards its end. "
-        "Distillation learns from the tasks' own models, so it costs four trainings for one "
-        "encoder. Own models keep their best epoch on dev and joint ones their last, so both are "
+        "mixed training still loses is not forgotten: three tasks share one encoder. Own models keep "
+        "their best epoch on dev and joint ones their last, so both are "
         "scored on test where it has labels. In the table of transfer, heads on "
         "a frozen encoder show which task's tuning helps or harms another."
     ),

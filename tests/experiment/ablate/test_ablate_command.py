@@ -137,16 +137,15 @@ def test_a_dry_run_projects_and_leaves_nothing(options, tmp_path):
 
 
 def test_a_dry_run_of_heads_projects_runs_that_share_trainings_once(options, tmp_path):
-    rows = ("sts: own model", "sts: annealed", "sts: annealed, distill", "sst: own model")
+    rows = ("sts: own model", "sts: annealed", "sst: own model")
     asked = replace(options, names=("forgetting",), rows=rows, dry_run=True, out=tmp_path)
     lines = []
     assert ablate(asked, lines.append) == 0
     assert lines[0].startswith("forgetting: python run_multitask.py")
     steps = [line.split(" steps")[0].strip() for line in lines[1::2]]
-    # 48 rows a task are one batch; 3 epochs, 2 seeds, and 2, 3, and 3 + 1 trainings: the teacher of
-    # para is no row.
-    assert steps == ["12", "18", "24"]
-    assert lines[-1].startswith("forgetting: 54 steps") and "hours projected" in lines[-1]
+    # 48 rows a task are one batch; 3 epochs, 2 seeds, and 2 and 3 trainings.
+    assert steps == ["12", "18"]
+    assert lines[-1].startswith("forgetting: 30 steps") and "hours projected" in lines[-1]
     assert not list(tmp_path.iterdir())
 
 
