@@ -12,7 +12,6 @@ from scipy.stats import binomtest, pearsonr
 
 from assignment.__main__ import main
 from assignment.submission.leaderboard import make_board
-from assignment.submission.score import main_metric
 
 TASKS = ("sst", "para", "sts")
 EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
@@ -74,10 +73,11 @@ def test_equal_submissions_share_a_rank_and_cannot_be_told_apart():
 
 
 def test_chance_is_seldom_taken_for_being_ahead():
-    """Twenty pairs of equally good submissions: the aggregate's test keeps its level."""
-    boards = [make_board({"a": of(0.7, k), "b": of(0.7, 100 + k)}, LABELS, "test")
-              for k in range(20)]  # fmt: skip
-    assert sum(board.ahead[0].decided for board in boards) <= 4  # P(more) = 0.0026 at 5 %
+    """Ten pairs of equally good submissions: the aggregate's test keeps its level."""
+    boards = [
+        make_board({"a": of(0.7, k), "b": of(0.7, 100 + k)}, LABELS, "test") for k in range(10)
+    ]
+    assert sum(board.ahead[0].decided for board in boards) <= 3  # P(more) = 0.001 at 5 %
 
 
 def test_an_undefined_aggregate_has_no_rank_and_comes_last():
@@ -135,6 +135,9 @@ def test_names_are_words_everywhere(place, capsys):
         write_submission(place / "all" / name, seed=seed)
     (place / "all" / f"{EVIL}.zip").write_text("no zip")
     code, out, _ = board_of(capsys, "--csv", "board.csv", "--html", "board.html")
+    files = [(place / name).read_bytes() for name in ("board.csv", "board.html")]
+    board_of(capsys, "--csv", "board.csv", "--html", "board.html")  # the same again
+    assert files == [(place / name).read_bytes() for name in ("board.csv", "board.html")]
     assert code == 0 and "\x1b" not in out and "\\<img" in out and "\\[a\\](" in out
     assert all(line.count("|") - line.count("\\|") == 8 for line in out.splitlines()[:5])
     with open("board.csv") as file:
@@ -148,15 +151,6 @@ def test_names_are_words_everywhere(place, capsys):
     outside = [value for name, value in named if name in ("src", "href")]
     outside = [value for value in outside if not value.startswith(("#", "data:"))]
     assert not outside and not re.search(r"https?://|@import|url\(", page)
-
-
-def test_the_same_submissions_give_the_same_files(place, capsys):
-    for name, seed in (("x", 1), ("y", 2)):
-        write_submission(place / "all" / name, seed=seed)
-    for number in range(2):
-        board_of(capsys, "--csv", f"{number}.csv", "--html", f"{number}.html")
-    for kind in ("csv", "html"):
-        assert (place / f"0.{kind}").read_bytes() == (place / f"1.{kind}").read_bytes()
 
 
 def test_only_what_counts_must_be_there(place, capsys):
@@ -174,9 +168,3 @@ def test_a_folder_without_submissions_is_one_line(folder, place, capsys):
     code = main(["leaderboard", folder, "--gold", "data"])
     err = capsys.readouterr().err
     assert code == 2 and err.startswith(f"error: {folder}: no ") and err.count("\n") == 1
-
-
-def test_the_metric_that_counts_is_the_tasks_own():
-    assert [main_metric(task) for task in (*TASKS, "cfimdb")] == [
-        "accuracy", "accuracy", "pearson", "accuracy"
-    ]  # fmt: skip

@@ -1,14 +1,25 @@
-"""`python -m assignment validate`: every fault is told with its line, and none is invented."""
+"""Predictions as courses spell them are read, every fault has its line, and none is invented."""
 
 import zipfile
 
+import numpy as np
 import pytest
 from made_submissions import ids_of, predictions, text_of, write_data, write_submission
 
 from assignment.__main__ import main
-from data.tasks import read_sst
+from assignment.submission.dialects import ASKED, DIALECTS, Named, named
+from assignment.submission.opening import Document
+from assignment.submission.validate import Gold, check
+from data.predictions import read_predictions
+from report.run_folder import RunFolder
 
+TASKS = ("sst", "para", "sts", "cfimdb")
 SST = "sst-dev-output.csv"
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory) -> Gold:
+    return Gold(write_data(tmp_path_factory.mktemp("data"), TASKS))
 
 
 @pytest.fixture
@@ -24,66 +35,136 @@ def validate(capsys, *words):
     return code, out.splitlines(), err
 
 
-@pytest.mark.parametrize("dialect", ["code", "handout", "tab", "cmu"])
-def test_a_whole_submission_is_fine(dialect, place, capsys):
-    tasks = ("sst",) if dialect == "cmu" else ("sst", "para", "sts")
-    write_submission(place / "mine", dialect, tasks)
-    code, out, err = validate(capsys, "mine", "--tasks", *tasks)
-    assert (code, err) == (0, "") and out[-1] == "mine: as the course asks for it"
-    assert sum("40 rows of" in line for line in out) == len(tasks)
-
-
-def changed(line, text):
-    """Return sst dev's file with another text in a line."""
-    lines = text_of("sst", "dev").splitlines()
-    lines[line - 1] = text
-    return "\n".join(lines) + "\n"
-
-
 @pytest.mark.parametrize(
-    ("line", "text", "fault"),
+    ("name", "found"),
     [
-        (5, "sstdev003 , 2.5 ", f"{SST}:5: prediction is '2.5', expected a class from 0 to 4"),
-        (5, "sstdev003 , 5 ", f"{SST}:5: prediction is '5', expected a class"),
-        (5, "sstdev003 , -1 ", f"{SST}:5: prediction is '-1', expected a class"),
-        (5, "sstdev003 , nan ", f"{SST}:5: prediction is 'nan', expected a class"),
-        (5, "sstdev003 , 1e999 ", f"{SST}:5: prediction is '1e999', expected a class"),
-        (5, "sstdev003 , good ", f"{SST}:5: prediction is 'good', expected a class"),
-        (5, "sstdev002 , 1 ", f"{SST}:5: id 'sstdev002' is on line 4 too; delete one"),
-        (5, "other , 1 ", f"{SST}:5: id 'other' is not in ids-sst-dev.csv"),
-        (5, "sstdev003 ", f"{SST}:5: 1 fields, expected an id and a prediction"),
-        (5, "sstdev003 , 1 , 2", f"{SST}:5: 3 fields, expected an id and a prediction"),
-        (5, "", f"{SST}: 1 of the 40 rows of ids-sst-dev.csv are missing ('sstdev003')"),
-        (1, "id,score", f"{SST}:1: not a header of predictions"),
-        (1, "id,Predicted_Similarity", f"{SST}:1: Predicted_Similiary is not of sst; rename it"),
+        ("sst-dev-output.csv", Named("sst", "dev")),
+        ("sts-test-out.csv", Named("sts", "test")),
+        ("finetune-cfimdb-dev-out.csv", Named("cfimdb", "dev", "finetune")),
+        ("last-linear-layer-sst-test-out.csv", Named("sst", "test", "last-linear-layer")),
+        ("cfimdb-test-output.txt", Named("cfimdb", "test")),
+        ("sst_dev_output.csv", None),
+        ("SST-dev-output.csv", None),
+        ("sst-train-output.csv", None),
+        ("sst-dev-output.csv.bak", None),
+        ("mysst-dev-output.csv", None),
     ],
 )
-def test_every_kind_of_fault_is_told_with_its_line(line, text, fault, place, capsys):
-    (place / SST).write_text(changed(line, text))
-    code, out, err = validate(capsys, SST)
-    assert code == 2 and any(told.startswith(fault) for told in out)
-    assert err.startswith(f"error: {SST}: ") and err.count("\n") == 1
+def test_names_of_both_conventions_are_known(name, found):
+    assert named(name) == found
 
 
-@pytest.mark.parametrize(
-    ("task", "value", "fault"),
-    [("para", "0.7", True), ("para", "1", False), ("sts", "5.2", False), ("sts", "-inf", True)],
-)
-def test_what_a_value_may_be_depends_on_the_task(task, value, fault, place, capsys):
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_written_is_read_again(dialect, task, gold):
+    expected = gold.expected(task, "dev")
+    values = [None, *predictions(task, "dev")[1:]]
+    keys = expected.by_sentence if dialect == "cmu" else expected.by_id
+    order = np.random.default_rng(0).permutation(len(keys))  # rows come in any order
+    rows = [(keys[k][0], values[k]) for k in order]
+    spelling = DIALECTS[dialect]
+    text = spelling.text(ASKED[task], rows).replace("sst", "SST")
+    document = Document(spelling.file_name(task, "dev"), text.encode("utf-8-sig"))
+    found = check(document, gold)
+    assert (found.task, found.split, found.faults) == (task, "dev", [])
+    assert found.predictions(expected) == values
+
+
+def test_the_code_dialect_is_what_runs_write(tmp_path):
+    for task in ("sst", "para", "sts"):
+        values = np.array(predictions(task, "dev"))
+        RunFolder(tmp_path).write_predictions("cell", task, "dev", ids_of(task, "dev"), values)
+        name = DIALECTS["code"].file_name(task, "dev")
+        assert (tmp_path / "predictions/cell" / name).read_text() == text_of(task, "dev")
+
+
+@pytest.mark.parametrize("dialect", ["code", "handout", "tab"])
+def test_the_strict_reader_reads_every_dialect(dialect, tmp_path):
+    path = tmp_path / "any.csv"
+    path.write_text(text_of("sts", "test", dialect))
+    assert read_predictions(path).task.name == "sts"
+    found = [value for _, value in read_predictions(path).values.values()]
+    assert found == predictions("sts", "test")
+
+
+def test_the_handout_and_the_code_are_spelled_as_they_print():
+    rows = [("a1", 1.0), ("b2", None)]
+    handout, code = DIALECTS["handout"], DIALECTS["code"]
+    para, sts = ASKED["para"], ASKED["sts"]
+    assert handout.text(para, rows) == "id, Predicted_Is_Paraphrase\na1, 1\nb2, \n"
+    assert code.text(para, rows) == "id \t Predicted_Is_Paraphrase \na1 , 1.0 \nb2 ,  \n"
+    assert "Predicted_Similarity" in handout.text(sts, rows)
+    assert "Predicted_Similiary" in code.text(sts, rows)
+
+
+def test_equal_sentences_are_told_apart_by_their_order(tmp_path):
+    (tmp_path / "sst-dev.txt").write_text("4 ||| Fine !\n0 ||| Bad .\n3 ||| fine !\n")
+    gold = Gold(tmp_path)
+    assert gold.expected("sst", "dev").labels.tolist() == [4, 0, 3]
+    rows = b"1 ||| fine !\n0 ||| bad .\n2 ||| Fine  !\n"
+    found = check(Document("sst-dev-output.txt", rows), gold)
+    assert found.faults == []
+    assert found.predictions(gold.expected("sst", "dev")) == [1, 0, 2]
+    again = check(Document("sst-dev-output.txt", rows + b"1 ||| bad .\n"), gold)
+    assert again.faults == ["sst-dev-output.txt:4: sentence 'bad .' is on line 2 too; delete one"]
+
+
+def test_rows_without_a_label_may_be_predicted_and_do_not_count(tmp_path):
+    lines = ["\tid\tsentence1\tsentence2\tis_duplicate", "0\ta1\tx\ty\t1.0", "1\tb2\tx\ty\t"]
+    (tmp_path / "quora-dev.csv").write_text("\n".join(lines) + "\n")
+    gold = Gold(tmp_path)
+    for rows in ([("a1", 1.0)], [("b2", 0.0), ("a1", 1.0)]):
+        text = DIALECTS["code"].text(ASKED["para"], rows)
+        found = check(Document("para-dev-output.csv", text.encode()), gold)
+        assert found.faults == [] and found.predictions(gold.expected("para", "dev")) == [1.0]
+
+
+# A task's dev file with another text in a line, and the fault that it has; "" for none.
+A_CLASS = "expected a class from 0 to"
+FAULTS = [
+    ("sst", 5, "sstdev003 , 2.5 ", f":5: prediction is '2.5', {A_CLASS} 4"),
+    ("sst", 5, "sstdev003 , 5 ", f":5: prediction is '5', {A_CLASS} 4"),
+    ("sst", 5, "sstdev003 , -1 ", f":5: prediction is '-1', {A_CLASS} 4"),
+    ("sst", 5, "sstdev003 , nan ", f":5: prediction is 'nan', {A_CLASS} 4"),
+    ("sst", 5, "sstdev003 , 1e999 ", f":5: prediction is '1e999', {A_CLASS} 4"),
+    ("sst", 5, "sstdev003 , good ", f":5: prediction is 'good', {A_CLASS} 4"),
+    ("sst", 5, "sstdev002 , 1 ", ":5: id 'sstdev002' is on line 4 too; delete one"),
+    ("sst", 5, "other , 1 ", ":5: id 'other' is not in ids-sst-dev.csv"),
+    ("sst", 5, "sstdev003 ", ":5: 1 fields, expected an id and a prediction"),
+    ("sst", 5, "sstdev003 , 1 , 2", ":5: 3 fields, expected an id and a prediction"),
+    ("sst", 5, "", ": 1 of the 40 rows of ids-sst-dev.csv are missing ('sstdev003')"),
+    ("sst", 5, "\x1b]0;owned\x07\u202e , 1 ", ":5: id '\\x1b]0;owned\\x07\\u202e' is not in"),
+    ("sst", 4, "\udcff", ":4: byte 0xff is not valid UTF-8; save the file as UTF-8 text"),
+    ("sst", 1, "id,score", ":1: not a header of predictions"),
+    ("sst", 1, "id,Predicted_Similarity", ":1: Predicted_Similiary is not of sst; rename it"),
+    ("sst", 1, "sstdev000 , 1", ":1: not a header of predictions"),
+    ("para", 2, "paradev000 , 0.7", f":2: prediction is '0.7', {A_CLASS} 1"),
+    ("para", 2, "paradev000 , 1", ""),
+    ("sts", 2, "stsdev000 , -inf", ":2: prediction is '-inf', expected a number"),
+    ("sts", 2, "stsdev000 , 5.2", ""),
+    ("sst", 2, "sstdev000 ,  ", ""),
+]
+NOTES = {"5.2": "are not from 0 to 5", ",  ": "1 of 40 rows give no answer; none of them scores"}
+
+
+@pytest.mark.parametrize(("task", "line", "text", "fault"), FAULTS)
+def test_every_kind_of_fault_is_told_with_its_line(task, line, text, fault, place, capsys):
     name = f"{task}-dev-output.csv"
-    text = text_of(task, "dev")
-    first = text.splitlines()[1]
-    (place / name).write_text(text.replace(first, f"{task}dev000 , {value} "))
-    code, out, _ = validate(capsys, name)
-    assert code == (2 if fault else 0)
-    assert any(f"{name}:2: prediction is {value!r}" in line for line in out) == fault
-    assert any("not from 0 to 5" in line for line in out) == (value == "5.2")
-
-
-def test_no_answer_is_allowed_and_noted(place, capsys):
-    (place / SST).write_text(changed(2, "sstdev000 ,  "))
-    code, out, _ = validate(capsys, SST)
-    assert code == 0 and f"note: {SST}: 1 of 40 rows give no answer; none of them scores" in out
+    lines = text_of(task, "dev").splitlines()
+    lines[line - 1] = text
+    (place / name).write_bytes("\n".join([*lines, ""]).encode(errors="surrogateescape"))
+    code, out, err = validate(capsys, name)
+    assert all(shown.isprintable() for shown in out)
+    if fault:
+        assert code == 2 and any(told.startswith(f"{name}{fault}") for told in out)
+        assert err.startswith(f"error: {name}: ") and err.count("\n") == 1
+        if "UTF-8" in fault:
+            assert "1 fault(s)" in err  # what is unread is not called missing
+    else:
+        assert (code, err) == (0, "")
+    for ending, note in NOTES.items():
+        told = any(shown.startswith("note: ") and note in shown for shown in out)
+        assert told == text.endswith(ending)
 
 
 def test_all_faults_are_told_in_order_up_to_a_number(place, capsys):
@@ -102,20 +183,19 @@ def test_the_rows_of_another_split_are_one_fault(place, capsys):
     assert f"{SST}: no row is of ids-sst-dev.csv, they are of sst test; mixed up?" in out
 
 
-def test_wrong_names_are_told_with_the_right_one(place, capsys):
-    write_submission(place / "mine")
-    (place / "mine" / "sts-test-output.csv").rename(place / "mine" / "STS_test_output.csv")
-    (place / "mine" / "README.txt").write_text("We predicted well.\n")
+def test_wrong_missing_and_double_names_are_told_with_the_right_one(place, capsys):
+    mine = write_submission(place / "mine")
+    (mine / "README.txt").write_text("We predicted well.\n")
+    for option in ("pretrain", "finetune"):  # of the course's first half
+        (mine / f"{option}-sst-dev-out.csv").write_text(text_of("sst", "dev"))
+    assert validate(capsys, "mine")[0] == 0
+    (mine / "sts-test-output.csv").rename(mine / "STS_test_output.csv")
     code, out, _ = validate(capsys, "mine")
     wrong = "mine/STS_test_output.csv: not a name that the course knows"
     assert code == 2 and f"{wrong}; rename it sts-test-output.csv" in out
     assert not any("README" in line for line in out)
-
-
-def test_missing_and_double_files_are_told(place, capsys):
-    write_submission(place / "mine")
-    (place / "mine" / "sts-test-output.csv").unlink()
-    (place / "mine" / "sst-dev-out.csv").write_text(text_of("sst", "dev"))
+    (mine / "STS_test_output.csv").unlink()
+    (mine / "sst-dev-out.csv").write_text(text_of("sst", "dev"))
     code, out, err = validate(capsys, "mine")
     assert code == 2 and "2 fault(s)" in err
     assert "mine: sts-test-output.csv is missing; add it" in out
@@ -123,37 +203,19 @@ def test_missing_and_double_files_are_told(place, capsys):
     assert f"mine: {both}; submit one of them" in out
 
 
-def test_files_of_the_first_half_stand_beside_those_of_the_second(place, capsys):
-    write_submission(place / "mine")
-    for option in ("pretrain", "finetune"):
-        (place / "mine" / f"{option}-sst-dev-out.csv").write_text(text_of("sst", "dev"))
-    assert validate(capsys, "mine")[0] == 0
-
-
-def test_a_zip_is_read_like_its_folder(place, capsys):
-    folder = write_submission(place / "mine" / "predictions")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(dialect, place, capsys):
+    tasks = ("sst",) if dialect == "cmu" else ("sst", "para", "sts")
+    folder = write_submission(place / "mine", dialect, tasks)
+    code, out, err = validate(capsys, "mine", "--tasks", *tasks)
+    assert (code, err) == (0, "") and out[-1] == "mine: as the course asks for it"
+    assert sum("40 rows of" in line for line in out) == len(tasks)
     with zipfile.ZipFile(place / "mine.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, f"predictions/{path.name}")
         archive.writestr("__MACOSX/predictions/._sst-dev-output.csv", b"\0\1")
         archive.writestr("run.py", "raise SystemExit")
-    assert validate(capsys, "mine.zip")[0] == 0
-
-
-def test_bytes_that_are_no_text_are_one_fault_with_its_line(place, capsys):
-    text = text_of("sst", "dev").encode().splitlines(keepends=True)
-    (place / SST).write_bytes(b"".join([*text[:3], b"\xff\xfe\n", *text[3:]]))
-    code, out, err = validate(capsys, SST)
-    assert (
-        code == 2 and f"{SST}:4: byte 0xff is not valid UTF-8; save the file as UTF-8 text" in out
-    )
-    assert "1 fault(s)" in err  # what is unread is not called missing
-
-
-def test_what_is_told_cannot_steer_a_terminal(place, capsys):
-    (place / SST).write_text(changed(5, "\x1b]0;owned\x07\u202e , 1 "))
-    code, out, _ = validate(capsys, SST)
-    assert code == 2 and all(line.isprintable() for line in out)
+    assert validate(capsys, "mine.zip", "--tasks", *tasks)[0] == 0
 
 
 @pytest.mark.parametrize("words", [("none",), ("empty",), ("run",), (SST, "--data", "none")])
@@ -172,7 +234,3 @@ def test_data_that_is_not_there_is_noted(place, capsys):
     (place / SST).write_text(text_of("sst", "dev"))
     code, out, _ = validate(capsys, SST)
     assert code == 0 and f"note: {SST}: ids not checked, data lacks its data" in out
-
-
-def test_the_made_data_is_what_the_readers_read(place):
-    assert [row.id for row in read_sst(place / "data" / "ids-sst-dev.csv")] == ids_of("sst", "dev")
