@@ -27,8 +27,8 @@ from functools import partial
 from experiment.backbones import Say
 from experiment.comparison import run
 from experiment.settings import Settings
-from report.cost import add_costs
-from report.page.command import write_page
+from report.costs import add_costs
+from report.page.write import write_page
 from runtime.errors import UserError
 from runtime.processes import is_main, leave_processes, rank
 from runtime.shortage import shortage_told

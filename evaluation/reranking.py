@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.examples import SentencePair
-from evaluation.timing import Duration
+from evaluation.costs import Duration
 
 DEPTHS = (1, 5, 10, 20, 50)  # k
 FEWEST = 10  # queries; less would say nothing, even where the budget allows no more

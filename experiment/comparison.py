@@ -20,12 +20,9 @@ from experiment.inputs import Inputs
 from experiment.plan import describe, notes_on_defaults, run_config
 from experiment.settings import Settings
 from report.cell import Cell
-from report.paragraph import paragraph
-from report.phenomena import contrasts
-from report.run_folder import RunFolder
-from report.table import results_table
-from report.thresholds import threshold_lines
-from report.verdict import COMPARISONS, Judged, judge_cells, to_json, verdicts
+from report.run_folder import COMPARISONS, RunFolder
+from report.table import contrasts, results_table, threshold_lines, verdict_lines
+from report.verdict import Judged, judge_cells, paragraph, to_json
 from runtime.device import choose_device
 from runtime.processes import is_main, join_processes, main_decides
 from simcse.stage import Backbone
@@ -105,7 +102,7 @@ def _fill(folder: RunFolder, inputs: Inputs, untuned: Backbone, say: Say) -> lis
 def _tell(cells: list[Cell], judged: list[Judged], folder: RunFolder, say: Say) -> None:
     """Say how a run ended: the table, what differs where, and the verdict as the last."""
     say(results_table(cells, judged))
-    if found := verdicts(cells, judged):
+    if found := verdict_lines(cells, judged):
         say("\n  ".join(["bi or cross (every two cells in comparisons.json):", *found]))
     if found := threshold_lines(cells):
         say("\n  ".join(["thresholds chosen on held-out training pairs:", *found]))

@@ -10,7 +10,7 @@ import torch
 from experiment.grid import pairings, seeds
 from experiment.inputs import Inputs
 from experiment.settings import Settings
-from report.provenance import provenance
+from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.processes import world_size
 

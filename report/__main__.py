@@ -1,64 +1,157 @@
-"""What runs left behind, read again: `python -m report list | show | compare | cost | html`."""
+"""What runs left behind, read again: `python -m report list | compare | cost | html`."""
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from runtime.commands import begin, run_command
+from runtime.options import option, parse
 
 say = partial(print, flush=True)
 
 
-# Flags are read before the modules that do the work: --help answers at once.
-def _list(words: Sequence[str]) -> None:
-    from report.options import parse_list
+@dataclass(frozen=True)
+class ListOptions:
+    """`python -m report list`."""
 
-    options = parse_list(words)
+    folders: tuple[Path, ...] = option(
+        (Path("runs"),), "folders that hold run folders", flag="folders", metavar="RUNS_DIR"
+    )
+
+
+def list_command(words: Sequence[str]) -> None:
+    """Print a table of runs."""
+    options = parse(
+        ListOptions,
+        words,
+        prog="python -m report list",
+        description="List runs, the latest last: when, how long, on what, and their best scores.",
+        epilog="""\
+examples:
+  python -m report list
+  python -m report list runs /mnt/gpu/runs
+
+A score is the mean over seeds of a task's main metric in its best setting, on the test
+split if that has labels.""",
+    )
     from report.ledger import list_runs
 
-    list_runs(options, say)
+    list_runs(options.folders, say)
 
 
-def _show(words: Sequence[str]) -> None:
-    from report.options import parse_show
+@dataclass(frozen=True)
+class CompareOptions:
+    """`python -m report compare`."""
 
-    options = parse_show(words)
-    from report.ledger import show_run
-
-    show_run(options, say)
-
-
-def _compare(words: Sequence[str]) -> None:
-    from report.options import parse_compare
-
-    options = parse_compare(words)
-    from report.compare import compare
-
-    compare(options, say)
+    a: Path = option(help="a run folder, or a file of predictions", flag="a", metavar="A")
+    b: Path = option(help="what it is compared with", flag="b", metavar="B")
+    data: str | None = option(
+        None,
+        "folder with the tasks' files, for the labels (default: the runs' own; of files: bundled)",
+        metavar="DIR",
+    )
+    gold: Path | None = option(None, "the file with the labels, instead of --data", metavar="FILE")
+    json: Path | None = option(None, "write all results there", metavar="FILE")
+    csv: Path | None = option(None, "write the comparisons there, one per row", metavar="FILE")
 
 
-def _cost(words: Sequence[str]) -> None:
-    from report.cost import main as cost
+def compare_command(words: Sequence[str]) -> None:
+    """Compare two runs or two files of predictions."""
+    options = parse(
+        CompareOptions,
+        words,
+        prog="python -m report compare",
+        description="""\
+Is A better than B, or can the data not tell? Two runs, or two files of predictions
+in CS224N's format, are compared on the same examples: the difference, its 95 %
+interval, a paired test, and Holm's correction for all comparisons made together.""",
+        epilog="""\
+examples:
+  two runs of run_multitask.py, seeds and all:
+    python -m report compare runs/first runs/second
+  two prediction files, ours or anybody's, against the labels of a file:
+    python -m report compare mine.csv yours.csv --gold downloads/cs224n/sts-dev.csv
 
-    cost(words, say)
+Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
+    )
+    from report.compare import Sides, compare
+
+    sides = Sides(options.a, options.b, options.data, options.gold)
+    compare(sides, say, options.json, options.csv)
 
 
-def _page(words: Sequence[str]) -> None:
-    from report.page.options import parse_page
+@dataclass(frozen=True)
+class CostOptions:
+    """`python -m report cost`."""
 
-    options = parse_page(words)
-    from report.page.command import page
+    run: Path = option(
+        help="the folder of a finished run", flag="run", metavar="RUN", required=True
+    )
+    budget: float = option(5.0, "seconds per cell", least=0.01, most=86_400)
+    json: Path | None = option(None, "where to write all numbers (RUN/costs.json)", metavar="FILE")
+    device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
+    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
 
-    page(options, say)
+
+def cost_command(words: Sequence[str]) -> None:
+    """Measure a run's heads, print tables and write the numbers."""
+    options = parse(
+        CostOptions,
+        words,
+        prog="python -m report cost",
+        description="""\
+Measure what bi- and cross-encoder of a finished run cost on this machine: a pair, a search, the
+most similar two of many; and how well retrieving with one and re-ranking with the other does.
+What would take longer than the budget is projected from measured rates, and marked with ~.
+RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
+    )
+    import torch
+
+    from evaluation.costs import cost_lines
+    from report.costs import measure_run, write_costs
+    from report.run_folder import COSTS
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    costs = measure_run(options.run, options.budget, options.device, say)
+    for line in cost_lines(costs):
+        say(line)
+    write_costs(options.json or options.run / COSTS, costs, say)
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """`python -m report html`."""
+
+    run: Path = option(help="the folder of a finished run", flag="run", metavar="RUN")
+    data: str | None = option(
+        None, "folder with the tasks' files, if they have moved since the run", metavar="DIR"
+    )
+
+
+def page_command(words: Sequence[str]) -> None:
+    """Write a run's page."""
+    options = parse(
+        PageOptions,
+        words,
+        prog="python -m report html",
+        description="""\
+Write a finished run's page, RUN/report.html: the verdict, scores with intervals, where the
+encoders differ, examples, costs, curves, settings. One file, which opens without a network.
+Costs are those of RUN/costs.json; python -m report cost RUN measures them for longer.""",
+    )
+    from report.page.write import write_page
+
+    say(f"page: {write_page(options.run, options.data)}")
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    "list": _list,
-    "show": _show,
-    "compare": _compare,
-    "cost": _cost,
-    "html": _page,
-    "page": _page,
+    "list": list_command,
+    "compare": compare_command,
+    "cost": cost_command,
+    "html": page_command,
 }
 
 

@@ -1,21 +1,32 @@
 """A cell of the comparison: which head it is, and what it scored on one split.
 
-Keys of results.json, columns of results.csv, rows of the table and file names all derive from its
-fields. Feeds: the rest of report, experiment.
+Keys of results.json, columns of results.csv and phenomena.csv, rows of the table and file names
+all derive from its fields.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from statistics import mean
 from typing import Any
 
 from evaluation.metrics import METRICS, Metrics
 
-# of results.csv
-NOT_COLUMNS = (
-    *("metrics", "interval", "overlap", "phenomena", "key", "threshold", "calibration"),
-    *("both_orders", "before"),
-)
+METRIC_COLUMNS = (*METRICS, "cosine_spearman")  # of results.csv
+# Fields that hold more than one value.
+NOT_COLUMNS = {
+    "metrics",
+    "interval",
+    "overlap",
+    "phenomena",
+    "key",
+    "threshold",
+    "calibration",
+    "both_orders",
+    "before",
+}
 NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
+# The setting of a row of phenomena.csv, in which the encoders stand side by side.
+SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
 
 
 @dataclass(frozen=True)
@@ -34,8 +45,8 @@ class Coordinates:
     @property
     def name(self) -> str:
         """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
-        own = (found.name for found in fields(Coordinates))
-        return "-".join(str(getattr(self, name)) for name in own if name not in NOT_IN_NAME)
+        names = [each.name for each in fields(Coordinates) if each.name not in NOT_IN_NAME]
+        return "-".join(str(getattr(self, name)) for name in names)
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Cell(Coordinates):
             KeyError, TypeError, ValueError, AttributeError: something that the table or the
                 key needs is missing or has the wrong type.
         """
-        known = {found.name for found in fields(cls)}
+        known = {each.name for each in fields(cls)}
         cell = cls(**{name: value for name, value in raw.items() if name in known})
         cell._check()
         return cell
@@ -76,8 +87,8 @@ class Cell(Coordinates):
 
     def row(self) -> dict[str, Any]:
         """Return the cell as a row of results.csv, by column."""
-        own = {name: value for name, value in asdict(self).items() if name not in NOT_COLUMNS}
-        return own | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
+        values = asdict(self) | {name: self.metrics.get(name) for name in METRIC_COLUMNS}
+        return {name: values[name] for name in csv_columns()}
 
     @property
     def system(self) -> str:
@@ -94,7 +105,7 @@ class Cell(Coordinates):
         return self.name, self.split
 
     def _check(self) -> None:
-        words = [found.name for found in fields(Coordinates) if found.type is str]
+        words = [each.name for each in fields(Coordinates) if each.type is str]
         for name in (*words, "split", "key"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
@@ -103,9 +114,9 @@ class Cell(Coordinates):
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
         numbers += [self.overlap["sentences"], *self.overlap["metrics_on_rest"].values()]
         numbers += [self.metrics[name] for name in METRICS]
-        numbers += [self.metrics.get(name) for name in METRIC_COLUMNS]
-        for found in self.phenomena.values():
-            numbers += [found["n"], found["error"]]
+        numbers.append(self.metrics.get("cosine_spearman"))
+        for tag in self.phenomena.values():
+            numbers += [tag["n"], tag["error"]]
         for interval in filter(None, self.interval.values()):
             numbers += [interval["low"], interval["high"]]
         for metric in ("accuracy", "f1") if self.threshold else ():
@@ -115,12 +126,9 @@ class Cell(Coordinates):
                 float(number)
 
 
-METRIC_COLUMNS = (*METRICS, "cosine_spearman")
-
-
 def csv_columns() -> list[str]:
     """Return the columns of results.csv in their order."""
-    own = [found.name for found in fields(Cell) if found.name not in NOT_COLUMNS]
+    own = [each.name for each in fields(Cell) if each.name not in NOT_COLUMNS]
     costs = own.index("seconds")
     return [*own[:costs], *METRIC_COLUMNS, *own[costs:]]
 
@@ -128,3 +136,23 @@ def csv_columns() -> list[str]:
 def best_known(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells of the test split if it has labels, else all cells."""
     return [cell for cell in cells if cell.split == "test"] or list(cells)
+
+
+def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Return the rows of phenomena.csv: one per setting and tag, with each encoder's mean error.
+
+    An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
+    over seeds. `bi` and `cross` are always there; an encoder that was not run is None.
+    """
+    errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+    for cell in cells:
+        for tag, found in cell.phenomena.items():
+            setting = (*(getattr(cell, name) for name in SIDE_BY_SIDE), tag, found["n"])
+            of_encoders = errors.setdefault(setting, {"bi": [], "cross": []})
+            of_encoders[cell.encoder].append(found["error"])
+    header = (*SIDE_BY_SIDE, "phenomenon", "n")
+    return [
+        dict(zip(header, setting, strict=True))
+        | {encoder: mean(values) if values else None for encoder, values in of_encoders.items()}
+        for setting, of_encoders in errors.items()
+    ]

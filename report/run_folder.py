@@ -1,12 +1,13 @@
-"""The run folder: config, results, curves and predictions; files appear whole or not at all.
-
-Reads: cells. Feeds: the user, and the next run of the same command.
-"""
+"""The run folder: config, results, curves and predictions; files appear whole or not at all."""
 
 import json
+import os
+import platform
+import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,16 @@ from data.examples import DataError, Example
 from data.tables import number, numbered_lines
 from data.tasks import TASKS
 from evaluation.table import csv_text
-from report.cell import Cell, csv_columns
-from report.phenomena import phenomena_rows
+from report.cell import Cell, csv_columns, phenomena_rows
 from runtime.files import link, sweep, whole_file, write_text
 from runtime.json_file import read_json
 from runtime.locks import alone_in
 
 CURVES = "metrics.jsonl"
+COMPARISONS = "comparisons.json"
+COSTS = "costs.json"
+ENCODERS = ("bi", "cross")  # 0.14.0 knew a third, `distilled`, whose cells are left out
+PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensors")
 
 
 class RunFolder:
@@ -82,10 +86,11 @@ class RunFolder:
         """
         path = self.path / "results.json"
         try:
-            found = read_json(path) if path.is_file() else []
-            return [Cell.from_json(raw) for raw in found]
+            raw = read_json(path) if path.is_file() else []
+            cells = [Cell.from_json(each) for each in raw]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
+        return [cell for cell in cells if cell.encoder in ENCODERS]
 
     def _check_is_ours(self) -> None:
         """Raise DataError if the folder's config.json is not a run's but, say, a checkpoint's."""
@@ -187,9 +192,7 @@ class RunFolder:
                 similarities also `cosines` (N,), without any head.
         """
         if not self.read_only:
-            small: dict[str, Any] = {
-                name: array.astype(np.float32) for name, array in arrays.items()
-            }
+            small: dict[str, Any] = {name: a.astype(np.float32) for name, a in arrays.items()}
             with whole_file(self._soft_path(cell)) as path, path.open("wb") as file:
                 np.savez(file, ids=np.array(ids, dtype=np.str_), **small)
 
@@ -240,11 +243,78 @@ def read_curves(run: Path) -> list[dict[str, Any]]:
         if any(not isinstance(record["curve"], str) for record in found):
             raise TypeError("a curve's name is no text")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        told = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
-        raise DataError(f"{path}: not a run's curves ({told}); fix or delete it") from None
+        reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
+        raise DataError(f"{path}: not a run's curves ({reason}); fix or delete it") from None
     return found
 
 
 def predictions_name(cell_name: str, task: str, split: str) -> str:
     """Return where in a run folder the predictions of a cell are."""
     return f"predictions/{cell_name}/{task}-{split}-output.csv"
+
+
+def provenance() -> dict[str, Any]:
+    """Return the versions of Python and the main packages, the machine, and the code's commit."""
+    packages: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = None
+    try:
+        # The commit, and whether files differ from it; None outside git.
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        commit = described.stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        commit = None
+    return {
+        "python": platform.python_version(),
+        "packages": packages,
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "commit": commit,
+    }
+
+
+def read_run(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
+    """Return a run's settings and the entries of results.json as they are, {} and [] if missing.
+
+    `RunFolder.cells` is strict, as numbers that are compared must be whole; this shows what there
+    is, of any version.
+
+    Returns:
+        None if the folder is not a run's.
+
+    Raises:
+        DataError: one of the two files is damaged.
+    """
+    found: dict[str, Any] = {}
+    for name in ("config", "results"):
+        file = path / f"{name}.json"
+        try:
+            found[name] = read_json(file) if file.is_file() else None
+        except (ValueError, OSError) as error:
+            raise DataError(f"{file}: not readable ({error}); restore or delete it") from None
+    config, cells = found["config"] or {}, found["results"] or []
+    if not isinstance(config, dict):
+        raise DataError(f"{path / 'config.json'}: not a run's settings; restore or delete it")
+    if not isinstance(cells, list) or not all(map(_is_cell, cells)):
+        raise DataError(f"{path / 'results.json'}: not a run's results; restore or delete it")
+    # A checkpoint has a config.json, too.
+    return (config, cells) if cells or "options" in config else None
+
+
+def _is_cell(raw: Any) -> bool:
+    """Return whether something is a cell, identified by words or numbers."""
+    identity = ("pretrain", "task", "encoder", "tune", "features", "seed", "split", "key")
+    return (
+        isinstance(raw, dict)
+        and isinstance(raw.get("metrics"), dict | None)
+        and not any(isinstance(raw.get(name), dict | list) for name in identity)
+    )

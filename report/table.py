@@ -1,18 +1,21 @@
-"""The table a run ends with. Reads: cells."""
+"""What a run prints when it ends: the table, and where its encoders differ."""
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from data.tasks import TASKS
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
+from evaluation.slices import FEWEST
 from evaluation.table import markdown
-from report.cell import Cell
-from report.verdict import Judged, shown
+from report.cell import SIDE_BY_SIDE, Cell, best_known, phenomena_rows
+from report.verdict import Judged, sentence, shown
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
+MOST = 3  # phenomena that are named of each encoder
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
@@ -27,46 +30,41 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     for cell in cells:
         groups.setdefault(tuple(getattr(cell, name) for name in GROUP), []).append(cell)
     of_means = {
-        (one.task, one.split, found.system): found.interval
-        for one in judged
-        for found in one.estimates
-        if found.metric == TASKS[one.task].main_metric
+        (each.task, each.split, system): estimate.interval
+        for each in judged
+        for system, estimate in each.main_estimates().items()
     }
     rows = []
     for group, members in groups.items():
-        first = members[0]
-        mean = of_means.get((first.task, first.split, first.system))
-        interval = shown(mean) if len(members) > 1 else _interval(first)
-        rows.append([*map(str, group), *_numbers(members, interval or "-")])
+        first, task = members[0], TASKS[members[0].task]
+        if len(members) > 1:
+            interval = of_means.get((first.task, first.split, first.system))
+        else:
+            own = first.interval.get(task.main_metric)
+            interval = Interval(**own) if own else None
+        metrics = [
+            _spread([cell.metrics[name] for cell in members]) if name in task.metrics else "-"
+            for name in METRICS
+        ]
+        bare = [cell.metrics.get("cosine_spearman") for cell in members]
+        has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
+        seen = statistics.mean(cell.overlap["sentences"] for cell in members)
+        rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]
+        speed = statistics.mean(cell.sentences_per_second for cell in members)
+        rows.append(
+            [
+                *map(str, group),
+                str(first.n),
+                *metrics,
+                shown(interval) or "-",
+                _spread(bare) if has_cosine else "-",
+                f"{seen:.1%}",
+                _spread(rest),
+                f"{statistics.mean(cell.seconds for cell in members):.1f}",
+                f"{speed:.0f}",
+            ]
+        )
     return markdown(HEADER, rows)
-
-
-def _interval(cell: Cell) -> str:
-    found = cell.interval.get(TASKS[cell.task].main_metric)
-    return shown(Interval(**found)) if found else ""
-
-
-def _numbers(cells: list[Cell], interval: str) -> list[str]:
-    """Return the numeric columns of one row."""
-    first, task = cells[0], TASKS[cells[0].task]
-    metrics = [
-        _spread([cell.metrics[name] for cell in cells]) if name in task.metrics else "-"
-        for name in METRICS
-    ]
-    bare = [cell.metrics.get("cosine_spearman") for cell in cells]
-    has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
-    seen = statistics.mean(cell.overlap["sentences"] for cell in cells)
-    rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in cells]
-    return [
-        str(first.n),
-        *metrics,
-        interval,
-        _spread(bare) if has_cosine else "-",
-        f"{seen:.1%}",
-        _spread(rest),
-        f"{statistics.mean(cell.seconds for cell in cells):.1f}",
-        f"{statistics.mean(cell.sentences_per_second for cell in cells):.0f}",
-    ]
 
 
 def _spread(values: list[float | None]) -> str:
@@ -76,3 +74,69 @@ def _spread(values: list[float | None]) -> str:
         return "undefined"
     mean = f"{statistics.mean(known):.3f}"
     return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.3f}"
+
+
+def verdict_lines(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
+    """Return a line per two encoders of one setting, in the task's main metric.
+
+    The rows are those of the test split if it has labels, else those of the dev split.
+    """
+    known = {(cell.task, cell.split, cell.system): cell for cell in best_known(cells)}
+    lines = []
+    for each in judged:
+        for versus in each.main_comparisons():
+            a, b = (known.get((each.task, each.split, name)) for name in (versus.a, versus.b))
+            if a and b and a.setting == b.setting:
+                words = sentence(replace(versus, a=a.encoder, b=b.encoder))
+                lines.append(f"{each.task} {each.split}, {a.setting}, {versus.metric}: {words}")
+    return lines
+
+
+def threshold_lines(cells: Sequence[Cell]) -> list[str]:
+    """Return what a threshold chosen on held-out training pairs does: a line per system.
+
+    The rows are those of the test split if it has labels, else those of the dev split. A line ends
+    in `f1 0.393 at 0.5, 0.618 at 0.27`, means over the system's seeds.
+    """
+    systems: dict[tuple[str, str, str, str], list[Cell]] = {}
+    for cell in best_known(cells):
+        if cell.threshold:
+            place = cell.task, cell.split, cell.setting, cell.encoder
+            systems.setdefault(place, []).append(cell)
+    lines = []
+    for (task, split, setting, encoder), own in systems.items():
+        words = []
+        for metric in ("accuracy", "f1"):
+            usual = statistics.mean(cell.metrics[metric] or 0.0 for cell in own)
+            chosen = statistics.mean(cell.threshold[metric]["value"] for cell in own)
+            where = statistics.mean(cell.threshold[metric]["threshold"] for cell in own)
+            words.append(f"{metric} {usual:.3f} at 0.5, {chosen:.3f} at {where:.2f}")
+        lines.append(f"{task} {split}, {setting}, {encoder}: {'; '.join(words)}")
+    return lines
+
+
+def contrasts(cells: Sequence[Cell]) -> list[str]:
+    """Return one line per setting in which both encoders ran: where each is furthest ahead.
+
+    The rows are those of the test split if it has labels, else those of the dev split. A line is
+    for example `para dev, sup, frozen: cross ahead on role swap +0.31 (share of rows)`.
+    """
+    settings: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
+    for row in phenomena_rows(best_known(cells)):
+        if row["bi"] is not None and row["cross"] is not None and row["n"] >= FEWEST:
+            setting = tuple(row[name] for name in SIDE_BY_SIDE)
+            settings.setdefault(setting, []).append((row["bi"] - row["cross"], row["phenomenon"]))
+    lines = []
+    for (task, split, pretrain, tune, _), gains in settings.items():
+        gains = sorted(gains)
+        cross = [f"{tag} {gain:+.2f}" for gain, tag in reversed(gains) if gain > 0][:MOST]
+        bi = [f"{tag} {-gain:+.2f}" for gain, tag in gains if gain < 0][:MOST]
+        words = [
+            f"{name} ahead on {', '.join(tags)}"
+            for name, tags in (("cross", cross), ("bi", bi))
+            if tags
+        ]
+        unit = "distance" if TASKS[task].kind == "score" else "share of rows"
+        ahead = "; ".join(words) or "no difference"
+        lines.append(f"{task} {split}, {pretrain}, {tune}: {ahead} ({unit})")
+    return lines

@@ -1,7 +1,7 @@
 """What the data can tell: every metric with its interval, every two systems with their test.
 
-A run writes it as comparisons.json, and its page reads that. Reads: predictions, labels. Feeds:
-experiment, compare, the page.
+A run writes it as comparisons.json, and puts it into one paragraph: which encoder, by how much, and
+how far to trust it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,19 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Splits
+from data.tasks import TASKS, Splits, Task
 from evaluation.intervals import LEVEL, Interval
 from evaluation.paired_tests import Williams
 from evaluation.scoring import labels_of
 from evaluation.significance import Comparison, Estimate, Pair, Systems, adjusted, compare
 from report.cell import Cell, best_known
-from report.run_folder import RunFolder
+from report.run_folder import COMPARISONS, RunFolder
 from runtime.json_file import read_json
 
-COMPARISONS = "comparisons.json"  # of a run folder
+NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
+STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
+TUNING = {
+    "frozen": "frozen",
+    "last1": "tuned in the last layer",
+    "last2": "tuned in the last 2 layers",
+    "last4": "tuned in the last 4 layers",
+    "full": "fully tuned",
+}
 
 Place = tuple[str, str]  # task and split
-Score = tuple[tuple[int, ...], float | None]  # seeds, and the mean over them
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,16 @@ class Judged:
     split: str
     estimates: tuple[Estimate, ...]
     comparisons: tuple[Comparison, ...]
+
+    def main_estimates(self) -> dict[str, Estimate]:
+        """Return the task's main metric by system."""
+        metric = TASKS[self.task].main_metric
+        return {each.system: each for each in self.estimates if each.metric == metric}
+
+    def main_comparisons(self) -> list[Comparison]:
+        """Return the comparisons in the task's main metric."""
+        metric = TASKS[self.task].main_metric
+        return [versus for versus in self.comparisons if versus.metric == metric]
 
 
 def judge(
@@ -52,24 +69,20 @@ def judge(
         pairs: (task, split) -> what to compare; every two systems if None.
     """
     estimates: dict[Place, list[Estimate]] = {place: [] for place in systems}
-    families: dict[tuple[str, bool, bool], list[tuple[Place, Comparison]]] = {}
-    for (task, split), found in systems.items():
-        place = task, split
+    families: dict[tuple[str, bool], list[tuple[Place, Comparison]]] = {}
+    for place, predictions in systems.items():
+        task, split = place
         for metric in TASKS[task].metrics:
             wanted = None if pairs is None else pairs[place]
-            own, versus = compare(task, metric, found, labels[place], wanted)
+            own, comparisons = compare(task, metric, predictions, labels[place], wanted)
             estimates[place] += own
-            for one in versus:
-                # Whether distilling helps is a question of its own: it must not change the answer
-                # to the main one.
-                distilled = "-distilled-" in f"{one.a}{one.b}"
-                key = split, metric == TASKS[task].main_metric, distilled
-                families.setdefault(key, []).append((place, one))
+            family = families.setdefault((split, metric == TASKS[task].main_metric), [])
+            family += [(place, versus) for versus in comparisons]
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
     for family in families.values():
-        corrected = adjusted([one for _, one in family])
-        for (place, _), one in zip(family, corrected, strict=True):
-            compared[place].append(one)
+        corrected = adjusted([versus for _, versus in family])
+        for (place, _), versus in zip(family, corrected, strict=True):
+            compared[place].append(versus)
     return [Judged(*place, tuple(estimates[place]), tuple(compared[place])) for place in systems]
 
 
@@ -97,7 +110,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
 
     Returns:
         None where the file is missing, damaged, of another version, or not of exactly these cells
-        and their scores, as where a later command added cells to the folder: `judge_cells` tells
+        and their scores, as where a later command added cells to the folder: `judge_cells` returns
         the same from the predictions, in its own time.
     """
     try:
@@ -105,40 +118,41 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     stated = {
-        (one.task, one.split, found.system, found.metric): _score(found.seeds, [found.mean])
-        for one in judged
-        for found in one.estimates
+        (each.task, each.split, estimate.system, estimate.metric): _score(
+            estimate.seeds, [estimate.mean]
+        )
+        for each in judged
+        for estimate in each.estimates
     }
-    return judged if stated == _scores(cells) else None
-
-
-def verdicts(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
-    """Return a sentence per two encoders of one setting, in the task's main metric.
-
-    The rows are those of the test split if it has labels, else those of the dev split.
-    """
-    settings = {
-        (cell.task, cell.split, cell.system): (cell.encoder, cell.setting)
-        for cell in best_known(cells)
+    systems: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
+    wanted = {
+        (*place, metric): _score([cell.seed for cell in own], [c.metrics[metric] for c in own])
+        for place, own in systems.items()
+        for metric in TASKS[place[0]].metrics
     }
-    found = []
-    for one in judged:
-        for versus in one.comparisons:
-            a, b = (settings.get((one.task, one.split, name)) for name in (versus.a, versus.b))
-            main = versus.metric == TASKS[one.task].main_metric
-            if main and a and b and a[1] == b[1]:
-                words = sentence(replace(versus, a=a[0], b=b[0]))
-                found.append(f"{one.task} {one.split}, {a[1]}, {versus.metric}: {words}")
-    return found
+    return judged if stated == wanted else None
+
+
+def _score(seeds: Sequence[int], values: Sequence[float | None]) -> tuple[Any, float | None]:
+    """Return the seeds of a system and its mean over them, None where one is undefined."""
+    known = [value for value in values if value is not None]
+    # Means of floats may differ in their last digits.
+    return tuple(seeds), round(mean(known), 9) if len(known) == len(values) else None
 
 
 def to_json(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return the content of comparisons.json: one flat list of estimates, one of comparisons."""
-    return {
-        "level": LEVEL,
-        "estimates": [_flat(one, found) for one in judged for found in one.estimates],
-        "comparisons": [_flat(one, found) for one in judged for found in one.comparisons],
-    }
+
+    def flat(kind: str) -> list[dict[str, Any]]:
+        return [
+            {"task": each.task, "split": each.split, **asdict(entry)}
+            for each in judged
+            for entry in getattr(each, kind)
+        ]
+
+    return {"level": LEVEL, "estimates": flat("estimates"), "comparisons": flat("comparisons")}
 
 
 def from_json(content: dict[str, Any]) -> list[Judged]:
@@ -149,7 +163,7 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
     """
     if content["level"] != LEVEL:
         raise ValueError(f"intervals of {content['level']}")
-    found: dict[Place, tuple[list[Any], list[Any]]] = {}  # estimates, comparisons
+    places: dict[Place, tuple[list[Any], list[Any]]] = {}  # estimates, comparisons
     for kind, (name, made) in enumerate((("estimates", Estimate), ("comparisons", Comparison))):
         for entry in content[name]:
             own = dict(entry)
@@ -159,8 +173,8 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
             for inner, of_inner in (("interval", Interval), ("williams", Williams)):
                 if own.get(inner) is not None:
                     own[inner] = of_inner(**own[inner])
-            found.setdefault(place, ([], []))[kind].append(made(**own))
-    return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in found.items()]
+            places.setdefault(place, ([], []))[kind].append(made(**own))
+    return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in places.items()]
 
 
 def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -174,40 +188,23 @@ def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     return rows
 
 
-def _scores(cells: Sequence[Cell]) -> dict[tuple[str, ...], Score]:
-    """Return the seeds of every system, and its mean over them in every metric."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.task, cell.split, cell.system), []).append(cell)
-    return {
-        (*place, metric): _score([cell.seed for cell in own], [c.metrics[metric] for c in own])
-        for place, own in groups.items()
-        for metric in TASKS[place[0]].metrics
-    }
+# One comparison in a sentence.
 
 
-def _score(seeds: Sequence[int], values: Sequence[float | None]) -> Score:
-    known = [value for value in values if value is not None]
-    # Means of floats may differ in their last digits.
-    return tuple(seeds), round(mean(known), 9) if len(known) == len(values) else None
-
-
-def _flat(judged: Judged, found: Estimate | Comparison) -> dict[str, Any]:
-    return {"task": judged.task, "split": judged.split, **asdict(found)}
-
-
-def sentence(found: Comparison) -> str:
+def sentence(versus: Comparison) -> str:
     """Return the verdict on two systems in plain words, with the numbers it rests on."""
-    if found.difference is None or found.p is None:
-        return f"{found.a} and {found.b} cannot be compared: {_why_not(found)}"
-    p = f"p {_p(found.p)}" + ("" if found.p_holm is None else f", Holm {_p(found.p_holm)}")
-    test = f"({found.test}, {p})"
-    size = f"{abs(found.difference):.3f} {_turned(found)}".rstrip()
-    if not found.decided:
-        signed = f"{found.difference:+.3f} {shown(found.interval)}".rstrip()
-        return f"the data cannot tell {found.a} and {found.b} apart: {signed} {test}"
-    ahead, behind = (found.a, found.b) if found.difference > 0 else (found.b, found.a)
-    return f"{ahead} is ahead of {behind} by {size} {test}"
+    if versus.difference is None or versus.p is None:
+        defined = versus.difference is not None
+        why_not = f"{versus.n} rows" if defined else f"{versus.metric} is undefined"
+        return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
+    p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
+    test = f"({versus.test}, {p})"
+    if not versus.decided:
+        signed = f"{versus.difference:+.3f} {shown(versus.interval)}".rstrip()
+        return f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
+    ahead = versus if versus.difference > 0 else turned(versus)
+    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
+    return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
 
 
 def shown(interval: Interval | None) -> str:
@@ -215,16 +212,206 @@ def shown(interval: Interval | None) -> str:
     return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def _turned(found: Comparison) -> str:
-    """Return the interval of the difference as who is ahead sees it."""
-    if found.interval is None or (found.difference or 0) > 0:
-        return shown(found.interval)
-    return f"[{-found.interval.high:.3f}, {-found.interval.low:.3f}]"
-
-
-def _why_not(found: Comparison) -> str:
-    return f"{found.n} rows" if found.difference is not None else f"{found.metric} is undefined"
+def turned(versus: Comparison) -> Comparison:
+    """Return the comparison of b with a."""
+    interval, difference = versus.interval, versus.difference
+    if interval is not None:
+        interval = Interval(-interval.high, -interval.low, interval.method)
+    difference = None if difference is None else -difference
+    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
 
 
 def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+# A whole run in a paragraph.
+
+
+def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
+    """Return the verdict in plain words, hedged by the tests; "" where nothing was judged."""
+    return " ".join(filter(None, verdict_of(cells, judged))).replace("\n", " ")
+
+
+def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
+    """Return the answer in a few words, "" where no task has both encoders; and what it rests on.
+
+    The latter is a line for each task, and one on how far they carry.
+    Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
+    split, in the main metric on the test split if that has labels; then both under each setting.
+    """
+    known = best_known(cells)
+    several = len({cell.tune for cell in known}) > 1
+    verdicts = []
+    for name in dict.fromkeys(cell.task for cell in known):
+        own = [cell for cell in known if cell.task == name]
+        splits = {each.split: each for each in judged if each.task == name}
+        if final := splits.get(own[0].split):
+            verdicts.append(
+                _TaskVerdict(TASKS[name], own, splits.get("dev", final), final, several)
+            )
+    if not verdicts:
+        return "", ""
+    seeds = len({cell.seed for cell in known})
+    sentences = [*(verdict.sentence() for verdict in verdicts), _hedge(verdicts, seeds)]
+    return _headline(verdicts), "\n".join(sentences)
+
+
+@dataclass(frozen=True)
+class _TaskVerdict:
+    """What the data can tell about one task."""
+
+    task: Task
+    cells: list[Cell]  # of the split that the verdict is about
+    dev: Judged  # what the best systems are chosen by
+    final: Judged  # on the split of `cells`
+    several: bool  # ways to tune in the run, so that they are named
+
+    @property
+    def best(self) -> dict[str, Cell]:
+        """Return a cell of the best system of each encoder, by the main metric on dev."""
+        estimates = self.dev.main_estimates()
+
+        def score(cell: Cell) -> float:
+            estimate = estimates.get(cell.system)
+            return -2.0 if estimate is None or estimate.mean is None else estimate.mean
+
+        best: dict[str, Cell] = {}
+        for cell in self.cells:
+            if cell.encoder not in best or score(cell) > score(best[cell.encoder]):
+                best[cell.encoder] = cell
+        return best
+
+    @property
+    def answer(self) -> str | None:
+        """Return "bi", "cross", or "" where the data cannot tell; None with one encoder."""
+        best = self.best
+        return _ahead(self.between(best["bi"], best["cross"])) if len(best) == 2 else None
+
+    def between(self, bi: Cell, cross: Cell) -> Comparison | None:
+        """Return the comparison of two systems, bi minus cross, in the main metric."""
+        for versus in self.final.main_comparisons():
+            if {versus.a, versus.b} == {bi.system, cross.system}:
+                return versus if versus.a == bi.system else turned(versus)
+        return None
+
+    def sentence(self) -> str:
+        """Return the sentence on the task."""
+        best = self.best
+        about = f"{self.task.about[0].upper()}{self.task.about[1:]} ({self.task.name}): "
+        if len(best) == 1:
+            return about + self._leader(next(iter(best.values())))
+        named = {kind: self._named([best[kind]]) for kind in NAMES}
+        same = named["bi"] == named["cross"]
+        bi, cross = (f"the best {NAMES[k]}{'' if same else f' ({named[k]})'}" for k in NAMES)
+        outcome = self._outcome(self.between(best["bi"], best["cross"]), bi, cross)
+        both = f", both {named['bi']}" if same else ""
+        return f"{about}{outcome}{both}{self._like_with_like(best)}."
+
+    def _outcome(self, versus: Comparison | None, bi: str, cross: str) -> str:
+        """Return who is ahead in bi minus cross, and by how much."""
+        metric = self.task.main_metric
+        if versus is None or versus.difference is None or versus.p is None:
+            return f"{bi} and {cross} cannot be compared"
+        ahead = _ahead(versus)
+        if not ahead:
+            # Rounded first: the format would leave a sign on nought.
+            size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
+            return f"the data cannot tell {bi} from {cross}: {size} in {metric}"
+        first, second = (bi, cross) if ahead == "bi" else (cross, bi)
+        versus = versus if ahead == "bi" else turned(versus)
+        size = f"{versus.difference:.3f} {shown(versus.interval)}".rstrip()
+        return f"{first} is ahead of {second} by {size} in {metric}"
+
+    def _like_with_like(self, best: dict[str, Cell]) -> str:
+        """Return who is ahead where both encoders have the same setting."""
+        settings: dict[str, dict[str, Cell]] = {}
+        for cell in self.cells:
+            settings.setdefault(cell.setting, {})[cell.encoder] = cell
+        outcomes: dict[str, list[Cell]] = {}
+        for kinds in settings.values():
+            if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
+                ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
+                outcomes.setdefault(ahead, []).append(kinds["bi"])
+        words = []
+        for ahead, own in outcomes.items():
+            where = f"({self._named(own)})" if self.several else self._named(own)
+            answer = f"the {NAMES[ahead]} is ahead" if ahead else "it is undecided"
+            words.append(f"{answer} {where}")
+        return f"; like with like, {' and '.join(words)}" if words else ""
+
+    def _leader(self, best: Cell) -> str:
+        """Return the best of one encoder's systems, beside its rivals."""
+        own = self.final.main_estimates().get(best.system)
+        if own is None or own.mean is None:
+            return "no score is defined."
+        score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
+        words = f"the {NAMES[best.encoder]} alone, best {self._named([best])}: {score}"
+        cells = {cell.system: cell for cell in self.cells}
+        undecided = [
+            cells[versus.b if versus.a == best.system else versus.a]
+            for versus in self.final.main_comparisons()
+            if best.system in (versus.a, versus.b) and not versus.decided
+        ]
+        if undecided:
+            ones = "one" if len(undecided) == 1 else "ones"
+            words += f"; the data cannot tell it from the {ones} {self._named(undecided)}"
+        return f"{words}."
+
+    def _named(self, cells: Sequence[Cell]) -> str:
+        """Return settings in a few words: `frozen without and with sup SimCSE`."""
+        stages: dict[str, list[str]] = {}
+        for cell in cells:
+            tune = TUNING.get(cell.tune) or f"tuned jointly ({cell.tune.removeprefix('joint-')})"
+            stage = STAGES.get(cell.pretrain, f"with {cell.pretrain}")
+            stages.setdefault(tune, []).append(stage)
+        words = [
+            f"{tune} {_together(own)}" if self.several else _together(own)
+            for tune, own in stages.items()
+        ]
+        return " and ".join(words)
+
+
+def _together(stages: Sequence[str]) -> str:
+    """Return `without, with unsup and with sup SimCSE`: the last word once."""
+    words = [stage.removesuffix(" SimCSE") for stage in stages]
+    if not all(stage.endswith(" SimCSE") for stage in stages):
+        return " and ".join(stages)
+    return f"{', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} SimCSE"
+
+
+def _ahead(versus: Comparison | None) -> str:
+    """Return which encoder is ahead in bi minus cross, "" where the data cannot tell."""
+    if versus is None or not versus.decided or not versus.difference:
+        return ""
+    return "bi" if versus.difference > 0 else "cross"
+
+
+def _headline(verdicts: Sequence[_TaskVerdict]) -> str:
+    """Return the answer in a few words, "" where no task has both encoders."""
+    answers: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.answer is not None:
+            answers.setdefault(verdict.answer, []).append(verdict.task.name)
+    if set(answers) == {""}:
+        return "The data cannot tell the two encoders apart."
+    words = [
+        f"the {NAMES[kind]} on {' and '.join(answers[kind])}" for kind in NAMES if kind in answers
+    ]
+    if "" in answers:
+        words.append(f"on {' and '.join(answers[''])} the data cannot tell")
+    headline = "; ".join(words)
+    return f"{headline[0].upper()}{headline[1:]}." if headline else ""
+
+
+def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
+    """Return what the numbers rest on, and how far they carry."""
+    first = [verdict.cells[0] for verdict in verdicts]
+    rows = ", ".join(f"{cell.n:,} {cell.split} rows of {cell.task}" for cell in first)
+    chosen = "" if first[0].split == "dev" else "; best is by the dev split"
+    words = f"On {rows}{chosen}; brackets are 95 % intervals"
+    if any(verdict.final.comparisons for verdict in verdicts):
+        words += ", and ahead means p < 0.05 after Holm's correction"
+    if seeds > 1:
+        return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
+    return f"{words}. One seed: this tells of these trained systems, not yet of the method."

@@ -9,7 +9,7 @@ from evaluation.table import csv_text, markdown
 from experiment.ablate.judging import Judged
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import ALIKE, TUNING, Expectation, Table
-from report.provenance import provenance
+from report.run_folder import provenance
 
 NOWHERE = "-"
 

@@ -1,6 +1,6 @@
 """Figures as inline SVG that follows the page's colours, with the numbers beside them.
 
-Drawn by matplotlib without a display; the same data give the same bytes. Feeds: the sections.
+Drawn by matplotlib without a display; the same data give the same bytes.
 """
 
 import io
@@ -29,7 +29,6 @@ COLOURS = {
 ENCODERS = {
     "bi": (SERIES[0], "bi-encoder", ""),
     "cross": (SERIES[1], "cross-encoder", "//"),
-    "distilled": (SERIES[2], "distilled", ".."),
 }
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is

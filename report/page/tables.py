@@ -1,4 +1,4 @@
-"""Tables as a page shows them: words, and numbers that can be sorted by. Feeds: the sections."""
+"""Tables as a page shows them: words, and numbers that can be sorted by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -121,7 +121,6 @@ ARTEFACTS = [
     Artefact("head", "run/heads/*sts-cross*", _head),
     Artefact("index", "index/**/*", _query),
     Artefact("checkpoint", "checkpoint/**/*", _checkpoint, sealed=False),
-    Artefact("run, report show", "run/*.json*", _report("show"), sealed=False),
     Artefact("run, report compare", "run/**/*[vzn]", _compare, sealed=False),
     Artefact("run, report html", "run/**/*[vznl]", _report("html"), sealed=False),
     Artefact("run, same command", "run/**/*[vznls]", _again, sealed=False),

@@ -19,7 +19,7 @@ from conftest import toy_sentences, write_checkpoint, write_data
 from kites import DATA, archive
 from safetensors import safe_open
 
-import report.page.making  # noqa: F401
+import report.page.charts  # noqa: F401
 import run_multitask
 from data import download
 from data.sources import RemoteFile

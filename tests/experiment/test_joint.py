@@ -11,8 +11,8 @@ from data.tasks import read_task
 from experiment.options import parse_options
 from experiment.settings import Settings
 from heads.saved import load_head
-from report.page.command import write_page
-from report.run_costs import measure_run
+from report.costs import measure_run
+from report.page.write import write_page
 from report.run_folder import RunFolder
 from runtime.errors import UserError
 from search.opening import open_cross_encoder
@@ -60,7 +60,7 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
 
 def test_costs_page_and_search_know_its_heads(finished, toy_data):
     found = measure_run(finished, 0.02, "cpu", lambda line: None, ranking=False)
-    places = [(cell.task, cell.cost.encoder) for cell in found.cells]
+    places = [(cell["task"], cell["cost"]["encoder"]) for cell in found["cells"]]
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])
     page = write_page(finished).read_text()

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from data.overlap import Seen
-from data.tasks import TASKS, Task
+from data.tasks import TASKS, Splits, Task
 from evaluation.calibration import at_threshold, calibration, in_both_orders
 from evaluation.scoring import score_split
 from report.cell import Cell
 from report.run_folder import RunFolder
+from report.verdict import judge_cells, to_json
 
 EVIL = '<script>document.title="owned"</script>'
 TAGS = ("plain", "=2+5", "<b>role</b> swap")
@@ -38,15 +39,16 @@ def made_run(
     seeds=(1, 2),
     splits=("dev", "test"),
     soft=True,
-    n=60,
+    n=40,
 ) -> Path:
     """Write a run folder and the data it was scored on, in `path`; return the run folder."""
     data = path / "data"
     data.mkdir(parents=True)
-    folder, cells = RunFolder(path / "run"), []
+    folder, cells, read = RunFolder(path / "run"), [], {}
     for task, split in product(map(TASKS.__getitem__, tasks), splits):
         write_data(data, task, split, n)
         examples = task.read(data / task.files[("train", "dev", "test").index(split)])
+        read.setdefault(task.name, {"train": [], "dev": [], "test": []})[split] = examples
         kinds = encoders if task.is_pair else encoders[:1]
         for pretrain, kind, seed in product(pretrains, kinds, seeds):
             cell = _cell(task, split, examples, pretrain, kind, seed, data)
@@ -57,7 +59,8 @@ def made_run(
     options = {"data": str(data), "backbone": "b", "simcse": {"x": [1, None]}}
     folder.write_json("config.json", {"command": command, "options": options, "sha256": {"a": "0"}})
     folder.write_results(cells, {})
-    folder.write_json("comparisons.json", {})
+    splits = {task: Splits(**examples) for task, examples in read.items()}
+    folder.write_json("comparisons.json", to_json(judge_cells(cells, splits, folder)))
     return folder.path
 
 

@@ -117,7 +117,6 @@ def test_single_systems_are_compared_whatever_they_and_their_seeds_are(tmp_path,
 GOOD, BAD, FILE = "good.csv", "bad.csv", ("--gold", "data/sts-dev.csv")
 FAULTY = {  # rows of the bad file
     "missing id": (IDS[1:], "bad.csv:40: ends without 1 of the 40 ids"),
-    "double id": ([*IDS[1:], IDS[1]], "bad.csv:41: id 'id001' is on line 2 too"),
     "unknown id": ([*IDS[1:], "new"], "bad.csv:41: id 'new' is not in data/sts-dev.csv"),
 }
 WRONG = {  # arguments
@@ -156,9 +155,3 @@ def test_what_cannot_be_compared_is_one_clear_line(name, tmp_path, data, capsys,
     code, _, err = run_command(capsys, *argv)
     assert code == 2 and err.startswith("error: ") and err.count("\n") == 1
     assert message in err
-
-
-@pytest.mark.parametrize(("argv", "code"), [(["--help"], 0), ([], 2), (["describe"], 2)])
-def test_the_usage_is_one_line(argv, code, capsys):
-    assert main(argv) == code
-    assert "usage: python -m report " in "".join(capsys.readouterr())

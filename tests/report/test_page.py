@@ -7,19 +7,22 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_run import EVIL, TAGS, add_costs, made_run
 
 from data.examples import DataError
+from report import finished
 from report.__main__ import main
-from report.page import material
-from report.page.command import PAGE, write_page
-from report.page.material import Material
-from report.paragraph import paragraph
-from report.verdict import COMPARISONS, to_json
+from report.finished import FinishedRun
+from report.page.sections import most_surprising
+from report.page.write import PAGE, write_page
+from report.run_folder import COMPARISONS
+from report.verdict import paragraph
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 MOST_BYTES = 3_000_000
+NAME = '"><b>$x'  # of a stage, as a foreign run may have
 ROOT = Path(__file__).parents[2]
 
 
@@ -64,7 +67,7 @@ class Document(HTMLParser):
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory) -> Path:
-    run = made_run(tmp_path_factory.mktemp("full"))
+    run = made_run(tmp_path_factory.mktemp("full"), pretrains=("none", NAME))
     add_costs(run)
     write_page(run)
     return run
@@ -80,20 +83,34 @@ def document(source) -> Document:
     return Document(source)
 
 
-def test_every_part_is_there(document):
-    ids = {attributes.get("id") for _, attributes in document.elements}
-    sections = "verdict scores comparisons where examples sentiment similarity certainty cost"
-    assert ids >= {*sections.split(), *"training leaks run data filter".split()}
-    linked = {attributes["href"] for attributes in document.all("a")}
-    assert linked <= {f"#{id}" for id in ids}
-
-
-def test_ids_are_unique_and_named_ones_exist(document):
+def test_every_part_is_there_and_every_name_leads_somewhere(document, source):
     ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
+    sections = "verdict scores comparisons where examples sentiment similarity certainty cost"
+    assert set(ids) >= {*sections.split(), *"training leaks run data filter".split()}
+    assert len(ids) == len(set(ids)) and len(source.encode()) < MOST_BYTES
+    assert {attributes["href"] for attributes in document.all("a")} <= {f"#{id}" for id in ids}
     for _, attributes in document.elements:
         for name in ("aria-labelledby", "aria-describedby", "for"):
             assert set((attributes.get(name) or "").split()) <= set(ids)
+
+
+def test_the_numbers_of_the_run_are_there(full, document):
+    """One number of each section, from the files of the run."""
+    run = FinishedRun.read(full)
+    (pearson,) = [
+        one
+        for each in run.judged
+        for one in each.estimates
+        if (each.task, each.split, one.metric) == ("sts", "test", "pearson")
+        and one.system == "none-bi-frozen-concat"
+    ]
+    bounds = f"[{pearson.interval.low:.3f}, {pearson.interval.high:.3f}]".replace("-", "−")
+    assert f"{pearson.mean:.3f}" in document.text and bounds in document.text
+    versus = next(each for each in run.judged if each.split == "test").comparisons[0]
+    assert f"{abs(versus.difference):.3f}" in document.text
+    for words in ("off by", "at most one class off", "calls changed", "sure)", "~20 s"):
+        assert words in document.text
+    assert "Sixty-five hours & five seconds." in document.text and "simcse.x" in document.text
 
 
 def test_nothing_outside_is_referred_to(source, document):
@@ -107,27 +124,15 @@ def test_nothing_outside_is_referred_to(source, document):
     assert others <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
-def test_it_is_small(source):
-    assert len(source.encode()) < MOST_BYTES
-
-
-def test_its_size_does_not_grow_with_the_rows(tmp_path):
-    shape = {"tasks": ("para", "sts"), "pretrains": ("none",), "seeds": (1,), "splits": ("test",)}
-    few, many = (
-        write_page(made_run(tmp_path / str(n), n=n, **shape)).stat().st_size for n in (200, 2000)
-    )
-    assert many < 1.1 * few
-
-
-def test_texts_of_others_stay_texts(source, document):
-    assert EVIL not in source and "<b>role" not in source
-    assert EVIL in document.text and TAGS[2] in document.text
+def test_texts_and_names_of_others_stay_texts(source, document):
+    assert EVIL not in source and "<b>" not in source
+    assert EVIL in document.text and TAGS[2] in document.text and NAME in document.text
     assert len(document.all("script")) == 2
     kept = re.search(r'<script type="application/json" id="data">(.*?)</script>', source, re.S)
     assert json.loads(kept[1])["config"]["command"][-1] == EVIL
 
 
-def test_every_figure_has_words_and_numbers(document):
+def test_figures_and_tables_can_be_heard(source, document):
     svgs = document.all("svg")
     assert len(svgs) == len(document.all("figure")) > 10
     texts = {a["id"]: tag for tag, a in document.elements if tag in ("title", "desc") and "id" in a}
@@ -136,69 +141,48 @@ def test_every_figure_has_words_and_numbers(document):
         title, description = svg["aria-labelledby"].split()
         assert (texts[title], texts[description]) == ("title", "desc")
     # A table per figure, in its details.
-    source_order = [tag for tag, _ in document.elements if tag in ("figure", "table")]
-    for place, tag in enumerate(source_order):
-        assert tag != "figure" or source_order[place + 1] == "table"
-
-
-def test_tables_have_captions_and_headings(document):
-    tables = document.all("table")
-    assert len(tables) == len(document.all("caption"))
-    scopes = [heading["scope"] for heading in document.all("th")]
-    assert set(scopes) == {"col", "row"}
+    order = [tag for tag, _ in document.elements if tag in ("figure", "table")]
+    assert all(order[k + 1] == "table" for k, tag in enumerate(order) if tag == "figure")
+    assert len(document.all("table")) == len(document.all("caption"))
+    assert {heading["scope"] for heading in document.all("th")} == {"col", "row"}
+    for svg in re.findall(r"<svg.*?</svg>", source, re.S):
+        assert not re.search(r"#[0-9a-f]{6}", svg), "a colour of its own"
+        assert "var(--" in svg
 
 
 def test_the_verdict_comes_first_and_is_that_of_the_terminal(full, document):
-    found = Material.read(full)
-    told = paragraph(found.cells, found.judged)
-    assert told in document.text
-    assert document.text.index(told) < document.text.index("Scores")
-    assert "the best bi-encoder" in told and "2 seeds" in told
-
-
-def test_the_same_run_gives_the_same_bytes(full, source):
-    assert main(["html", str(full)]) == 0
-    assert (full / PAGE).read_text() == source
-
-
-def test_figures_follow_the_pages_colours(source):
-    svgs = re.findall(r"<svg.*?</svg>", source, re.S)
-    for svg in svgs:
-        assert not re.search(r"#[0-9a-f]{6}", svg), "a colour of its own"
-        assert "var(--" in svg
+    found = FinishedRun.read(full)
+    words = paragraph(found.cells, found.judged)
+    assert words in document.text
+    assert document.text.index(words) < document.text.index("Scores")
+    assert "the best bi-encoder" in words and "2 seeds" in words
 
 
 @pytest.mark.parametrize(
     "shape",
     [
-        {"tasks": ("sst",), "encoders": ("bi",)},
         {"tasks": ("sts",), "pretrains": ("none",), "encoders": ("bi",), "seeds": (1,)},
-        {"tasks": ("para",), "encoders": ("cross",), "seeds": (1,)},
-        {"splits": ("dev",)},
-        {"soft": False},
-        {"n": 2, "seeds": (1,)},
+        {"tasks": ("sst", "para"), "splits": ("dev",), "soft": False, "n": 2, "seeds": (1,)},
     ],
-    ids=["sst only", "one cell", "cross only", "no test labels", "older run", "two rows"],
+    ids=["one cell", "two rows without probabilities"],
 )
 def test_every_kind_of_run_has_a_page(shape, tmp_path):
     run = made_run(tmp_path, **shape)
     document = Document(write_page(run).read_text())
-    tasks = shape.get("tasks", ("sst", "para", "sts"))
-    assert all(f"bars-{task}" in {a.get("id") for a in document.all("figure")} for task in tasks)
-    assert "python -m report cost" in document.text
-    filtered = "filter" in {attributes.get("id") for attributes in document.all("form")}
-    assert filtered == ("encoders" not in shape)
+    ids = {attributes.get("id") for attributes in document.all("figure")}
+    assert {f"bars-{task}" for task in shape["tasks"]} <= ids
+    assert "python -m report cost" in document.text and not document.all("form")
     assert "nan" not in document.text.lower().split()
 
 
-def test_a_page_computes_no_statistics_that_the_run_has_written(tmp_path, monkeypatch):
-    run = made_run(tmp_path, tasks=("sts",))
-    computed = Material.read(run)
-    (run / COMPARISONS).write_text(json.dumps(to_json(computed.judged)))
-    page = write_page(run).read_bytes()
-    monkeypatch.setattr(material, "judge_cells", None)
-    assert Material.read(run).judged == computed.judged
-    assert write_page(run).read_bytes() == page
+def test_a_page_computes_no_statistics_that_the_run_has_written(full, source, monkeypatch):
+    judged = FinishedRun.read(full).judged
+    (full / COMPARISONS).rename(full / "kept")
+    (full / COMPARISONS).write_text("{}")
+    assert FinishedRun.read(full).judged == judged  # computed
+    (full / "kept").rename(full / COMPARISONS)
+    monkeypatch.setattr(finished, "judge_cells", None)
+    assert write_page(full).read_text() == source  # the same run, the same bytes
 
 
 def test_a_page_needs_no_torch(full):
@@ -208,15 +192,12 @@ def test_a_page_needs_no_torch(full):
 
 
 def test_an_unfinished_run_has_no_page(tmp_path, capsys):
-    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",))
-    left = run / "state" / "of-another-command.pt"
-    left.parent.mkdir()
-    left.write_text("")
-    assert main(["html", str(run)]) == 0
-    (run / PAGE).unlink()
-    (run / "comparisons.json").unlink()
+    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",), seeds=(1,))
+    (run / COMPARISONS).unlink()
     assert main(["html", str(run)]) == 2
     assert "unfinished" in capsys.readouterr().err and not (run / PAGE).exists()
+    with pytest.raises(DataError, match="not a run folder"):
+        write_page(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +210,7 @@ def test_an_unfinished_run_has_no_page(tmp_path, capsys):
     ],
 )
 def test_damaged_files_are_named_in_one_line(damaged, content, message, tmp_path):
-    run = made_run(tmp_path, tasks=("sts",))
+    run = made_run(tmp_path, tasks=("sts",), pretrains=("none",), seeds=(1,), n=20)
     (run / damaged).write_text(content)
     with pytest.raises(DataError, match=message) as raised:
         write_page(run)
@@ -237,7 +218,7 @@ def test_damaged_files_are_named_in_one_line(damaged, content, message, tmp_path
 
 
 def test_data_that_moved_can_be_named(tmp_path):
-    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",))
+    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",), seeds=(1,))
     (tmp_path / "data").rename(tmp_path / "moved")
     with pytest.raises(DataError, match="--data DIR"):
         write_page(run)
@@ -246,25 +227,37 @@ def test_data_that_moved_can_be_named(tmp_path):
 
 def test_a_library_that_is_missing_is_named_with_its_cure(full, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for name in [name for name in sys.modules if name.startswith("report.page.")]:
+    for name in [name for name in sys.modules if name.startswith("report.page")]:
         monkeypatch.delitem(sys.modules, name)
     assert main(["html", str(full)]) == 2
     assert "matplotlib, which is not installed; python -m pip" in capsys.readouterr().err
 
 
-def test_names_of_a_foreign_run_are_no_markup(tmp_path):
-    run = made_run(tmp_path, tasks=("sts",))
-    cells = json.loads((run / "results.json").read_text())
-    for cell in cells:
-        if cell["pretrain"] == "sup":
-            old, cell["pretrain"] = "sup-sts", f'"><b>$x_{cell["seed"]}'
-            for path in (run / "predictions").glob(f"{old}-{cell['encoder']}-*-{cell['seed']}"):
-                path.rename(path.with_name(path.name.replace(old, f"{cell['pretrain']}-sts")))
-    (run / "results.json").write_text(json.dumps(cells))
-    document = Document(write_page(run).read_text())
-    assert not document.all("b") and '"><b>$x_1' in document.text
+def test_sure_and_right_against_sure_and_wrong_comes_first():
+    labels = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    bi = np.array([0.9, 0.6, 0.9, 0.9, 0.5])
+    cross = np.array([0.2, 0.4, 0.1, 0.8, 0.9])
+    found = most_surprising(bi, cross, labels, "binary")
+    # Row 3 has both right; in row 4 the bi-encoder is right with its half.
+    assert found == [("bi", 0), ("bi", 4), ("bi", 1), ("cross", 2)]
+    turned = most_surprising(cross, bi, labels, "binary")
+    assert turned == [("bi", 2), ("cross", 0), ("cross", 4), ("cross", 1)]
 
 
-def test_what_is_no_run_is_refused(tmp_path):
-    with pytest.raises(DataError, match="not a run folder"):
-        write_page(tmp_path)
+def test_scores_are_ordered_by_squared_errors_and_classes_by_the_gold_probability():
+    labels = np.array([0.0, 5.0, 3.0, 2.0])
+    bi, cross = np.array([3.0, 5.0, 3.0, 1.0]), np.array([0.0, 3.0, 3.0, 5.0])
+    found = most_surprising(bi, cross, labels, "score")
+    assert found == [("bi", 3), ("bi", 1), ("cross", 0)]  # row 2 is the same to both
+    bi = np.array([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]])
+    cross = np.array([[0.3, 0.6, 0.1], [0.1, 0.8, 0.1]])
+    found = most_surprising(bi, cross, np.array([2.0, 1.0]), "classes")
+    assert found == [("bi", 0), ("cross", 1)]
+
+
+def test_few_are_asked_for_and_ties_keep_their_order():
+    ones, zeros = np.ones(9), np.zeros(9)
+    assert most_surprising(ones, zeros, ones, "binary", 3) == [("bi", k) for k in range(3)]
+    assert most_surprising(ones, ones, ones, "binary") == []
+    with pytest.raises(ValueError, match="2 and 1 predictions for 2 examples"):
+        most_surprising(np.zeros(2), np.zeros(1), np.zeros(2), "binary")

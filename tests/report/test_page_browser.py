@@ -7,7 +7,7 @@ import browser
 import pytest
 from made_run import EVIL, TAGS, add_costs, made_run
 
-from report.page.command import write_page
+from report.page.write import write_page
 
 pytestmark = browser.IN_BROWSER
 

@@ -1,4 +1,7 @@
-"""Verdicts are sentences with their numbers; what is asked together is adjusted together."""
+"""Verdicts are sentences with their numbers; what is asked together is adjusted together.
+
+And in one paragraph: who is ahead, by how much, and when nobody can tell.
+"""
 
 import json
 from dataclasses import replace
@@ -13,18 +16,18 @@ from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
 from evaluation.paired_tests import Williams, holm
 from evaluation.significance import Comparison
-from report.run_folder import RunFolder
-from report.table import results_table
+from report.run_folder import COMPARISONS, RunFolder
+from report.table import results_table, verdict_lines
 from report.verdict import (
-    COMPARISONS,
     csv_rows,
     from_json,
     judge,
     judge_cells,
+    paragraph,
     read_judged,
     sentence,
     to_json,
-    verdicts,
+    verdict_of,
 )
 
 DRAW = np.random.default_rng(0)
@@ -139,12 +142,12 @@ def test_a_runs_cells_are_judged_by_their_files(run):
     assert [(one.a, one.b) for one in pearson] == [
         ("sup-bi-frozen-concat", "sup-cross-frozen-concat")
     ]
-    (line,) = verdicts(cells, [judged])
+    (line,) = verdict_lines(cells, [judged])
     assert line.startswith("sts test, sup, frozen, pearson: ")
     assert line.removeprefix("sts test, sup, frozen, pearson: ") == sentence(
         replace(pearson[0], a="bi", b="cross")
     )
-    assert verdicts(cells[:2], judge_cells(cells[:2], splits, folder)) == []
+    assert verdict_lines(cells[:2], judge_cells(cells[:2], splits, folder)) == []
 
 
 def scored(run):
@@ -160,9 +163,14 @@ def scored(run):
     return cells, judged
 
 
-def test_a_run_reads_what_it_wrote(run):
+def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):
     cells, judged = scored(run)
     assert read_judged(run[2], cells) == judged
+    assert read_judged(run[2], cells[:3]) is None
+    moved = replace(cells[0], metrics=cells[0].metrics | {"pearson": 0.5})
+    assert read_judged(run[2], [moved, *cells[1:]]) is None
+    added = [*cells, *(replace(one, pretrain="none") for one in cells)]
+    assert read_judged(run[2], added) is None
 
 
 @pytest.mark.parametrize(
@@ -177,15 +185,6 @@ def test_what_cannot_be_read_is_left_to_be_computed(content, run):
     assert read_judged(run[2], cells) is None
 
 
-def test_what_is_of_other_cells_is_left_to_be_computed(run):
-    cells, _ = scored(run)
-    assert read_judged(run[2], cells[:3]) is None
-    moved = replace(cells[0], metrics=cells[0].metrics | {"pearson": 0.5})
-    assert read_judged(run[2], [moved, *cells[1:]]) is None
-    added = [*cells, *(replace(one, pretrain="none") for one in cells)]
-    assert read_judged(run[2], added) is None
-
-
 def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
     cells, splits, folder = run
     judged = judge_cells(cells, splits, folder)
@@ -195,25 +194,123 @@ def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
     assert "[" not in results_table(cells)
 
 
-def test_the_table_shows_the_interval_of_a_single_cell():
-    interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "BCa"}, "f1": None}
-    assert "[0.250, 0.750]" in results_table([para_cell(interval=interval)])
-    assert "[" not in results_table([para_cell(interval={"accuracy": None})])
+N = 400
 
 
-def test_distilling_does_not_change_the_answer_to_the_main_question():
-    """Its comparisons are corrected among themselves: a copy of bi costs the others nothing."""
-    draw = np.random.default_rng(3)
-    labels = draw.uniform(0, 5, 60)
-    bi, cross = (labels + draw.normal(0, noise, 60) for noise in (1.0, 1.6))
-    two = {"none-bi-full-interaction": {42: bi}, "none-cross-full-interaction": {42: cross}}
-    three = two | {"none-distilled-full-interaction": {42: bi}}
-    place = ("sts", "test")
-    alone, beside = (judge({place: systems}, {place: labels}) for systems in (two, three))
-    (told,) = [one for one in alone[0].comparisons if one.metric == "pearson"]
-    (same,) = [
-        one
-        for one in beside[0].comparisons
-        if one.metric == "pearson" and {one.a, one.b} == {told.a, told.b}
-    ]
-    assert same.p_holm == told.p_holm
+def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
+    """Return cells and what the data can tell of them; scores are labels and noise.
+
+    Args:
+        noises: (pretrain, encoder), or with the tuning, too -> the noise's standard deviation, on
+            dev and on test.
+    """
+    draw = np.random.default_rng(5)
+    make = cell if task == "sts" else para_cell
+    cells, systems, labels = [], {}, {}
+    for k, split in enumerate(splits):
+        gold = draw.integers(0, 6 if task == "sts" else 2, N).astype(float)
+        labels[task, split] = gold
+        for (pretrain, encoder, *tune), noise in noises.items():
+            for seed in seeds:
+                one = make(
+                    task=task, pretrain=pretrain, encoder=encoder, split=split, seed=seed, n=N,
+                    tune=tune[0] if tune else "frozen",
+                )  # fmt: skip
+                cells.append(one)
+                found = gold + draw.normal(0, noise[k], N)
+                if task == "para":
+                    found = (found > 0.5).astype(float)
+                systems.setdefault((task, split), {}).setdefault(one.system, {})[seed] = found
+    return cells, judge(systems, labels)
+
+
+GOOD, BAD = (0.5, 0.5), (3.0, 3.0)
+
+
+@pytest.mark.parametrize(("bi", "cross", "ahead"), [(GOOD, BAD, "bi"), (BAD, GOOD, "cross")])
+def test_the_paragraph_names_who_is_ahead_with_a_difference_above_nought(bi, cross, ahead):
+    cells, judged = judged_cells({("none", "bi"): bi, ("none", "cross"): cross})
+    headline, details = verdict_of(cells, judged)
+    behind = {"bi": "cross", "cross": "bi"}[ahead]
+    assert headline == f"The {ahead}-encoder on sts."
+    assert f"the best {ahead}-encoder is ahead of the best {behind}-encoder by" in details
+    (versus,) = [
+        one for found in judged if found.split == "test" for one in found.comparisons
+        if one.metric == "pearson"
+    ]  # fmt: skip
+    low, high = sorted(abs(bound) for bound in (versus.interval.low, versus.interval.high))
+    assert (
+        f"by {abs(versus.difference):.3f} [{low:.3f}, {high:.3f}] in pearson, both without SimCSE."
+        in details
+    )
+
+
+def test_what_the_data_cannot_tell_is_said_so():
+    cells, judged = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
+    headline, details = verdict_of(cells, judged)
+    assert headline == "The data cannot tell the two encoders apart."
+    assert "the data cannot tell the best bi-encoder" in details and "ahead of" not in details
+
+
+def test_the_best_are_chosen_on_dev_and_compared_on_test():
+    noises = {
+        ("none", "bi"): (3.0, 0.1), ("sup", "bi"): (0.5, 0.5),
+        ("none", "cross"): (0.6, 3.0), ("sup", "cross"): (3.0, 3.0),
+    }  # fmt: skip
+    told = paragraph(*judged_cells(noises))
+    assert (
+        "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in told
+    )
+    # Setting by setting it may be otherwise.
+    assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in told
+    assert "best is by the dev split" in told
+
+
+def test_a_grid_of_stages_and_tunings_is_told_in_few_words():
+    noises = {}
+    for stage in ("none", "unsup", "sup"):
+        noises |= {(stage, "bi", "frozen"): GOOD, (stage, "cross", "frozen"): BAD}
+        noises |= {(stage, kind, "full"): (0.3, 0.3) for kind in ("bi", "cross")}
+    told = paragraph(*judged_cells(noises))
+    assert ", both fully tuned with" in told
+    assert "the bi-encoder is ahead (frozen without, with unsup and with sup SimCSE) and" in told
+    assert "it is undecided (fully tuned" in told and len(told) < 650
+
+
+def test_without_test_labels_dev_is_told_of():
+    told = paragraph(*judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD}, ("dev",)))
+    assert f"On {N} dev rows of sts;" in told and "best is by" not in told
+
+
+def test_one_encoder_is_compared_with_itself_only():
+    cells, judged = judged_cells({("none", "bi"): BAD, ("sup", "bi"): GOOD, ("ct", "bi"): GOOD})
+    headline, details = verdict_of(cells, judged)
+    assert headline == "" and "the bi-encoder alone, best with " in details
+    assert "the data cannot tell it from the one with " in details
+    assert "the one without SimCSE" not in details
+
+
+def test_one_seed_is_less_than_several():
+    noises = {("none", "bi"): GOOD, ("none", "cross"): BAD}
+    assert "One seed: this tells of these trained systems" in paragraph(*judged_cells(noises))
+    assert "means over 3 seeds" in paragraph(*judged_cells(noises, seeds=(1, 2, 3)))
+
+
+def test_tasks_are_told_apart():
+    sts = judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD})
+    para = judged_cells({("none", "bi"): BAD, ("none", "cross"): (0.2, 0.2)}, task="para")
+    headline, details = verdict_of(*(a + b for a, b in zip(sts, para, strict=True)))
+    assert headline == "The bi-encoder on sts; the cross-encoder on para."
+    assert details.index("Similarity") < details.index("Paraphrase yes/no (para): ")
+
+
+def test_nothing_judged_is_nothing_told():
+    assert paragraph([cell()], []) == "" and paragraph([], []) == ""
+
+
+def test_a_metric_without_a_value_is_not_compared():
+    cells, _ = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
+    constant = judge({("sts", "test"): {c.system: {1: np.ones(N)} for c in cells}},
+                     {("sts", "test"): np.arange(N) % 6.0})  # fmt: skip
+    told = paragraph(cells, constant)
+    assert "cannot be compared" in told and "nan" not in told and "None" not in told

@@ -2,15 +2,31 @@
 
 import json
 import tracemalloc
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import cosine_similarity
 
-from evaluation import cost, timing
-from evaluation.closest import closest_pair
-from evaluation.cost import Cost, Reader, Search, break_even, measure_cost, story, told
-from evaluation.timing import Duration
+from evaluation import costs
+from evaluation.costs import (
+    ALONE,
+    Cost,
+    Duration,
+    Reader,
+    Search,
+    break_even,
+    closest_pair,
+    cost_lines,
+    in_words,
+    measure_cost,
+    measure_growing,
+    measured_on,
+    nearest,
+    seconds_alone,
+    story,
+)
+from evaluation.geometry import unit
 
 PAIRS = [(f"text {n}", f"other {n}") for n in range(7)]
 
@@ -19,10 +35,19 @@ class Machine:
     """A machine of known speed: its clock goes on only while it works."""
 
     def __init__(self):
-        self.now = 0.0
+        self.now, self.sizes = 0.0, []
 
     def works(self, seconds):
         self.now += seconds
+
+    def run(self, cost):
+        """Return work of a size that takes `cost(size)` seconds."""
+
+        def work(size):
+            self.sizes.append(size)
+            self.works(cost(size))
+
+        return work
 
     def score(self, pairs):
         self.works(0.02 * len(pairs))
@@ -38,12 +63,64 @@ class Machine:
 
 
 @pytest.fixture
-def machine(monkeypatch):
+def clock(monkeypatch):
     machine = Machine()
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: machine.now)
-    monkeypatch.setattr(cost, "nearest", lambda rows, query: machine.works(1e-6 * len(rows)))
-    monkeypatch.setattr(cost, "closest_pair", lambda rows: machine.works(1e-6 * len(rows) ** 2))
+    monkeypatch.setattr(costs.time, "perf_counter", lambda: machine.now)
     return machine
+
+
+@pytest.fixture
+def machine(clock, monkeypatch):
+    monkeypatch.setattr(costs, "nearest", lambda rows, query: clock.works(1e-6 * len(rows)))
+    monkeypatch.setattr(costs, "closest_pair", lambda rows: clock.works(1e-6 * len(rows) ** 2))
+    return clock
+
+
+def test_what_fits_the_budget_is_measured_and_the_rest_projected(clock):
+    found = measure_growing(clock.run(lambda size: 0.001 * size), [1000, 10_000], budget=5.0)
+    # 16 twice, the first time to warm up; 4,096 would fit, 10,000 not.
+    assert clock.sizes == [16, 16, 64, 256, 1000, 1024]
+    assert found.of(1000) == Duration(pytest.approx(1.0), True)
+    assert found.of(10_000) == Duration(pytest.approx(10.0), False)
+    assert found.rate == pytest.approx(1000) and clock.now < 5.0
+
+
+def test_projections_follow_the_growth_of_the_work(clock):
+    work = clock.run(lambda size: 0.01 * size**2)
+    found = measure_growing(work, [1000], budget=1.0, growth=lambda size: size**2)
+    assert max(found.seconds) < 1000
+    assert found.of(1000) == Duration(pytest.approx(10_000), False)
+
+
+def test_the_smallest_size_is_measured_whatever_it_takes(clock):
+    found = measure_growing(clock.run(lambda size: 100.0), [8, 1000], budget=1.0)
+    assert found.of(8) == Duration(100.0, True) and not found.of(1000).measured
+
+
+def test_a_clock_that_stands_still_projects_without_dividing_by_zero(clock):
+    found = measure_growing(clock.run(lambda size: 0.0), [1000], budget=1.0)
+    assert found.of(10_000).seconds < 1e-6 and found.rate > 0
+
+
+def test_pieces_alone_are_different_ones_and_the_first_does_not_count(clock):
+    work = clock.run(lambda size: 100.0 if size == 0 else size)
+    assert seconds_alone(work) == (ALONE + 1) / 2
+    assert clock.sizes == [*range(ALONE + 1)]
+
+
+def test_a_sum_is_measured_only_if_both_parts_are():
+    assert Duration(1.0, True) + Duration(2.0, True) == Duration(3.0, True)
+    assert Duration(1.0, True) + Duration(2.0, False) == Duration(3.0, False)
+
+
+@pytest.mark.parametrize(("count", "block"), [(2, 1024), (8, 7), (50, 1), (50, 7)])
+def test_nearest_and_closest_equal_the_full_table(count, block, monkeypatch):
+    monkeypatch.setattr(costs, "BLOCK", block)
+    rows = np.random.default_rng(count).normal(size=(count, 4))
+    table = cosine_similarity(rows)
+    assert nearest(unit(rows), unit(rows)[1]) == table[1].argmax()
+    np.fill_diagonal(table, -2)
+    assert closest_pair(unit(rows)) == np.unravel_index(table.argmax(), table.shape)
 
 
 def bi(machine) -> Reader:
@@ -69,6 +146,7 @@ def test_a_bi_encoder_reads_each_text_once_and_a_cross_encoder_each_pair(machine
         assert other.search("query", "cross", n).passes == n
         assert other.search("pair", "cross", n).passes == n * (n - 1) // 2
         assert other.search("pair", "cross", n).once is None
+        assert other.search("query", "cross", n).memory_mib == 4 * n / 2**20
     assert len(found.searches) == 8 and len(other.searches) == 4
     assert other.texts_per_second is None and other.comparisons_per_second is None
     with pytest.raises(KeyError):
@@ -155,21 +233,33 @@ def test_the_story_is_one_sentence_and_says_what_was_projected():
     assert "reads 10,000 sentences and compares them by cosine in 5.0 s (measured)" in text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (4e-6, "4.0 µs"), (0.0012, "1.2 ms"), (0.25, "250 ms"), (1, "1.0 s"), (5, "5.0 s"),
-        (119, "119 s"),
-        (150, "2.5 min"), (1200, "20 min"), (65 * 3600, "65 h"), (240 * 3600, "10 days"),
-        (2400 * 86400, "2,400 days"),
-    ],
-)  # fmt: skip
-def test_durations_in_words(seconds, words):
-    assert told(seconds) == words
+def test_durations_in_words():
+    expected = {4e-6: "4.0 µs", 0.0012: "1.2 ms", 0.25: "250 ms", 1: "1.0 s", 119: "119 s"}
+    expected |= {150: "2.5 min", 1200: "20 min", 65 * 3600: "65 h", 240 * 3600: "10 days"}
+    expected |= {2400 * 86400: "2,400 days"}
+    assert {seconds: in_words(seconds) for seconds in expected} == expected
 
 
-def test_costs_are_plain_json(machine):
-    found = measure_cost(bi(machine), PAIRS, 5.0, (10,)).to_json()
-    assert json.loads(json.dumps(found, allow_nan=False)) == json.loads(json.dumps(found))
-    assert found["searches"][0]["then"].keys() == {"seconds", "measured"}
-    assert cost.SIZES == (1_000, 10_000, 100_000)
+def test_the_numbers_of_a_run_in_words(machine):
+    both = [measure_cost(reader(machine), PAIRS, 5.0, (10, 10_000)) for reader in (bi, cross)]
+    cells = [{"cell": f"{c.encoder} cell", "task": "sts", "cost": asdict(c)} for c in both]
+    about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
+    found = {"cells": cells, "machine": about | {"load": 0.25}, "budget": 5.0}
+    found |= {"break_even": {"sts": 1.25, "para": None}, "story": "A story.", "retrieval": None}
+    assert json.loads(json.dumps(found, allow_nan=False))["cells"][0]["cost"]["searches"]
+    text = "\n".join(cost_lines(found))
+    assert measured_on(found) in text and "load of the minute before 0.2 on 4 cores" in text
+    assert "| bi cell    | 2      | 20.0   | 1.0   | 20.0       | 50         | 100     |" in text
+    assert "sts: the bi-encoder is the cheaper one where a text is in 1.2 pairs or more" in text
+    assert "para: the bi-encoder is never the cheaper one" in text and "A story." in text
+    (row,) = [line for line in text.splitlines() if "most similar two of N | 10 " in line]
+    assert [cell.strip() for cell in row.split("|")[3:-1]] == [
+        *("100 ms", "100 µs", "45 ms", "0.0", "900 ms", "45"),
+    ]
+    assert "| ~12 days" in text  # 49,995,000 pairs in 0.02 s each
+    ranking = {"by": "hybrid", "k": 5, "mrr": 0.5, "recall_at_1": None}
+    ranking |= {"duration": {"seconds": 2.0, "measured": False}}
+    retrieval = {"task": "para", "bi": "x", "cross": "y", "queries": 9, "candidates": 1000}
+    text = "\n".join(cost_lines(found | {"retrieval": retrieval | {"rankings": [ranking]}}))
+    assert "para: 9 texts, each to find its paraphrase among 1,000; bi is x (cosine)" in text
+    assert "| hybrid    | 5 | 0.500 | not computed   | ~2.0 s    |" in text

@@ -1,0 +1,230 @@
+"""The heads of a finished run, opened and measured: what each costs, and how well both rank.
+
+Cells that differ in weights alone cost the same, so each task and encoder is measured once, in the
+cell with the best dev score. `costs.json` of the run folder keeps the numbers, from which the
+command's tables and the page's figures are made.
+"""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from baselines.isbert import load_tuned
+from data.examples import DataError
+from data.locate import data_folder
+from data.tasks import TASKS, read_task, split_file
+from evaluation.costs import Cost, Reader, break_even, measure_cost, measured_on, story
+from evaluation.geometry import unit
+from evaluation.reranking import DEPTHS, FEWEST, compare_rankings, retrieval_of
+from evaluation.scoring import is_labelled
+from heads.saved import SavedHead, load_head
+from minbert.flops import encoder_flops, linear_flops
+from report.cell import Cell
+from report.run_folder import COSTS, RunFolder
+from runtime.files import write_text
+from runtime.json_file import read_json
+from runtime.terminal import Say
+
+TYPICAL = 1000  # examples that costs are measured on
+MOST_QUERIES = 200
+
+
+def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
+    """Measure a run that has just ended, in about `seconds` in all, and write its costs.json.
+
+    Nothing is done where costs of its best cells are there, perhaps of a longer measurement.
+    Rankings are left out: they say little of the few queries that so short a time allows.
+
+    Args:
+        run: the folder.
+        seconds: shared by the cells that are measured; 0 measures nothing.
+        device: `auto`, `cpu` or `cuda`.
+        say: called with what was written.
+
+    Raises:
+        UserError, OSError: as `measure_run`, or the file cannot be written.
+    """
+    if not seconds:
+        return
+    best = best_cells(RunFolder(run, read_only=True))
+    try:
+        costs = read_json(run / COSTS)
+        measured_on(costs)
+        measured = {cell["cell"] for cell in costs["cells"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        measured = set()  # none, or nothing that a page could show
+    if {cell.name for cell in best} <= measured:
+        return
+    costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
+    write_costs(run / COSTS, costs, say)
+
+
+def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
+    """Write what `measure_run` returned, and say where it is."""
+    write_text(path, json.dumps(costs, indent=2, allow_nan=False) + "\n")
+    say(f"costs     {path}")
+
+
+def measure_run(
+    run: Path, budget: float, device: str, say: Say, ranking: bool = True
+) -> dict[str, Any]:
+    """Measure the heads of a run, each for about `budget` seconds.
+
+    Args:
+        run: the folder of a finished run; its data and backbones must still be where they were.
+        budget: seconds per cell, and for the rankings.
+        device: `auto`, `cpu` or `cuda`.
+        say: called with what is being done.
+        ranking: whether to rank, too. All candidates are encoded, whatever the budget.
+
+    Returns:
+        The content of costs.json:
+        run: the folder.
+        machine: its name, cores, device, precision of the products, threads, and the load average
+            of the minute before (or None).
+        budget: as given.
+        cells: one per task and encoder, with its name, task and `evaluation.costs.Cost`.
+        break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
+        story: the most similar two of 10,000 sentences in one sentence; "" without both encoders.
+        retrieval: None without both encoders on a task of labelled paraphrases, or not measured.
+
+    Raises:
+        DataError, CheckpointError: not a run's folder, or something that it names is gone.
+    """
+    folder = RunFolder(run, read_only=True)
+    best = best_cells(folder)
+    home = data_folder(best[0].data)
+    machine: dict[str, Any] = {}
+    measured: list[tuple[Cell, Cost]] = []
+    for cell in best:
+        say(f"measuring {cell.name}")
+        head = load_head(folder.head_path(cell.name), load_tuned, device)
+        machine = machine or _machine(head)
+        task = TASKS[cell.task]
+        dev = task.read(split_file(home, task, "dev"))
+        # The same examples every time, drawn from all of the file.
+        rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
+        texts = [dev[row].texts for row in rows]
+        measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
+    found = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
+    both = {
+        task: (found[task, "bi"], found[task, "cross"])
+        for task in dict.fromkeys(cell.task for cell in best)
+        if {(task, "bi"), (task, "cross")} <= set(found)
+    }
+    # The story is that of a similarity task, of another one if there is none.
+    stories = [
+        story(bi, cross)
+        for task, ((_, bi), (_, cross)) in sorted(
+            both.items(), key=lambda item: TASKS[item[0]].kind != "score"
+        )
+    ]
+    retrieval = None
+    for task, ((bi_cell, _), (cross_cell, _)) in both.items():
+        if ranking and TASKS[task].kind == "binary":
+            say(f"ranking   {task}")
+            bi, cross = (
+                load_head(folder.head_path(cell.name), load_tuned, device)
+                for cell in (bi_cell, cross_cell)
+            )
+            if ranked := _ranked(home, task, bi, cross, budget):
+                names = {"task": task, "bi": bi_cell.name, "cross": cross_cell.name}
+                retrieval = names | ranked
+    return {
+        "run": str(run),
+        "machine": machine,
+        "budget": budget,
+        "cells": [{"cell": c.name, "task": c.task, "cost": asdict(cost)} for c, cost in measured],
+        "break_even": {task: break_even(bi, cross) for task, ((_, bi), (_, cross)) in both.items()},
+        "story": stories[0] if stories else "",
+        "retrieval": retrieval,
+    }
+
+
+def best_cells(run: RunFolder) -> list[Cell]:
+    """Return, for each task and encoder, the cell with the best dev score."""
+    best: dict[tuple[str, str], Cell] = {}
+    for cell in run.cells():
+        # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
+        place = cell.task, cell.encoder if TASKS[cell.task].is_pair else "bi"
+        if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
+            best[place] = cell
+    if not best:
+        raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
+    return list(best.values())
+
+
+def _score(cell: Cell) -> float:
+    score = cell.metrics[TASKS[cell.task].main_metric]
+    return -1.0 if score is None else score
+
+
+def _machine(head: SavedHead) -> dict[str, Any]:
+    return {
+        "name": f"{platform.machine()}, {platform.system()}",
+        "cores": os.cpu_count(),
+        "device": str(head.encoder.device),
+        "precision": str(head.encoder.dtype).removeprefix("torch."),
+        "threads": torch.get_num_threads(),
+        # What other programs do at the same time slows all that is measured.
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
+    """Return a saved head as functions, with tokens and operations of these examples on average.
+
+    The convolutions of IS-BERT are not among the operations.
+    """
+    items = [item for texts in examples for item in head.features.items(texts)]
+    lengths = head.features.tokenize(head.encoder, items).lengths
+    model = head.encoder.model
+    flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
+    is_bi = head.kind != "cross"
+    return Reader(
+        head.kind,
+        len(items) // len(examples),
+        float(lengths.sum() / len(examples)),
+        flops / len(examples) + linear_flops(head.head),
+        head.logits,
+        (lambda texts: head.embed([(text,) for text in texts])) if is_bi else None,
+        (lambda first, second: head.judge([first, second])) if is_bi else None,
+    )
+
+
+def _ranked(
+    home: Path, task: str, bi: SavedHead, cross: SavedHead, budget: float
+) -> dict[str, Any] | None:
+    """Return how many queries and candidates there are, and how both rank; None without queries.
+
+    The pairs are those of the test split, or of the dev split where that has no labels.
+    """
+    splits = read_task(home, task)
+    retrieval = retrieval_of(splits.test if is_labelled(splits.test) else splits.dev)
+    if not retrieval.queries:
+        return None
+    # As many queries as the cross-encoder re-ranks within the budget.
+    pairs = [(query, retrieval.candidates[0]) for query in retrieval.queries[:FEWEST]] * 10
+    started = time.perf_counter()
+    cross.logits(pairs)
+    each = max(DEPTHS) * (time.perf_counter() - started) / len(pairs)
+    retrieval = retrieval.first(min(MOST_QUERIES, max(FEWEST, int(budget / each))))
+    candidates = unit(bi.embed([(text,) for text in retrieval.candidates]))
+    started = time.perf_counter()
+    queries = unit(bi.embed([(text,) for text in retrieval.queries]))
+    similarities = queries @ candidates.T
+    seconds = (time.perf_counter() - started) / len(queries)
+    rankings = compare_rankings(retrieval, similarities, seconds, cross.logits, budget)
+    return {
+        "queries": len(queries),
+        "candidates": len(candidates),
+        "rankings": [asdict(ranking) for ranking in rankings],
+    }

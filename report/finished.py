@@ -1,0 +1,177 @@
+"""A finished run, read once: all that its folder holds, and the labelled examples that it scored.
+
+Legend: N rows of a split, C classes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.examples import DataError, Example
+from data.locate import data_folder
+from data.tasks import TASKS, Splits, Task, split_file
+from evaluation.scoring import labels_of
+from evaluation.significance import Estimate
+from report.cell import Cell, best_known
+from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves, read_run
+from report.verdict import Judged, judge_cells, read_judged
+from runtime.json_file import read_json
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """What a page is made of.
+
+    Attributes:
+        path: the run folder.
+        config: its settings, config.json.
+        cells: all of results.json.
+        shown: the cells that sections are about: those of the test split if it has labels.
+        splits: the labelled dev and test examples of each task.
+        judged: what the data can tell of the cells, as comparisons.json has it.
+        predictions: of each cell of `shown` by its place, (N,) float64.
+        soft: what lies behind them (see RunFolder.write_soft), {} if it was not kept.
+        curves: metrics.jsonl, the records of each curve.
+        costs: costs.json, None if nothing was measured.
+    """
+
+    path: Path
+    config: dict[str, Any]
+    cells: list[Cell]
+    shown: list[Cell]
+    splits: dict[str, Splits]
+    judged: list[Judged]
+    predictions: dict[tuple[str, str], np.ndarray]
+    soft: dict[tuple[str, str], dict[str, np.ndarray]]
+    curves: dict[str, list[dict[str, Any]]]
+    costs: dict[str, Any] | None
+
+    @classmethod
+    def read(cls, path: Path, data: str | None = None) -> "FinishedRun":
+        """Read a run folder and the labels of what it predicted.
+
+        Args:
+            path: the run folder.
+            data: where the tasks' files are now; None: where they were.
+
+        Raises:
+            DataError: it is not the folder of a finished run, or something it needs is damaged or
+                gone.
+        """
+        run = read_run(path)
+        if run is None:
+            raise DataError(f"{path}: not a run folder; it has no results.json")
+        config, entries = run
+        if not entries or not (path / COMPARISONS).is_file():
+            raise DataError(
+                f"{path}: an unfinished run has no page; its command with --resume goes on"
+            )
+        folder = RunFolder(path, read_only=True)
+        cells = folder.cells()
+        home = data_folder(data or cells[0].data)
+        splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
+        predictions, soft = {}, {}
+        for cell in best_known(cells):
+            examples = getattr(splits[cell.task], cell.split)
+            predictions[cell.place()] = folder.predictions(cell, examples)
+            soft[cell.place()] = folder.soft(cell, examples)
+        curves: dict[str, list[dict[str, Any]]] = {}
+        for record in read_curves(path):
+            curves.setdefault(record.pop("curve"), []).append(record)
+        costs = path / COSTS
+        try:
+            measured = dict(read_json(costs)) if costs.is_file() else None
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{costs}: not a run's costs ({error!r}); delete it") from None
+        return cls(
+            path,
+            config,
+            cells,
+            best_known(cells),
+            splits,
+            read_judged(folder, cells) or judge_cells(cells, splits, folder),
+            predictions,
+            soft,
+            curves,
+            measured,
+        )
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Return the tasks of the run."""
+        return [TASKS[name] for name in _tasks(self.cells)]
+
+    def setting(self, cell: Cell) -> str:
+        """Return what bi- and cross-encoder are compared under: `sup`, or `sup full`."""
+        return " ".join((cell.pretrain, *self._varied(cell)))
+
+    def label(self, cell: Cell) -> str:
+        """Return a system's name without what all cells share: `sup bi`, or `sup bi full`."""
+        return " ".join((cell.pretrain, cell.encoder, *self._varied(cell)))
+
+    def _varied(self, cell: Cell) -> list[str]:
+        names = ("tune", "features")
+        return [
+            getattr(cell, name)
+            for name in names
+            if len({getattr(other, name) for other in self.cells}) > 1
+        ]
+
+    def systems(self, task: Task) -> dict[str, list[Cell]]:
+        """Return a task's shown systems by label: the cells of their seeds."""
+        systems: dict[str, list[Cell]] = {}
+        for cell in self.shown:
+            if cell.task == task.name:
+                systems.setdefault(self.label(cell), []).append(cell)
+        return systems
+
+    def settings(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
+        """Return a task's shown cells by setting and encoder."""
+        settings: dict[str, dict[str, list[Cell]]] = {}
+        for cell in self.shown:
+            if cell.task == task.name:
+                encoders = settings.setdefault(self.setting(cell), {})
+                encoders.setdefault(cell.encoder, []).append(cell)
+        return settings
+
+    def duels(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
+        """Return the settings in which both encoders ran."""
+        settings = self.settings(task)
+        return {name: kinds for name, kinds in settings.items() if set(ENCODERS) == set(kinds)}
+
+    def examples(self, cell: Cell) -> list[Example]:
+        """Return the N examples that a cell predicted."""
+        examples: list[Example] = getattr(self.splits[cell.task], cell.split)
+        return examples
+
+    def of_seeds(self, cells: Sequence[Cell]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the predictions of a system's cells one after the other, and their labels."""
+        predictions = np.concatenate([self.predictions[cell.place()] for cell in cells])
+        return predictions, np.concatenate([labels_of(self.examples(cell)) for cell in cells])
+
+    def estimate(self, cell: Cell, metric: str) -> Estimate | None:
+        """Return the metric of a cell's system: mean over seeds and interval."""
+        for each in self.judged:
+            if (each.task, each.split) == (cell.task, cell.split):
+                for estimate in each.estimates:
+                    if (estimate.system, estimate.metric) == (cell.system, metric):
+                        return estimate
+        return None
+
+
+def _tasks(cells: Sequence[Cell]) -> list[str]:
+    return list(dict.fromkeys(cell.task for cell in cells))
+
+
+def _scored(home: Path, task: Task, cells: Sequence[Cell]) -> Splits:
+    """Return the splits of a task that cells scored; the others, such as train, stay empty."""
+    found: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
+    for split in dict.fromkeys(cell.split for cell in cells if cell.task == task.name):
+        path = split_file(home, task, split)
+        if not path.is_file():
+            raise DataError(f"{path}: not found; say where the data is now (--data DIR)")
+        found[split] = task.read(path)
+    return Splits(**found)

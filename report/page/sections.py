@@ -1,0 +1,435 @@
+"""The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from data.tasks import TASKS, Task
+from evaluation.intervals import Interval
+from evaluation.metrics import row_errors
+from evaluation.ordinal import confusion
+from evaluation.ratings import residuals
+from evaluation.scoring import labels_of
+from evaluation.significance import Comparison
+from evaluation.slices import Slice, groups, slices
+from report.cell import Cell
+from report.finished import FinishedRun
+from report.page.tables import UNKNOWN, Entry, Table, filled, interval, number, shade, share, word
+from report.run_folder import ENCODERS
+
+MOST = 10  # examples where each encoder is ahead, of each task and setting
+COSINE = "cosine_spearman"
+# The difference of the encoders' errors that has the darkest shade.
+DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
+
+
+# Scores, comparisons, and what was seen before.
+
+
+def score_tables(run: FinishedRun) -> tuple[list[Table], list[Table]]:
+    """Return all metrics of all systems, by task: on the split that is shown, and on others.
+
+    Systems have the mean over seeds, its 95 % interval, and the standard deviation.
+    """
+    shown: list[Table] = []
+    others: list[Table] = []
+    for task in run.tasks:
+        for split in ("test", "dev"):
+            own = [c for c in run.cells if (c.task, c.split) == (task.name, split)]
+            if own:
+                tables = shown if own[0] in run.shown else others
+                tables.append(_scores(task, own, run))
+    return shown, others
+
+
+def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
+    """Return the table of one task on one split."""
+    cosine = any(cell.metrics.get(COSINE) is not None for cell in cells)
+    rows = []
+    for own in _systems(cells):
+        row = [word(run.label(own[0]))]
+        for metric in task.metrics:
+            estimate = run.estimate(own[0], metric)
+            if estimate is None:  # nothing was judged
+                row.append(number(_mean_of_all([cell.metrics[metric] for cell in own])))
+            else:
+                spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
+                note = f"{interval(estimate.interval)}{spread}".strip()
+                row.append(number(estimate.mean, 3, note))
+        if cosine:
+            row.append(number(_mean_of_all([cell.metrics.get(COSINE) for cell in own])))
+        rows.append([*row, number(own[0].n, 0)])
+    more = "; cosine: Spearman’s rho without any head" if cosine else ""
+    return Table(
+        f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals{more}",
+        ("system", *task.metrics, *(["cosine"] if cosine else []), "rows"),
+        rows,
+    )
+
+
+def comparison_tables(run: FinishedRun) -> tuple[Table, Table]:
+    """Return every two systems of a task with their paired test: the verdict's, and all others.
+
+    The verdict's are those in the main metric on the split that is shown.
+    """
+    verdicts: list[list[Entry]] = []
+    others: list[list[Entry]] = []
+    labels = {cell.system: run.label(cell) for cell in run.cells}
+    places = {(cell.task, cell.split) for cell in run.shown}
+    for each in run.judged:
+        for versus in each.comparisons:
+            a, b = (labels.get(name, name) for name in (versus.a, versus.b))
+            place = f"{versus.metric}, {each.split}"
+            row = [Entry(f"{each.task}: {a} − {b}", note=place), *_comparison(versus, a, b)]
+            is_main = versus.metric == TASKS[each.task].main_metric
+            shown = is_main and (each.task, each.split) in places
+            (verdicts if shown else others).append(row)
+    header = ("A minus B", "difference", "ahead", "p (Holm)", "p", "test")
+    return (
+        Table("Main metric: every two systems, paired on the same rows", header, verdicts),
+        Table("Other metrics and splits", header, others),
+    )
+
+
+def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
+    ahead = "undefined" if versus.p is None else "undecided"
+    if versus.decided and versus.difference:
+        ahead = a if versus.difference > 0 else b
+    difference = number(versus.difference, 3, interval(versus.interval), sign=True)
+    p_values = [
+        # No p value is nought.
+        Entry("< 0.0001", p) if p is not None and p < 0.0001 else number(p, 4)
+        for p in (versus.p_holm, versus.p)
+    ]
+    return [difference, word(ahead), *p_values, word(versus.test)]
+
+
+def leak_table(run: FinishedRun) -> Table:
+    """Return how much of each split the run had seen, and the main metric on the rest."""
+    rows = []
+    for own in _systems(run.cells):
+        first, metric = own[0], TASKS[own[0].task].main_metric
+        seen = [mean(c.overlap.get(name, 0.0) for c in own) for name in ("sentences", "pairs")]
+        scores = _mean_of_all([cell.metrics[metric] for cell in own])
+        rest = _mean_of_all([cell.overlap["metrics_on_rest"].get(metric) for cell in own])
+        change = None if scores is None or rest is None else rest - scores
+        rows.append(
+            [
+                word(run.label(first)),
+                word(first.task),
+                word(first.split),
+                *map(share, seen),
+                number(first.overlap.get("n_rest"), 0),
+                word(metric),
+                number(scores),
+                number(rest),
+                number(change, sign=True),
+            ]
+        )
+    seen_of = ("sentence seen", "pair seen", "unseen rows")
+    header = ("system", "task", "split", *seen_of, "metric", "all rows", "unseen rows only")
+    return Table(
+        "Rows with a sentence, or with the whole pair, that the run trained on or selected by",
+        (*header, "change"),
+        rows,
+    )
+
+
+def _systems(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Return the cells of each system and split, its seeds together."""
+    systems: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
+    return list(systems.values())
+
+
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
+    """Return the mean, None if one of the values is."""
+    return _mean(values) if None not in values else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the values that are known."""
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
+
+
+# Where the encoders differ.
+
+
+def heat_maps(run: FinishedRun) -> list[Table]:
+    """Return, for tasks with both encoders, their errors' difference by what rows are like."""
+    tables = []
+    for task in run.tasks:
+        columns: dict[str, list[Slice]] = {}
+        for setting, kinds in run.duels(task).items():
+            examples = run.examples(kinds["bi"][0])
+            bi, cross = (_mean_errors(kinds[kind], run) for kind in ENCODERS)
+            columns[setting] = slices(groups(examples, task), bi, cross)
+        rows = [
+            [
+                word(same[0].name),
+                *(_difference(each, DARKEST[task.kind]) for each in same),
+                number(same[0].n, 0),
+                word(same[0].by),
+            ]
+            for same in zip(*columns.values(), strict=True)
+        ]
+        if rows:
+            unit = "distance from the gold score" if task.kind == "score" else "share of wrong rows"
+            caption = "errors of the bi-encoder minus those of the cross-encoder"
+            table = Table(
+                f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat"
+            )
+            tables.append(table)
+    return tables
+
+
+def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
+    """Return each row's error, (N,), averaged over the seeds of a system."""
+    labels = labels_of(run.examples(cells[0]))
+    errors = [row_errors(cell.task, run.predictions[cell.place()], labels) for cell in cells]
+    return np.asarray(np.mean(errors, axis=0))
+
+
+def _difference(found: Slice, darkest: float) -> Entry:
+    """Return an entry shaded by who is ahead; bold where the interval leaves out 0."""
+    if found.low is None or found.high is None:  # few rows: no claim
+        return number(found.difference, 3, sign=True)
+    plain = number(found.difference, 3, interval(Interval(found.low, found.high, "")), sign=True)
+    colour = shade(found.difference, darkest, ENCODERS)
+    strong = not found.low <= 0 <= found.high
+    return Entry(plain.text, plain.value, plain.note, colour, strong)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row on which the encoders differ, in words.
+
+    Attributes:
+        task, setting: of the two systems.
+        ahead: "bi" or "cross", which was right or nearer.
+        phenomenon: "" if the data do not say.
+        id, texts: of the example.
+        gold, bi, cross: as shown, "yes (91 % sure)".
+    """
+
+    task: str
+    setting: str
+    ahead: str
+    phenomenon: str
+    id: str
+    texts: tuple[str, ...]
+    gold: str
+    bi: str
+    cross: str
+
+
+def disagreements(run: FinishedRun) -> list[Example]:
+    """Return the rows of the largest disagreements of both encoders, by task and setting.
+
+    Probabilities and scores are averaged over seeds. Runs that kept none have no examples.
+    """
+    found = []
+    for task in run.tasks:
+        for setting, kinds in run.duels(task).items():
+            soft = [[run.soft[c.place()].get("soft") for c in kinds[kind]] for kind in ENCODERS]
+            if any(each is None for of_kind in soft for each in of_kind):
+                continue
+            bi, cross = (np.asarray(np.mean(of_kind, axis=0)) for of_kind in soft)
+            examples = run.examples(kinds["bi"][0])
+            for ahead, row in most_surprising(bi, cross, labels_of(examples), task.kind):
+                example = examples[row]
+                words = [_in_words(each[row], task) for each in (bi, cross)]
+                gold = _named(labels_of([example])[0], task)
+                about = example.phenomenon or "", example.id, example.texts
+                found.append(Example(task.name, setting, ahead, *about, gold, *words))
+    return found
+
+
+def most_surprising(
+    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, kind: str, most: int = MOST
+) -> list[tuple[str, int]]:
+    """Return who is ahead in the rows of the largest gaps, and these rows, at most `most` of each.
+
+    Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
+    the larger the gap. First those with the bi-encoder ahead, largest gap first, then the others.
+
+    Args:
+        bi, cross: by the task's kind, "binary": the probability of 1, (N,); "classes": of each
+            class, (N, C); "score": scores (N,).
+        labels: (N,).
+        kind: of the task.
+        most: rows where each encoder is ahead.
+
+    Raises:
+        ValueError: arrays of unequal length.
+    """
+    if not len(labels) == len(bi) == len(cross):
+        raise ValueError(f"{len(bi)} and {len(cross)} predictions for {len(labels)} examples")
+    losses, rights = [], []
+    for soft in (bi, cross):
+        if kind == "score":
+            losses.append((soft - labels) ** 2)
+            continue
+        if kind == "binary":
+            soft = np.stack([1 - soft, soft], axis=1)
+        gold = labels.astype(np.int64)
+        losses.append(1 - soft[np.arange(len(gold)), gold])
+        rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
+    found = []
+    for side, ahead in enumerate(ENCODERS):
+        gaps = losses[1 - side] - losses[side]
+        apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
+        rows = np.flatnonzero(apart)
+        rows = rows[np.argsort(-gaps[rows], kind="stable")][:most]
+        found += [(ahead, row) for row in rows.tolist()]
+    return found
+
+
+def _in_words(soft: Any, task: Task) -> str:
+    """Return a score, or the called class and its probability: `yes (91% sure)`."""
+    if task.kind == "score":
+        return _named(soft, task)
+    probabilities = np.array([1 - soft, soft]) if task.kind == "binary" else soft
+    called = int(probabilities.argmax())
+    return f"{_named(called, task)} ({probabilities[called]:.0%} sure)"
+
+
+def _named(label: float, task: Task) -> str:
+    if task.kind == "score":
+        return f"{label:.1f}"
+    return ("no", "yes")[int(label)] if task.kind == "binary" else f"class {label:.0f}"
+
+
+# Classes, scores and probabilities of each system.
+
+
+def confusions(run: FinishedRun) -> list[Table]:
+    """Return, for tasks of ordered classes, what each system predicted for each gold class."""
+    tables = []
+    for task in run.tasks:
+        for system, cells in run.systems(task).items() if task.kind == "classes" else ():
+            one = confusion(*run.of_seeds(cells), task.num_classes)
+            rows = []
+            for gold, counts in enumerate(one.matrix):
+                row = [word(gold), number(sum(counts) // len(cells), 0)]
+                for k, count in enumerate(counts):
+                    part = count / max(1, sum(counts))
+                    colour = shade(part, 1.0, ("", "share"))
+                    row.append(Entry(f"{part:.0%}", part, "", colour, k == gold))
+                rows.append(row)
+            caption = (
+                f"{system}: {one.accuracy:.1%} right, {one.within_one:.1%} at most one class off, "
+                f"{one.mean_absolute_error:.2f} classes off on average"
+            )
+            classes = map(str, range(task.num_classes))
+            tables.append(Table(caption, ("gold", "rows", *classes), rows, "heat"))
+    return tables
+
+
+def residual_tables(run: FinishedRun) -> list[Table]:
+    """Return, for tasks of scores, how far predictions are off in each band of gold scores."""
+    tables = []
+    for task in run.tasks:
+        if task.kind != "score":
+            continue
+        rows: dict[str, list[Entry]] = {}
+        systems = run.systems(task)
+        for cells in systems.values():
+            for one in residuals(*run.of_seeds(cells), task.largest):
+                row = rows.setdefault(one.band, [word(one.band), number(one.n // len(cells), 0)])
+                note = "" if one.absolute is None else f"off by {one.absolute:.2f}"
+                row.append(number(one.mean, 2, note, sign=True))
+        caption = "mean of prediction minus gold score, and mean distance, by gold score"
+        header = ("gold score", "pairs", *systems)
+        tables.append(Table(f"{task.name}: {caption}", header, list(rows.values())))
+    return tables
+
+
+def certainty_tables(run: FinishedRun) -> list[Table]:
+    """Return, of each task, scores at other thresholds and of both orders of a pair."""
+    tables = []
+    for task in run.tasks:
+        systems = run.systems(task)
+        if any(c.threshold or c.both_orders for cells in systems.values() for c in cells):
+            rows = []
+            for name, cells in systems.items():
+                columns = zip(*(_certainty(cell) for cell in cells), strict=True)
+                means = list(map(_mean, columns))
+                rows.append([word(name), *map(number, means[:-1]), share(means[-1])])
+            metric = task.main_metric
+            header = ("system", metric, "at threshold", "threshold", "both orders", "gap")
+            table = Table(f"{task.name}: {metric}", (*header, "calls changed"), rows)
+            tables.append(filled(table))
+    return tables
+
+
+def _certainty(cell: Cell) -> list[float | None]:
+    metric = TASKS[cell.task].main_metric
+    threshold = cell.threshold.get(metric, {})
+    both_orders = cell.both_orders
+    return [
+        cell.metrics[metric],
+        threshold.get("value"),
+        threshold.get("threshold"),
+        both_orders.get("metrics", {}).get(metric),
+        both_orders.get("gap"),
+        both_orders.get("changed"),
+    ]
+
+
+# How the run was made.
+
+
+def facts(run: FinishedRun) -> list[tuple[str, Any]]:
+    """Return in a few words what the run is."""
+    options = _dictionary(run.config.get("options"))
+    seeds = sorted({cell.seed for cell in run.cells})
+    heads = {cell.name for cell in run.cells}
+    words = [("backbone", options.get("backbone")), ("data", options.get("data"))]
+    words += [("seeds", ", ".join(map(str, seeds))), ("heads", len(heads))]
+    return [(name, value) for name, value in words if value is not None]
+
+
+def command(run: FinishedRun) -> str:
+    """Return the exact command line, a dash if the run does not say."""
+    words = run.config.get("command")
+    return shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN
+
+
+def about_tables(run: FinishedRun) -> list[Table]:
+    """Return settings, recipes, machine and hashes as tables of names and values."""
+    config = run.config
+    names = ("machine", "device", "precision", "threads", "commit", "python")
+    parts = {
+        "Settings": config.get("options"),
+        "Machine and code": {name: config.get(name) for name in names}
+        | _dictionary(config.get("packages")),
+        "Contrastive tuning": config.get("simcse"),
+        "Heads": config.get("heads"),
+        "SHA-256 of what was trained on, selected by or scored": config.get("sha256"),
+    }
+    tables = []
+    for caption, part in parts.items():
+        if rows := [[word(name), word(value)] for name, value in _flat(_dictionary(part))]:
+            tables.append(Table(caption, ("name", "value"), rows, "long"))
+    return tables
+
+
+def _flat(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested settings as (`sup.batch_size`, 64)."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{outer}{name}.")
+        else:
+            listed = " ".join(map(str, value)) if isinstance(value, list) else value
+            yield f"{outer}{name}", listed
+
+
+def _dictionary(raw: Any) -> dict[str, Any]:
+    return raw if isinstance(raw, dict) else {}

@@ -1,0 +1,176 @@
+"""A run ends with its costs, its verdict and its page; the commands make both again.
+
+What fails of these leaves the results, and what is no run is refused.
+"""
+
+import json
+import shutil
+from html import escape
+
+import numpy as np
+import pytest
+import torch
+from toy_runs import ALL, cells_of, results, run
+
+import report.costs
+import report.page.write
+from baselines.isbert import load_tuned
+from data.tasks import read_task
+from evaluation.costs import measured_on
+from heads.saved import load_head
+from minbert.flops import encoder_flops, linear_flops
+from report.__main__ import main
+from report.costs import measure_run, reader_of
+from report.finished import FinishedRun
+from report.run_folder import COSTS
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_checkpoint, toy_data, tmp_path_factory):
+    """Run a grid of two backbones once."""
+    folder = tmp_path_factory.mktemp("costs") / "runs" / "grid"
+    grid = ["--pretrain", "none", "sup", *ALL[4:], "--geometry-steps", "2"]
+    assert run(tiny_checkpoint, toy_data, folder, *grid) == 0
+    return folder
+
+
+def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
+    tiny_checkpoint, toy_data, finished, capsys
+):
+    page = (finished / "report.html").read_bytes()
+    grid = ["--pretrain", "none", "sup", *ALL[4:], "--geometry-steps", "2"]
+    assert run(tiny_checkpoint, toy_data, finished, *grid) == 0
+    said = capsys.readouterr().out
+    *_, verdict, last = said.strip().rsplit("\n\n", 1)[1].rsplit("\n", 1)
+    assert last == f"page: {finished / 'report.html'}"
+    assert "Similarity 0-5 (sts): " in verdict and max(map(len, verdict.splitlines())) <= 100
+    assert escape(" ".join(verdict.split()).split("(sts): ")[1][:60], quote=False) in page.decode()
+    (finished / "report.html").unlink()
+    assert main(["html", str(finished)]) == 0
+    assert (finished / "report.html").read_bytes() == page
+
+
+def test_a_run_keeps_what_the_page_shows(finished):
+    kept = FinishedRun.read(finished)
+    for cell in cells_of(finished):
+        soft, predictions = kept.soft[cell.place()], kept.predictions[cell.place()]
+        if cell.task == "sts":
+            assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
+        assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
+    page = (finished / "report.html").read_text()
+    for id in ("bars-sts", "density-sts-sup", "curve-tuning", "trajectory", "curve-heads-sts"):
+        assert f'<figure id="{id}">' in page
+
+
+@pytest.mark.parametrize("kind", ["bi", "cross"])
+def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_data):
+    head = load_head(
+        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", load_tuned, "cpu"
+    )
+    pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
+    first, second = zip(*pairs, strict=True)
+    tokenize = head.encoder.tokenize
+    one_by_one = [*tokenize(first).lengths, *tokenize(second).lengths]
+    lengths = one_by_one if kind == "bi" else tokenize(first, second).lengths
+    flops = encoder_flops(lengths, head.encoder.model.config, pooler=True)
+    reader = reader_of(head, pairs)
+    assert reader.flops == pytest.approx(flops / len(pairs) + linear_flops(head.head))
+    assert reader.tokens == pytest.approx(sum(lengths) / len(pairs))
+    assert (reader.encode is None) == (kind == "cross")
+
+
+def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsys):
+    assert main(["cost", str(finished), "--budget", "0.05", "--device", "cpu"]) == 0
+    text = capsys.readouterr().out
+    assert "| most similar two of N | 10,000 " in text and "~" in text
+    assert "para: the bi-encoder is" in text and "65 hours and 5 seconds" in text
+    assert "| hybrid " in text and f"costs     {finished / COSTS}" in text
+    numbers = json.loads((finished / COSTS).read_text())
+    cells = numbers["cells"]
+    assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
+        ("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")
+    ]  # fmt: skip
+    assert [cell["cost"]["passes"] for cell in cells] == [1, 2, 1, 2, 1]
+    for cell in cells:
+        place = cell["task"], cell["cost"]["encoder"]
+        rivals = [r for r in results(finished) if (r["task"], r["encoder"]) == place]
+        metric = "pearson" if cell["task"] == "sts" else "accuracy"
+        best = max(rivals, key=lambda rival: rival["metrics"][metric])
+        assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
+    assert numbers["break_even"].keys() == {"para", "sts"} and numbers["budget"] == 0.05
+    assert numbers["retrieval"]["task"] == "para" and numbers["retrieval"]["queries"] > 0
+    assert numbers["retrieval"]["rankings"][0]["by"] == "bi"
+    known = {"device": "cpu", "precision": "float32", "threads": torch.get_num_threads()}
+    assert known.items() <= numbers["machine"].items()
+    # And the page shows them.
+    assert main(["html", str(finished)]) == 0
+    page = (finished / "report.html").read_text()
+    for words in (numbers["story"], measured_on(numbers)):
+        assert escape(words, quote=False) in page
+    for figure in ("frontier-para", "frontier-sts", "frontier-retrieval"):
+        assert f'<figure id="{figure}">' in page
+
+
+def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path):
+    folder = tmp_path / "r"
+    short = ["--task", "sts", "--encoder", "bi", "cross", "--cost-seconds", "0.1"]
+    assert run(tiny_checkpoint, toy_data, folder, *short, "--tune", "frozen", "full") == 0
+    costs = json.loads((folder / COSTS).read_text())
+    # Tuned or frozen, an encoder costs the same.
+    assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "cross"]
+    assert costs["budget"] == 0.05 and costs["retrieval"] is None
+    page = (folder / "report.html").read_text()
+    table = page[page.index("sts: cost (~ projected)") :]
+    for system in ("none bi frozen", "none cross frozen", "none bi full", "none cross full"):
+        assert f">{system}<" in table.replace("\n", "")
+    # What was measured longer stays; with another encoder, all are measured again.
+    (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
+    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert json.loads((folder / COSTS).read_text())["budget"] == 60.0
+    (folder / COSTS).write_text(json.dumps(costs | {"cells": costs["cells"][:1]}))
+    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert len(json.loads((folder / COSTS).read_text())["cells"]) == 2
+
+
+def test_costs_and_a_page_that_fail_leave_the_results(
+    tiny_checkpoint, toy_data, tmp_path, monkeypatch, caplog, capsys
+):
+    def fail(path, content):
+        raise RuntimeError("a bug")
+
+    folder = tmp_path / "r"
+    with monkeypatch.context() as patch:
+        patch.setattr(report.costs, "load_head", None)
+        patch.setattr(report.page.write, "write_text", fail)
+        argv = ["--task", "sst", "--cost-seconds", "0.1"]
+        assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
+    assert len(results(folder)) == 1 and not (folder / "report.html").exists()
+    assert "no costs (TypeError" in caplog.text and "python -m report cost" in caplog.text
+    assert "a bug" in caplog.text and "python -m report html" in caplog.text
+    assert main(["html", str(folder)]) == 0
+    assert "Not measured for this run" in (folder / "report.html").read_text()
+    # A run of one encoder has no comparison.
+    assert main(["cost", str(folder), "--budget", "0.05", "--device", "cpu"]) == 0
+    text = capsys.readouterr().out
+    assert "none-sst-bi" in text and "65 hours" not in text
+
+
+def test_the_encoder_of_is_bert_is_opened_with_its_convolutions(
+    tiny_checkpoint, toy_data, tmp_path
+):
+    folder = tmp_path / "runs" / "isbert"
+    argv = ["--pretrain", "isbert", "--task", "sts", "--encoder", "bi", "cross"]
+    assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
+    name = "isbert-sts-bi-frozen-interaction-42"
+    head = load_head(folder / "heads" / f"{name}.safetensors", load_tuned, "cpu")
+    found = head.soft([pair.texts for pair in read_task(toy_data, "sts").dev])
+    lines = (folder / "predictions" / name / "sts-dev-output.csv").read_text().splitlines()[1:]
+    np.testing.assert_allclose(found, [float(line.split(" , ")[1]) for line in lines], atol=1e-4)
+    assert measure_run(folder, 0.05, "cpu", lambda line: None)["retrieval"] is None
+
+
+def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path, capsys):
+    shutil.copy(finished / "config.json", tmp_path)
+    for folder in (tmp_path / "nowhere", tmp_path):
+        assert main(["cost", str(folder)]) == 2
+        assert capsys.readouterr().err.startswith(f"error: {folder}: no finished cells")

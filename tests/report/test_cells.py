@@ -1,0 +1,141 @@
+"""A cell's fields are all there is: keys, columns, names of files, rows and lines follow from them.
+
+The table says what applies, what is undefined and what was seen; seeds join into one row.
+"""
+
+import csv
+import json
+from dataclasses import dataclass, fields, replace
+
+import pytest
+from made_cells import METRICS, cell, para_cell, tagged
+
+from data.examples import DataError
+from report import cell as module
+from report.cell import Cell, csv_columns, phenomena_rows
+from report.run_folder import RunFolder
+from report.table import contrasts, results_table, threshold_lines
+
+# As version 0.5.0 wrote them; who reads a results.csv reads it by these names.
+COLUMNS = (
+    "pretrain,task,encoder,tune,features,backbone,data,seed,split,n,accuracy,f1,pearson,spearman,"
+    "cosine_spearman,seconds,sentences_per_second"
+)
+
+
+def written(folder, cells) -> tuple[list[dict], list[str]]:
+    """Return the entries of results.json and the header of results.csv."""
+    RunFolder(folder).write_results(cells, {})
+    with (folder / "results.csv").open() as file:
+        header = csv.DictReader(file).fieldnames
+    return json.loads((folder / "results.json").read_text()), header
+
+
+def test_keys_and_columns_are_the_fields_and_read_again_they_are_the_cell(tmp_path):
+    cells = [cell(metrics=METRICS | {"cosine_spearman": 0.75}), cell(split="test", n=3)]
+    entries, header = written(tmp_path, cells)
+    assert list(entries[0]) == [found.name for found in fields(Cell)]
+    assert header == csv_columns() == COLUMNS.split(",")
+    assert [Cell.from_json(entry | {"of a later version": 5}) for entry in entries] == cells
+    assert [one.place() for one in cells] == [(cells[0].name, "dev"), (cells[0].name, "test")]
+    assert cells[0].name == "sup-sts-bi-frozen-concat-1"
+
+
+def test_a_field_more_is_a_key_and_a_column_more(tmp_path, monkeypatch):
+    @dataclass(frozen=True)
+    class Wider(Cell):
+        epochs: int = 3
+
+    monkeypatch.setattr(module, "Cell", Wider)
+    (entry,), header = written(tmp_path, [Wider(**cell().to_json())])
+    assert entry["epochs"] == 3 and header[-1] == "epochs"
+    assert Wider.from_json(entry | {"epochs": 7}).epochs == 7
+
+
+def row(cells) -> dict[str, str]:
+    """Return the only row of a table, by column."""
+    header, _, body = results_table(cells).splitlines()
+    split = [[field.strip() for field in line.split("|")[1:-1]] for line in (header, body)]
+    return dict(zip(*split, strict=True))
+
+
+def test_the_table_shows_what_applies_and_dashes_elsewhere():
+    shown = row([cell()])
+    assert (shown["accuracy"], shown["pearson"], shown["spearman"]) == ("-", "0.500", "0.250")
+    assert shown["cosine"] == "undefined"  # of an earlier version, which did not measure it
+    assert (shown["seen"], shown["on unseen"], shown["n"]) == ("25.0%", "0.400", "9")
+    bare = cell(metrics={**METRICS, "cosine_spearman": 0.75})
+    assert row([bare])["cosine"] == "0.750" and row([cell(encoder="cross")])["cosine"] == "-"
+    assert row([cell(metrics=dict.fromkeys(METRICS))])["pearson"] == "undefined"
+    interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "BCa"}, "f1": None}
+    assert row([para_cell(interval=interval)])["95 %"] == "[0.250, 0.750]"
+    assert row([para_cell(interval={"accuracy": None})])["95 %"] == "-"
+
+
+def test_seeds_join_into_mean_and_deviation_and_splits_do_not():
+    other = cell(seed=2, metrics={**METRICS, "pearson": 0.7})
+    assert row([cell(), other])["pearson"] == "0.600 ± 0.141"
+    table = results_table([para_cell(), para_cell(seed=2), para_cell(split="test")]).splitlines()
+    assert len(table) == 2 + 2 and "±" in table[2] and "±" not in table[3]
+
+
+def test_thresholds_are_a_line_per_system():
+    def block(accuracy, f1):
+        found = {"accuracy": (0.4, accuracy), "f1": (0.25, f1)}
+        return {name: {"threshold": at, "value": value} for name, (at, value) in found.items()}
+
+    cells = [para_cell(threshold=block(0.5, 0.75)), para_cell(seed=2, threshold=block(0.7, 0.25))]
+    assert threshold_lines([*cells, cell()]) == [
+        "para dev, none, frozen, bi: accuracy 0.500 at 0.5, 0.600 at 0.40; "
+        "f1 0.250 at 0.5, 0.500 at 0.25"
+    ]
+
+
+def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
+    cells = [tagged("bi", role_swap=0.9), tagged("bi", role_swap=0.7), tagged("cross", passive=1)]
+    rows = {row["phenomenon"]: row for row in phenomena_rows(cells)}
+    assert rows["role swap"]["bi"] == pytest.approx(0.8) and rows["role swap"]["cross"] is None
+    assert rows["passive"]["bi"] is None and rows["passive"]["n"] == 30
+    RunFolder(tmp_path / "tags").write_results(cells, {})
+    with (tmp_path / "tags" / "phenomena.csv").open() as file:
+        assert [row["bi"] for row in csv.DictReader(file)] == ["0.8", ""]
+    RunFolder(tmp_path / "none").write_results([cell()], {})
+    assert not (tmp_path / "none" / "phenomena.csv").exists()
+
+
+def test_contrasts_name_where_each_encoder_is_ahead():
+    cells = [
+        tagged("bi", role_swap=0.9, passive=0.2, number=0.5),
+        tagged("cross", role_swap=0.4, passive=0.3, number=0.5),
+    ]
+    assert contrasts(cells) == [
+        "sts dev, sup, frozen: cross ahead on role swap +0.50; bi ahead on passive +0.10 (distance)"
+    ]
+    assert contrasts(cells[:1]) == []  # nothing to compare
+    rare = {"place": {"n": 19, "error": 1}}
+    assert contrasts([cell(encoder=kind, phenomena=rare) for kind in ("bi", "cross")]) == []
+    tested = [replace(tagged(kind, place=0.1), split="test") for kind in ("bi", "cross")]
+    assert contrasts([*cells, *tested]) == ["sts test, sup, frozen: no difference (distance)"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({"metrics": None}, {"overlap": None}, {"seconds": "fast"}, {"task": ["sts"]}),
+        {"metrics": {"accuracy": "high", "f1": None, "pearson": None, "spearman": None}},
+        *({"phenomena": {"place": {"n": 3}}}, {"phenomena": [1]}, {"seed": "1"}),
+        *({"threshold": {"n": 1}}, {"interval": {"f1": {"low": "x"}}}),
+    ],
+)
+def test_cells_that_the_table_cannot_show_are_one_clear_line(damage, tmp_path):
+    (tmp_path / "results.json").write_text(json.dumps([cell().to_json() | damage]))
+    with pytest.raises(DataError, match=r"results\.json: not a run's results"):
+        RunFolder(tmp_path).finished_cells("b", "d")
+
+
+def test_cells_of_an_encoder_that_is_gone_are_left_out(tmp_path):
+    """0.14.0 had a third, `distilled`."""
+    written(tmp_path, [cell(), cell(encoder="cross")])
+    text = (tmp_path / "results.json").read_text().replace('"cross"', '"distilled"')
+    (tmp_path / "results.json").write_text(text)
+    assert RunFolder(tmp_path).cells() == [cell()]
