@@ -87,9 +87,23 @@ def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
         name = case["name"]
         try:
             found[name] = read_arrays(out_dir / f"{name}.npz")
-            reasons[name] = difference(suite.answers[name], found[name])
         except ValueError as error:
             reasons[name] = _what_raised(out_dir / f"{name}.error.txt") or str(error)
+    return judge_arrays(suite, found, reasons)
+
+
+def judge_arrays(
+    suite: Suite, found: dict[str, Arrays], unanswered: dict[str, str] | None = None
+) -> list[CaseResult]:
+    """Return what became of every case of a suite, in its order.
+
+    Args:
+        suite: as `read_suite` returns it.
+        found: case -> what was answered.
+        unanswered: case -> why there is no answer, if it is known.
+    """
+    reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
+    reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
     causes = dict(_causes(suite, found, {name for name, reason in reasons.items() if reason}))
     return [
         CaseResult(name, case["part"], not reasons[name], reasons[name], causes.get(name))

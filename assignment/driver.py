@@ -36,6 +36,12 @@ class Given(dict[str, Tensor]):
         module.load_state_dict(state)
         return module.eval()
 
+    def squaring(self, module: nn.Module) -> Any:
+        """Put squares in the place of a module's dropout: no chance, and their place shows."""
+        del module.dropout
+        module.dropout = torch.square  # type: ignore[assignment]
+        return module
+
     def number(self, name: str) -> Any:
         """Return an input that is one number."""
         return self[name].item()
@@ -68,14 +74,8 @@ class Given(dict[str, Tensor]):
         )
 
 
-def run(
-    suite: Path,
-    out: Path,
-    names: Sequence[str] = (),
-    parts: Sequence[str] = (),
-    seconds: float = 0,
-) -> None:
-    """Run cases of a suite, all of them unless `names` or `parts` are given.
+def run(suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0) -> None:
+    """Run cases of a suite, all of them unless `names` are given.
 
     Args:
         suite: folder with suite.json and inputs.npz.
@@ -84,40 +84,46 @@ def run(
     """
     out.mkdir(parents=True, exist_ok=True)
     cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
-    with np.load(suite / "inputs.npz", allow_pickle=False) as inputs:
+    with np.load(suite / "inputs.npz", allow_pickle=False) as stored:
         for case in cases:
-            if (not names or case["name"] in names) and (not parts or case["part"] in parts):
-                if seconds:
-                    faulthandler.dump_traceback_later(seconds, exit=True)
-                _run_case(case, inputs, out)
+            name = case["name"]
+            if names and name not in names:
+                continue
+            inputs = {
+                key.removeprefix(f"{name}/"): stored[key]
+                for key in stored.files
+                if key.startswith(f"{name}/")
+            }
+            if seconds:
+                faulthandler.dump_traceback_later(seconds, exit=True)
+            try:
+                answers = answer(case["function"], inputs)
+                with (out / f"{name}.npz").open("wb") as file:
+                    # The names are chosen by us; to mypy one of them could be `allow_pickle`.
+                    np.savez(file, **answers)  # type: ignore[arg-type]
+            except (Exception, SystemExit) as error:
+                (out / f"{name}.error.txt").write_text(in_words(error), encoding="utf-8")
     faulthandler.cancel_dump_traceback_later()
 
 
-def _run_case(case: dict[str, Any], inputs: Any, out: Path) -> None:
-    prefix = case["name"] + "/"
-    try:
-        given = Given(
-            (name[len(prefix) :], torch.from_numpy(inputs[name]))
-            for name in inputs.files
-            if name.startswith(prefix)
-        )
-        # What a wrong answer draws is the same wherever it runs.
-        torch.manual_seed(0)
-        np.random.seed(0)
-        found = _ask(case["function"])(given)
-        answers = {name: _array(name, value) for name, value in found.items()}
-        with (out / f"{case['name']}.npz").open("wb") as file:
-            # The names are chosen by us; to mypy one of them could be `allow_pickle`.
-            np.savez(file, **answers)  # type: ignore[arg-type]
-    except (Exception, SystemExit) as error:
-        text = f"{type(error).__name__}: {error}\n{_where()}"
-        (out / f"{case['name']}.error.txt").write_text(text[:4000], encoding="utf-8")
-
-
-def _ask(function: str) -> Any:
-    """Return a function of `cases/` by its name, file.function."""
+def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return what a function of `cases/`, file.function, answers; what it raises is the student's."""
+    given = Given((name, torch.tensor(array)) for name, array in inputs.items())
+    # What a wrong answer draws is the same wherever it runs.
+    torch.manual_seed(0)
+    np.random.seed(0)
     file, _, name = function.partition(".")
-    return getattr(_load(CASES / f"{file}.py"), name)
+    found = getattr(_load(CASES / f"{file}.py"), name)(given)
+    return {name: _array(name, value) for name, value in found.items()}
+
+
+def in_words(error: BaseException) -> str:
+    """Return what was raised, and where in the student's code, if it was there."""
+    tree = sys.path[0] + os.sep
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [f for f in frames if f.filename.startswith(tree) and f.filename != __file__]
+    last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
+    return f"{type(error).__name__}: {error}\n{''.join(last)}"[:4000]
 
 
 def _load(path: Path) -> ModuleType:
@@ -134,15 +140,6 @@ def _array(name: str, value: Any) -> np.ndarray:
     if not isinstance(value, np.ndarray | np.generic | float | int):
         raise TypeError(f'"{name}" is of type {type(value).__name__}; expected a tensor')
     return np.asarray(value)
-
-
-def _where() -> str:
-    """Return where in the student's code the error came up, "" if it was elsewhere."""
-    tree = sys.path[0] + os.sep
-    frames = traceback.extract_tb(sys.exc_info()[2])
-    inside = [f for f in frames if f.filename.startswith(tree) and f.filename != __file__]
-    last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
-    return "".join(last)
 
 
 def import_from(tree: Path) -> None:
@@ -166,7 +163,7 @@ def main(words: Iterable[str] | None = None) -> int:
     options = parser.parse_args(None if words is None else list(words))
     sys.dont_write_bytecode = True
     import_from(options.tree)
-    run(options.suite, options.out, options.case, seconds=options.seconds)
+    run(options.suite, options.out, options.case, options.seconds)
     return 0
 
 

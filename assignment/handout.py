@@ -1,5 +1,6 @@
 """The hand-out, in Markdown and HTML, and the instructor's rubric. Reads: parts. Feeds: make."""
 
+import importlib
 import re
 import shutil
 from collections.abc import Sequence
@@ -9,7 +10,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from assignment.cases_text import case_texts
 from assignment.parts import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -24,7 +24,7 @@ FIGURES = {
 def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> None:
     """Write handout.md with its figures and handout.html to the student's folder; the rubric."""
     content: dict[str, Any] = {
-        "parts": [(part, part.text(), FIGURES.get(part.name, "")) for part in parts],
+        "parts": [(part, FIGURES.get(part.name, "")) for part in parts],
         "weeks": sorted({part.week for part in parts}),
         "total": sum(part.points for part in parts),
     }
@@ -34,8 +34,16 @@ def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> Non
     for part in parts:
         if figure := FIGURES.get(part.name):
             shutil.copyfile(TEMPLATES / figure, student / "figures" / figure)
-    content["texts"] = {part.name: case_texts(part) for part in parts}
+    content["asked"] = {part.name: _asked(part) for part in parts}
     (instructor / "rubric.md").write_text(_render("rubric.md.j2", content), encoding="utf-8")
+
+
+def _asked(part: Part) -> dict[str, str]:
+    """Return case -> what it asks, in a line."""
+    if not part.cases:
+        return {}
+    module = importlib.import_module(f"assignment.cases.{part.name}")
+    return {case: getattr(module, case).__doc__.split("\n")[0] for case in part.cases}
 
 
 def to_html(text: str) -> Markup:

@@ -36,7 +36,7 @@ LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface
 CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
 # What grades, and scores predictions: it needs neither the reference nor the mistakes themselves.
 GRADING = ("assignment", "runtime", "data", "evaluation", "report", "baselines")
-NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes", "inputs", "tasks")
+NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes")
 
 
 @dataclass(frozen=True)

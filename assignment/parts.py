@@ -1,15 +1,38 @@
-"""The assignment: its parts, what they are worth, where students write, and what asks them.
+"""The assignment: its parts, what they are worth, where students write, what is often wrong there.
 
-A part's task text is `tasks/NAME.md`: a paragraph, then a section per place. Feeds: make, check.
+A part NAME has three files: `tasks/NAME.md`, a paragraph and a section for each place to write;
+`cases/NAME.py`, what is asked and the inputs for it; `mistakes/NAME.toml`. A place is a function,
+`file:name`.
 """
 
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from runtime.errors import UserError
 
-TASKS = Path(__file__).parent / "tasks"
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake: a small change of our own code, and the words for a student who made it.
+
+    Attributes:
+        name: unique among all parts.
+        place: the function.
+        old: text of its body, which occurs there once; indented as if the body were not.
+        new: what stands there instead.
+        says: the likely cause, as the student is told.
+    """
+
+    name: str
+    place: str
+    old: str
+    says: str
+    new: str = ""
 
 
 @dataclass(frozen=True)
@@ -19,17 +42,15 @@ class Part:
     Attributes:
         name: as on the command line.
         title: as in the hand-out.
-        cases: function of `cases/NAME.py` -> points.
-        places: the functions that students write, as file:name.
         week: of the schedule.
+        cases: function of `cases/NAME.py` -> points.
         open_points: for what an instructor marks by hand.
     """
 
     name: str
     title: str
-    cases: dict[str, int]
-    places: tuple[str, ...]
     week: int
+    cases: dict[str, int] = field(default_factory=dict)
     open_points: int = 0
 
     @property
@@ -37,23 +58,38 @@ class Part:
         """Return what the whole part is worth."""
         return sum(self.cases.values()) + self.open_points
 
-    def text(self) -> "TaskText":
-        """Return what the hand-out says of it."""
-        introduction, *sections = (TASKS / f"{self.name}.md").read_text("utf-8").split("\n## ")
-        places = dict(section.split("\n", 1) for section in sections)
-        return TaskText(introduction.strip(), {name: text.strip() for name, text in places.items()})
+    @property
+    def introduction(self) -> str:
+        """Return the paragraph that the part begins with."""
+        return self._sections[0].strip()
 
+    @cached_property
+    def tasks(self) -> dict[str, str]:
+        """Return place -> what to write there."""
+        sections = (section.split("\n", 1) for section in self._sections[1:])
+        return {place: text.strip() for place, text in sections}
 
-@dataclass(frozen=True)
-class TaskText:
-    """The words of a part: an introduction, and place -> what to write there."""
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return the functions that students write."""
+        return tuple(self.tasks)
 
-    introduction: str
-    places: dict[str, str]
+    @cached_property
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """Return what is often done wrong."""
+        path = HERE / "mistakes" / f"{self.name}.toml"
+        if not path.is_file():
+            return ()
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tuple(
+            Mistake(name, place, **change)
+            for place, changes in tables.items()
+            for name, change in changes.items()
+        )
 
-
-def _places(file: str, *names: str) -> tuple[str, ...]:
-    return tuple(f"{file}:{name}" for name in names)
+    @cached_property
+    def _sections(self) -> list[str]:
+        return (HERE / "tasks" / f"{self.name}.md").read_text(encoding="utf-8").split("\n## ")
 
 
 PARTS = {
@@ -62,78 +98,52 @@ PARTS = {
         Part(
             "attention",
             "Scaled dot-product and multi-head attention",
-            {"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 4},
-            (
-                *_places("minbert/attention.py", "attention"),
-                *_places("minbert/model.py", "BertSelfAttention.forward"),
-            ),
-            1,
+            week=1,
+            cases={"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 4},
         ),
         Part(
             "layer",
             "Add and norm, and a layer",
-            {"residual": 2, "residual_dropped": 2, "intermediate": 2, "layer": 2},
-            _places(
-                "minbert/model.py",
-                *("BertResidual.forward", "BertIntermediate.forward", "BertLayer.forward"),
-            ),
-            1,
+            week=1,
+            cases={"residual": 2, "residual_dropped": 2, "intermediate": 2, "layer": 2},
         ),
         Part(
             "embeddings",
             "Packed batches and embeddings",
-            {
+            week=1,
+            cases={
                 "packed": 2,
                 "packed_without_mask": 1,
                 "states": 2,
                 "states_dropped": 1,
                 "positions_after_padding": 2,
             },
-            (
-                *_places("minbert/packing.py", "pack_rows"),
-                *_places("minbert/model.py", "BertEmbeddings.forward"),
-            ),
-            1,
         ),
-        Part("model", "The whole encoder", {"whole": 3}, (), 2),
+        Part("model", "The whole encoder", week=2, cases={"whole": 3}),
         Part(
             "pooling",
             "From tokens to sentences",
-            {"poolings": 3, "mean_of_tokens": 2, "segments": 2},
-            _places("minbert/pooling.py", "pool_states", "mean_of_tokens", "mean_of_segments"),
-            2,
+            week=2,
+            cases={"poolings": 3, "mean_of_tokens": 2, "segments": 2},
         ),
         Part(
             "weights",
             "Loading a checkpoint",
-            {"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
-            _places("minbert/checkpoint.py", "_rename", "copy_tensors"),
-            2,
+            week=2,
+            cases={"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
         ),
-        Part(
-            "adamw",
-            "AdamW",
-            {"plain": 3, "decayed": 3, "tiny_gradients": 2},
-            _places("assignment/starter/adamw.py", "AdamW.update"),
-            2,
-        ),
+        Part("adamw", "AdamW", week=2, cases={"plain": 3, "decayed": 3, "tiny_gradients": 2}),
         Part(
             "sentiment",
             "The sentiment head",
-            {"several": 3, "one": 1, "one_output": 1},
-            (
-                *_places("heads/heads.py", "Head.forward"),
-                *_places(
-                    "heads/heads.py",
-                    *("SentimentHead.loss", "SentimentHead.predict", "SentimentHead.soft"),
-                ),
-            ),
-            3,
+            week=3,
+            cases={"several": 3, "one": 1, "one_output": 1},
         ),
         Part(
             "simcse",
             "SimCSE: losses and loop",
-            {
+            week=3,
+            cases={
                 "cosines": 1,
                 "unsupervised": 3,
                 "supervised": 3,
@@ -144,43 +154,15 @@ PARTS = {
                 "steps": 2,
                 "embedded": 1,
             },
-            (
-                *_places("simcse/loss.py", "cosine_matrix", "info_nce", "nt_xent"),
-                *_places("simcse/loss.py", "in_batch_accuracy"),
-                *_places(
-                    "assignment/starter/contrastive.py",
-                    *("unsupervised_views", "supervised_views", "training_step", "descend"),
-                    "embed_all",
-                ),
-            ),
-            3,
         ),
         Part(
             "pairs",
             "Similarity and paraphrase, bi- and cross-encoder",
-            {"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
-            (
-                *_places("heads/heads.py", "STSHead.loss", "STSHead.predict"),
-                *_places(
-                    "heads/heads.py",
-                    *("ParaphraseHead.loss", "ParaphraseHead.predict", "ParaphraseHead.soft"),
-                ),
-                *_places("heads/features.py", "unit_rms", "interaction"),
-                *_places("heads/features.py", "BiFeatures.combine", "CrossFeatures.combine"),
-            ),
-            4,
+            week=4,
+            cases={"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
         ),
-        Part(
-            "metrics",
-            "Metrics",
-            {"classes": 3, "correlations": 3, "undefined": 1},
-            _places(
-                "assignment/starter/metrics.py",
-                *("accuracy", "macro_f1", "pearson", "spearman", "ranks"),
-            ),
-            4,
-        ),
-        Part("open", "Your own improvement, and the leaderboard", {}, (), 5, open_points=10),
+        Part("metrics", "Metrics", week=4, cases={"classes": 3, "correlations": 3, "undefined": 1}),
+        Part("open", "Your own improvement, and the leaderboard", week=5, open_points=10),
     )
 }
 

@@ -6,23 +6,68 @@
 import hashlib
 import importlib
 import json
-import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
-from assignment.answering import Job, answer
-from assignment.compare import judge, read_arrays, read_suite
-from assignment.drawing import Arrays, Draw
-from assignment.mistakes import MISTAKES
+from assignment.compare import Arrays, Suite, judge_arrays
+from assignment.driver import PACKAGES, answer, import_from, in_words
 from assignment.parts import Part
-from assignment.trees import write_mutant, write_tree
+from assignment.trees import mistaken, write_tree
+from minbert.config import BertConfig
 from runtime.errors import UserError
 
 # A few terms in a hundred draw twice; five bad draws in a row are no accident.
 MOST_DRAWS = 5
+# The content of suite.json, and case -> its inputs.
+Drawn = tuple[dict[str, Any], dict[str, Arrays]]
+# Case -> what was answered, and case -> what was raised.
+Asked = tuple[dict[str, Arrays], dict[str, str]]
+
+
+class Draw:
+    """What the inputs of a case are drawn from: the same seed draws the same sizes and weights.
+
+    Args:
+        seed: of all draws.
+    """
+
+    def __init__(self, seed: int):
+        self.random = np.random.default_rng(seed)
+
+    def size(self, least: int, most: int) -> int:
+        """Return a whole number, both bounds included."""
+        return int(self.random.integers(least, most + 1))
+
+    def sizes(self, count: int, least: int, most: int) -> np.ndarray:
+        """Return `count` different whole numbers, (count,) int64, both bounds included."""
+        return self.random.choice(np.arange(least, most + 1), count, replace=False)
+
+    def floats(self, *shape: int, scale: float = 1.0) -> np.ndarray:
+        """Return normal numbers, float32."""
+        return (scale * self.random.standard_normal(shape)).astype(np.float32)
+
+    def ints(self, below: int, *shape: int) -> np.ndarray:
+        """Return whole numbers from 0 on, int64."""
+        return self.random.integers(0, below, shape)
+
+    def config(self, **sizes: Any) -> BertConfig:
+        """Return the configuration of an encoder of these sizes."""
+        return BertConfig(**sizes)
+
+    def weights(self, module: nn.Module) -> Arrays:
+        """Return new values for all of a module's state, named as there after "weights.".
+
+        They are far from 0 and 1, so that each of them matters.
+        """
+        return {
+            f"weights.{name}": (0.4 * self.random.standard_normal(tensor.shape) + 0.1).astype("f4")
+            for name, tensor in module.state_dict().items()
+        }
 
 
 def seed_of(term_seed: int, purpose: str) -> int:
@@ -42,23 +87,19 @@ def write_suites(
         folders: "public" and "hidden" -> where.
         parts: those of the assignment.
         term_seed: of everything that is drawn.
-        work: an empty folder for the trees that are run.
+        work: an empty folder.
 
     Raises:
         UserError: the reference fails at one of its own cases, or no draw shows all mistakes.
     """
-    names = [mistake.name for part in parts for mistake in MISTAKES.get(part.name, ())]
-    jobs = _write_trees(folders, parts, work)
+    write_tree(work / "tree", parts, solved=True)
     for number in range(MOST_DRAWS):
-        unclear = []
-        for visibility, folder in folders.items():
-            write_inputs(folder, parts, term_seed, visibility, number)
-        answer(jobs, work)
-        for visibility, folder in folders.items():
-            _collect(folder, work / visibility, names)
-            unclear += unrecognised(folder, work / visibility, names)
-            shutil.rmtree(work / visibility)
+        drawn = [draw(parts, term_seed, visibility, number) for visibility in folders]
+        suites = answered(work / "tree", parts, drawn)
+        unclear = [name for suite in suites for name in unrecognised(suite)]
         if not unclear:
+            for folder, suite, (_, inputs) in zip(folders.values(), suites, drawn, strict=True):
+                _write(folder, suite, inputs)
             return
     raise UserError(
         f"term seed {term_seed}: the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; "
@@ -66,112 +107,126 @@ def write_suites(
     )
 
 
-def _write_trees(folders: dict[str, Path], parts: Sequence[Part], work: Path) -> list[Job]:
-    """Write the reference and its mutants; return what to ask of them."""
-
-    def outs(name: str) -> dict[str, str]:
-        return {str(folder): str(work / kind / name) for kind, folder in folders.items()}
-
-    reference = work / "reference"
-    write_tree(reference, parts, solved=True)
-    jobs = [Job(str(reference), outs("reference"), tuple(part.name for part in parts))]
-    for part in parts:
-        for mistake in MISTAKES.get(part.name, ()):
-            mutant = work / "mutants" / mistake.name
-            write_mutant(mutant, reference, mistake)
-            jobs.append(Job(str(mutant), outs(mistake.name), (part.name,)))
-    return jobs
-
-
-def unrecognised(folder: Path, out: Path, names: Sequence[str]) -> list[str]:
-    """Return the mistakes that the check would not recognise in their own answers.
+def draw(parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0) -> Drawn:
+    """Return what is asked: each case with its own sizes, weights and, hidden, name.
 
     Args:
-        folder: of a suite with its answers.
-        out: holds a folder of each mistake's name, as the driver wrote it.
-        names: of the mistakes.
-    """
-    suite = read_suite(folder)
-    unclear = []
-    for name in names:
-        # Where a mistake raises, Python's message tells the cause.
-        answered = {path.stem for path in (out / name).glob("*.npz")}
-        results = [result for result in judge(suite, out / name) if result.case in answered]
-        if {result.mistake for result in results if not result.passed} != {name}:
-            unclear.append(name)
-    return unclear
-
-
-def write_inputs(
-    folder: Path, parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0
-) -> None:
-    """Write suite.json and inputs.npz: each case with its own sizes, weights and, hidden, name.
-
-    Args:
-        folder: where to; made if it is not there.
         parts: those of the assignment.
         term_seed: of everything that is drawn.
         visibility: "public" or "hidden".
         number: of the draw; each is another.
+
+    Returns:
+        The content of suite.json, and case -> its inputs.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     hidden = visibility == "hidden"
     seed = seed_of(term_seed, f"{visibility} {number}" if number else visibility)
     cases: list[dict[str, Any]] = []
-    inputs: Arrays = {}
+    inputs: dict[str, Arrays] = {}
     for part in parts:
+        module = importlib.import_module(f"assignment.cases.{part.name}") if part.cases else None
         for function, points in part.cases.items():
-            drawn = seed_of(seed, f"{part.name} {function}")
-            name = f"{part.name}-{function.replace('_', '-')}" + (
-                f"-{drawn:x}"[:7] if hidden else ""
-            )
+            own_seed = seed_of(seed, f"{part.name} {function}")
+            name = f"{part.name}-{function.replace('_', '-')}"
+            if hidden:
+                name += f"-{own_seed:x}"[:7]
             about = {"name": name, "part": part.name, "points": points}
             cases.append({**about, "function": f"{part.name}.{function}"})
-            drawer = importlib.import_module(f"assignment.inputs.{part.name}")
-            for key, array in getattr(drawer, function)(Draw(drawn)).items():
-                inputs[f"{name}/{key}"] = np.asarray(array)
-    # Students are not told the term's seed, by which the hidden tests could be drawn again.
-    told = {"term_seed": term_seed if hidden else seed, **_described(parts, hidden), "cases": cases}
-    (folder / "suite.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    # The names are chosen by us; to mypy one of them could be `allow_pickle`.
-    np.savez_compressed(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
-
-
-def _described(parts: Sequence[Part], hidden: bool) -> dict[str, Any]:
-    """Return what suite.json says of the parts and of their known mistakes."""
-    shown = "after_published" if hidden else "visible"
-    return {
+            values = getattr(module, f"draw_{function}")(Draw(own_seed))
+            inputs[name] = {key: np.asarray(value) for key, value in values.items()}
+    about = {
+        # Students are not told the term's seed, by which the hidden tests could be drawn again.
+        "term_seed": term_seed if hidden else seed,
         "parts": [
-            {"name": p.name, "title": p.title, "points": p.points, "visibility": shown}
-            for p in parts
+            {
+                "name": part.name,
+                "title": part.title,
+                "points": part.points,
+                "visibility": "after_published" if hidden else "visible",
+            }
+            for part in parts
         ],
         "mistakes": [
             {"name": mistake.name, "part": part.name, "says": mistake.says}
             for part in parts
-            for mistake in MISTAKES.get(part.name, ())
+            for mistake in part.mistakes
         ],
+        "cases": cases,
     }
+    return about, inputs
 
 
-def _collect(folder: Path, out: Path, mistakes: Sequence[str]) -> None:
-    """Gather what the trees answered into answers.npz and mistakes.npz."""
-    about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
-    answers: Arrays = {}
-    mistaken: Arrays = {}
+def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[Suite]:
+    """Return suites: what a tree answers as it is, and with each mistake in turn.
+
+    Raises:
+        UserError: the tree, which is solved, does not answer a case.
+    """
+    suites = []
+    for (about, _), (found, raised) in zip(drawn, ask(tree, drawn), strict=True):
+        for name, why in raised.items():
+            raise UserError(f"the reference fails at case {name}: {why}")
+        suites.append(Suite(about, found, {}))
+    for part in parts:
+        for mistake in part.mistakes:
+            with mistaken(tree, mistake):
+                # Where a mistake raises, Python's own message tells the cause.
+                for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
+                    suite.mistakes[mistake.name] = found
+    return suites
+
+
+def ask(tree: Path, drawn: Sequence[Drawn], part: str = "") -> list[Asked]:
+    """Ask a tree of our own code, never a student's, the cases of a part, of all if none is named.
+
+    What was imported before is there afterwards, and the tree's modules are not.
+    """
+    modules, path = dict(sys.modules), list(sys.path)
+    try:
+        import_from(tree)
+        return [_ask(about, inputs, part) for about, inputs in drawn]
+    finally:
+        for name in list(sys.modules):
+            if name.partition(".")[0] in PACKAGES:
+                del sys.modules[name]
+        sys.modules.update(modules)
+        sys.path[:] = path
+
+
+def _ask(about: dict[str, Any], inputs: dict[str, Arrays], part: str) -> Asked:
+    found: dict[str, Arrays] = {}
+    raised: dict[str, str] = {}
     for case in about["cases"]:
-        name = case["name"]
-        try:
-            arrays = read_arrays(out / "reference" / f"{name}.npz")
-        except ValueError as error:
-            told = out / "reference" / f"{name}.error.txt"
-            why = told.read_text("utf-8") if told.is_file() else str(error)
-            raise UserError(f"the reference fails at case {name}: {why}") from None
-        answers |= {f"{name}/{key}": array for key, array in arrays.items()}
-        for mistake in mistakes:
-            path = out / mistake / f"{name}.npz"
-            if path.is_file():  # of this mistake's part, and the mutant did not raise
-                for key, array in read_arrays(path).items():
-                    mistaken[f"{mistake}/{name}/{key}"] = array
-    # As above: the names are chosen by us; to mypy one of them could be `allow_pickle`.
-    np.savez_compressed(folder / "answers.npz", **answers)  # type: ignore[arg-type]
-    np.savez_compressed(folder / "mistakes.npz", **mistaken)  # type: ignore[arg-type]
+        if part in ("", case["part"]):
+            name = case["name"]
+            try:
+                found[name] = answer(case["function"], inputs[name])
+            except (Exception, SystemExit) as error:
+                raised[name] = in_words(error)
+    return found, raised
+
+
+def unrecognised(suite: Suite) -> list[str]:
+    """Return the mistakes that the check would not recognise in their own answers."""
+    unclear = []
+    for name, answers in suite.mistakes.items():
+        results = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
+        if {result.mistake for result in results} != {name}:
+            unclear.append(name)
+    return unclear
+
+
+def _write(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
+    folder.mkdir(parents=True)
+    about = json.dumps(suite.about, indent=1) + "\n"
+    (folder / "suite.json").write_text(about, encoding="utf-8")
+    mistaken = {
+        f"{mistake}/{case}": arrays
+        for mistake, cases in suite.mistakes.items()
+        for case, arrays in cases.items()
+    }
+    tables = {"inputs": inputs, "answers": suite.answers, "mistakes": mistaken}
+    for name, cases in tables.items():
+        arrays = {f"{case}/{key}": a for case, own in cases.items() for key, a in own.items()}
+        # The names are chosen by us; to mypy one of them could be `allow_pickle`.
+        np.savez_compressed(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]

@@ -5,15 +5,15 @@ No tree holds `minbert/fast`, which would give a solution away. Feeds: make, sui
 """
 
 import ast
-import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 
-from assignment.mistakes.mistake import Mistake
-from assignment.parts import Part
+from assignment.parts import Mistake, Part
 from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
@@ -45,13 +45,38 @@ def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
     shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
 
 
-def write_mutant(folder: Path, reference: Path, mistake: Mistake) -> None:
-    """Write the reference with one mistake; the files that are alike are links."""
-    shutil.copytree(reference, folder, copy_function=os.link)
-    path = folder / mistake.file
-    mutated = mistake.patch(path.read_text(encoding="utf-8"))
-    path.unlink()  # before writing, which would change the reference
-    path.write_text(mutated, encoding="utf-8")
+@contextmanager
+def mistaken(tree: Path, mistake: Mistake) -> Iterator[None]:
+    """Let a solved tree have a mistake for a while."""
+    path = tree / mistake.place.partition(":")[0]
+    source = path.read_text(encoding="utf-8")
+    # Python would take a file of the same second and size for the one that it compiled.
+    compiled = Path(cache_from_source(path))
+    try:
+        compiled.unlink(missing_ok=True)
+        path.write_text(with_mistake(source, mistake), encoding="utf-8")
+        yield
+    finally:
+        compiled.unlink(missing_ok=True)
+        path.write_text(source, encoding="utf-8")
+
+
+def with_mistake(source: str, mistake: Mistake) -> str:
+    """Return a file with a mistake in it.
+
+    Raises:
+        UserError: the function's body does not hold the text to replace exactly once.
+    """
+    name = mistake.place.partition(":")[2]
+    first, end = body_of(source, name)
+    body = textwrap.dedent("\n".join(source.splitlines()[first:end]))
+    count = body.count(mistake.old)
+    if count != 1:
+        raise UserError(
+            f"{mistake.place}: mistake {mistake.name!r} replaces a text that occurs {count} times; "
+            "expected once"
+        )
+    return with_body(source, name, body.replace(mistake.old, mistake.new).splitlines())
 
 
 @cache
@@ -94,7 +119,7 @@ def solutions(parts: Iterable[Part]) -> set[str]:
 
 def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
     for part in parts:
-        for place, text in part.text().places.items():
+        for place, text in part.tasks.items():
             where, _, name = place.partition(":")
             if where == file:
                 source = with_hole(source, name, f"{part.name}: {name} is yours to write", text)

@@ -1,7 +1,7 @@
-"""What the cases ask of a student's functions, a file per part.
+"""What the cases ask of a student's functions, and the inputs for it: a file per part.
 
-The driver loads each file by its path, so they import the student's modules alone, inside the
-functions: a broken module fails the cases that need it. A case takes the inputs that the function
-of the same name in `assignment/inputs/` drew, a `driver.Given`, and returns arrays by name, in the
-order in which they are computed.
+Each case is two functions. `draw_NAME` draws inputs, arrays and numbers by name, from a
+`suites.Draw`; NAME takes them as a `driver.Given` and returns arrays by name, in the order in which
+they are computed. The driver loads each file by its path, so the student's modules are imported
+inside the functions: a broken module fails the cases that need it.
 """

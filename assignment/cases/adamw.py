@@ -6,6 +6,20 @@ import torch
 from torch import Tensor
 
 
+def draw_plain(draw: Any) -> dict[str, Any]:
+    """Return a parameter and the gradients of a few steps."""
+    shape = (draw.size(3, 5), draw.size(2, 4))
+    return {
+        "parameter": draw.floats(*shape),
+        "gradients": draw.floats(draw.size(4, 6), *shape),
+        "rate": 0.01 * draw.size(2, 9),
+        "decay": 0.0,
+        "beta1": 0.8,
+        "beta2": 0.95,
+        "eps": 1e-8,
+    }
+
+
 def plain(given: Any) -> dict[str, Tensor]:
     """The parameter after each of a few steps, without decay."""
     from assignment.starter.adamw import AdamW
@@ -26,9 +40,20 @@ def plain(given: Any) -> dict[str, Tensor]:
     return states
 
 
+def draw_decayed(draw: Any) -> dict[str, Any]:
+    """Return the same with weight decay."""
+    return {**draw_plain(draw), "decay": 0.1 * draw.size(2, 9)}
+
+
 def decayed(given: Any) -> dict[str, Tensor]:
     """The same with weight decay."""
     return plain(given)
+
+
+def draw_tiny_gradients(draw: Any) -> dict[str, Any]:
+    """Return gradients beside which epsilon counts."""
+    drawn = draw_plain(draw)
+    return {**drawn, "gradients": 1e-3 * drawn["gradients"], "eps": 1e-3}
 
 
 def tiny_gradients(given: Any) -> dict[str, Tensor]:

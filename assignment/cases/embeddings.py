@@ -2,15 +2,38 @@
 
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
-class _Square(nn.Module):
-    """Stands in dropout's place: without chance, and not linear, so that its place shows."""
+def draw_packed(draw: Any) -> dict[str, Any]:
+    """Return padded rows of different lengths; one has a hole, some are pairs."""
+    rows, length = draw.size(3, 5), draw.size(7, 9)
+    lengths = np.concatenate([[length], draw.sizes(rows - 1, 3, length - 1)])
+    mask = (np.arange(length) < lengths[:, None]).astype(np.int64)
+    mask[0, 2] = 0
+    types = (np.arange(length) >= lengths[:, None] // 2).astype(np.int64) * mask
+    return {"input_ids": 1 + draw.ints(20, rows, length), "mask": mask, "types": types}
 
-    def forward(self, values: Tensor) -> Tensor:
-        return values.square()
+
+def packed(given: Any) -> dict[str, Tensor]:
+    """Padded rows made into a packed batch; one row has a hole, some are pairs."""
+    from minbert.packing import pack_padded
+
+    return _fields(*pack_padded(given["input_ids"], given["mask"], given["types"]))
+
+
+def draw_packed_without_mask(draw: Any) -> dict[str, Any]:
+    """Return rows of one length and nothing else."""
+    return {"input_ids": 1 + draw.ints(20, draw.size(2, 4), draw.size(5, 7))}
+
+
+def packed_without_mask(given: Any) -> dict[str, Tensor]:
+    """Rows of one length, all of whose tokens are real."""
+    from minbert.packing import pack_padded
+
+    return _fields(*pack_padded(given["input_ids"]))
 
 
 def _fields(batch: Any, mask: Tensor) -> dict[str, Tensor]:
@@ -25,18 +48,19 @@ def _fields(batch: Any, mask: Tensor) -> dict[str, Tensor]:
     }
 
 
-def packed(given: Any) -> dict[str, Tensor]:
-    """Padded rows made into a packed batch; one row has a hole, some are pairs."""
-    from minbert.packing import pack_padded
+def draw_states(draw: Any) -> dict[str, Any]:
+    """Return a batch of two sequences, the second sentences of which have their own type."""
+    from minbert.model import BertEmbeddings
 
-    return _fields(*pack_padded(given["input_ids"], given["mask"], given["types"]))
-
-
-def packed_without_mask(given: Any) -> dict[str, Tensor]:
-    """Rows of one length, all of whose tokens are real."""
-    from minbert.packing import pack_padded
-
-    return _fields(*pack_padded(given["input_ids"]))
+    vocabulary, size, lengths = draw.size(20, 30), draw.size(5, 8), draw.sizes(2, 3, 6)
+    sizes = {"vocab_size": vocabulary, "hidden_size": size, "max_position_embeddings": 9}
+    return {
+        **sizes,
+        "lengths": lengths,
+        "input_ids": 1 + draw.ints(vocabulary - 1, lengths.sum()),
+        "token_type_ids": np.concatenate([np.arange(n) >= n // 2 for n in lengths]).astype("i8"),
+        **draw.weights(BertEmbeddings(draw.config(**sizes))),
+    }
 
 
 def states(given: Any) -> dict[str, Tensor]:
@@ -46,13 +70,20 @@ def states(given: Any) -> dict[str, Tensor]:
     return {"states": given.fill(BertEmbeddings(given.config()))(given.batch())}
 
 
+draw_states_dropped = draw_states
+
+
 def states_dropped(given: Any) -> dict[str, Tensor]:
     """The same with something in dropout's place: squares, which show where they were taken."""
     from minbert.model import BertEmbeddings
 
     module = given.fill(BertEmbeddings(given.config()))
-    module.dropout = _Square()
-    return {"states": module(given.batch())}
+    return {"states": given.squaring(module)(given.batch())}
+
+
+def draw_positions_after_padding(draw: Any) -> dict[str, Any]:
+    """Return a batch for an encoder of RoBERTa's kind."""
+    return {**draw_states(draw), "pad_token_id": 1}
 
 
 def positions_after_padding(given: Any) -> dict[str, Tensor]:

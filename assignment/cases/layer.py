@@ -3,21 +3,21 @@
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 
-class _Square(nn.Module):
-    """Stands in dropout's place: without chance, and not linear, so that its place shows."""
+def draw_residual(draw: Any) -> dict[str, Any]:
+    """Return what a half-layer adds and what it adds it to, and the weights."""
+    from minbert.model import BertResidual
 
-    def forward(self, values: Tensor) -> Tensor:
-        return values.square()
-
-
-class _Neighbour(nn.Module):
-    """Stands in attention's place, so that this part can be right before that one is."""
-
-    def forward(self, states: Tensor, batch: Any) -> Tensor:
-        return states.roll(1, 0) - 0.3
+    rows, width, size = draw.size(4, 7), draw.size(9, 12), draw.size(5, 8)
+    return {
+        "in_features": width,
+        "hidden_size": size,
+        "update": draw.floats(rows, width),
+        "residual": draw.floats(rows, size),
+        **draw.weights(BertResidual(width, draw.config(hidden_size=size))),
+    }
 
 
 def residual(given: Any) -> dict[str, Tensor]:
@@ -28,13 +28,24 @@ def residual(given: Any) -> dict[str, Tensor]:
     return {"states": module(given["update"], given["residual"])}
 
 
+draw_residual_dropped = draw_residual
+
+
 def residual_dropped(given: Any) -> dict[str, Tensor]:
     """The same with something in dropout's place: squares, which show where they were taken."""
     from minbert.model import BertResidual
 
     module = given.fill(BertResidual(given.number("in_features"), given.config()))
-    module.dropout = _Square()
-    return {"states": module(given["update"], given["residual"])}
+    return {"states": given.squaring(module)(given["update"], given["residual"])}
+
+
+def draw_intermediate(draw: Any) -> dict[str, Any]:
+    """Return states, and weights under which both sides of 0 are reached."""
+    from minbert.model import BertIntermediate
+
+    sizes = {"hidden_size": draw.size(5, 8), "intermediate_size": draw.size(9, 12)}
+    states = draw.floats(draw.size(6, 9), sizes["hidden_size"])
+    return {**sizes, "states": states, **draw.weights(BertIntermediate(draw.config(**sizes)))}
 
 
 def intermediate(given: Any) -> dict[str, Tensor]:
@@ -45,11 +56,24 @@ def intermediate(given: Any) -> dict[str, Tensor]:
     return {"states": module(given["states"])}
 
 
+def draw_layer(draw: Any) -> dict[str, Any]:
+    """Return the states of two sequences, and a layer's weights."""
+    from minbert.model import BertLayer
+
+    size, lengths = 2 * draw.size(3, 5), draw.sizes(2, 2, 5)
+    sizes = {"hidden_size": size, "intermediate_size": 2 * size + 1, "num_attention_heads": 2}
+    states = draw.floats(lengths.sum(), size)
+    weights = draw.weights(BertLayer(draw.config(**sizes)))
+    return {**sizes, "lengths": lengths, "states": states, **weights}
+
+
 def layer(given: Any) -> dict[str, Tensor]:
     """A whole layer; its attention is replaced by each token's neighbour."""
     from minbert.model import BertLayer
 
     module = given.fill(BertLayer(given.config()))
-    module.attention = _Neighbour()
+    # So this part can be right before that one is.
+    del module.attention
+    module.attention = lambda states, batch: states.roll(1, 0) - 0.3
     with torch.no_grad():
         return {"states": module(given["states"], given.batch())}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,6 +17,18 @@ def _number(value: float | None) -> Tensor:
     return torch.tensor(NO_VALUE if value is None else float(value), dtype=torch.float64)
 
 
+def draw_classes(draw: Any) -> dict[str, Any]:
+    """Return classes and predictions of them; one class is never predicted, one never right."""
+    # Of an odd number, never just half are right: accuracy would equal the share of errors.
+    labels = np.concatenate([draw.ints(3, 2 * draw.size(15, 20) + 1), [0, 1, 2, 3, 3, 3]])
+    right = draw.random.random(len(labels)) < 0.5
+    # Wrong answers are mostly class 0, so that precision and recall are far apart.
+    predictions = np.where(right, labels, draw.ints(2, len(labels)))
+    predictions[labels == 3] = 0
+    predictions[:2] = 4
+    return {"predictions": predictions, "labels": labels}
+
+
 def classes(given: Any) -> dict[str, Tensor]:
     """Accuracy and F1 of five classes, some of which are never predicted or never right."""
     from assignment.starter.metrics import accuracy, macro_f1
@@ -24,6 +37,14 @@ def classes(given: Any) -> dict[str, Tensor]:
         "accuracy": _number(accuracy(*_arrays(given))),
         "macro F1": _number(macro_f1(*_arrays(given))),
     }
+
+
+def draw_correlations(draw: Any) -> dict[str, Any]:
+    """Return scores on no common scale, with ties on both sides."""
+    labels = np.round(draw.random.uniform(0, 5, draw.size(12, 18)))
+    predictions = np.round(3 + labels**2 + 4 * draw.random.standard_normal(len(labels)))
+    predictions[:3] = predictions[3]
+    return {"predictions": predictions, "labels": labels}
 
 
 def correlations(given: Any) -> dict[str, Tensor]:
@@ -36,6 +57,12 @@ def correlations(given: Any) -> dict[str, Tensor]:
         "ranks": torch.as_tensor(ranks(predictions)),
         "spearman": _number(spearman(predictions, labels)),
     }
+
+
+def draw_undefined(draw: Any) -> dict[str, Any]:
+    """Return predictions that are all alike."""
+    count = draw.size(5, 9)
+    return {"predictions": np.full(count, 2.0), "labels": draw.random.uniform(0, 5, count)}
 
 
 def undefined(given: Any) -> dict[str, Tensor]:

@@ -2,7 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 from torch import Tensor
+
+
+def draw_poolings(draw: Any) -> dict[str, Any]:
+    """Return the states of four depths of three sequences."""
+    lengths, size = draw.sizes(3, 2, 7), draw.size(5, 8)
+    shape = (lengths.sum(), size)
+    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(4)}}
 
 
 def poolings(given: Any) -> dict[str, Tensor]:
@@ -16,11 +24,26 @@ def poolings(given: Any) -> dict[str, Tensor]:
     return {name: pool(output, batch, name) for name in names}
 
 
+def draw_mean_of_tokens(draw: Any) -> dict[str, Any]:
+    """Return states of three sequences."""
+    lengths = draw.sizes(3, 2, 7)
+    return {"lengths": lengths, "states": draw.floats(lengths.sum(), draw.size(5, 8))}
+
+
 def mean_of_tokens(given: Any) -> dict[str, Tensor]:
     """Each sequence's mean token."""
     from minbert.pooling import mean_of_tokens
 
     return {"means": mean_of_tokens(given["states"], given.batch())}
+
+
+def draw_segments(draw: Any) -> dict[str, Any]:
+    """Return states of three pairs, and where their first texts end."""
+    lengths = draw.sizes(3, 7, 11)
+    firsts = np.array([draw.size(2, length - 3) for length in lengths])
+    firsts[0] = lengths[0] - 2  # far from the middle, so that a cut there shows
+    states = draw.floats(lengths.sum(), draw.size(5, 8))
+    return {"lengths": lengths, "first_lengths": firsts, "states": states}
 
 
 def segments(given: Any) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -19,11 +20,30 @@ def _views(given: Any) -> dict[str, Tensor]:
     return {name: given[name].clone().requires_grad_() for name in names if name in given}
 
 
+def draw_cosines(draw: Any) -> dict[str, Any]:
+    """Return two sets of vectors of different numbers and lengths."""
+    rows, others = draw.sizes(2, 3, 6)
+    size = draw.size(5, 8)
+    scale = 1 + np.arange(rows, dtype=np.float32)[:, None]
+    return {"left": scale * draw.floats(rows, size), "right": 3 * draw.floats(others, size)}
+
+
 def cosines(given: Any) -> dict[str, Tensor]:
     """All cosines between two sets of vectors."""
     from simcse.loss import cosine_matrix
 
     return {"cosines": cosine_matrix(given["left"], given["right"])}
+
+
+def draw_unsupervised(draw: Any) -> dict[str, Any]:
+    """Return two views of a batch, near one another, and a temperature."""
+    rows, size = draw.size(4, 6), draw.size(7, 9)
+    anchors = draw.floats(rows, size)
+    return {
+        "anchors": anchors,
+        "positives": 2 * (anchors + draw.floats(rows, size, scale=0.8)),
+        "temperature": draw.size(3, 9) / 20,
+    }
 
 
 def unsupervised(given: Any) -> dict[str, Tensor]:
@@ -36,6 +56,14 @@ def unsupervised(given: Any) -> dict[str, Tensor]:
     return _with_gradients(loss, views)
 
 
+def draw_supervised(draw: Any) -> dict[str, Any]:
+    """Return three views and, besides the temperature, a logit of the own hard negative."""
+    views = draw_unsupervised(draw)
+    rows, size = views["anchors"].shape
+    logit = draw.size(2, 6) / 4
+    return {**views, "hard_negatives": draw.floats(rows, size), "logit": logit}
+
+
 def supervised(given: Any) -> dict[str, Tensor]:
     """The loss with hard negatives, whose own one has a weight, and its gradients."""
     from simcse.loss import info_nce
@@ -44,6 +72,11 @@ def supervised(given: Any) -> dict[str, Tensor]:
     first, second, hard = views.values()
     loss = info_nce(first, second, hard, given.number("temperature"), given.number("logit"))
     return _with_gradients(loss, views)
+
+
+def draw_symmetric(draw: Any) -> dict[str, Any]:
+    """Return the same for the symmetric loss."""
+    return draw_supervised(draw)
 
 
 def symmetric(given: Any) -> dict[str, Tensor]:
@@ -55,6 +88,17 @@ def symmetric(given: Any) -> dict[str, Tensor]:
     plain = nt_xent(first, second, temperature=given.number("temperature"))
     loss = nt_xent(first, second, hard, given.number("temperature"), given.number("logit"))
     return {"loss without hard negatives": plain, **_with_gradients(loss, views)}
+
+
+def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
+    """Return views of which some anchors are nearest to a wrong candidate."""
+    views = draw_supervised(draw)
+    rows, size = views["anchors"].shape
+    views["positives"] = views["anchors"] + draw.floats(rows, size, scale=0.1)
+    # The first anchor's nearest is another's positive, the second's is its hard negative.
+    views["positives"][[0, -1]] = views["positives"][[-1, 0]]
+    views["hard_negatives"][1] = views["anchors"][1]
+    return views
 
 
 def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
@@ -80,12 +124,30 @@ class _Model(nn.Module):
         return batch @ self.weight.T
 
 
+def draw_two_views(draw: Any) -> dict[str, Any]:
+    """Return the weights, masks and batches of a small model."""
+    rows, size, width = draw.size(3, 5), draw.size(4, 6), draw.size(7, 9)
+    weight = draw.floats(width, size)
+    masks = (draw.random.random((12 * rows, size)) < 0.7).astype(np.float32)
+    # The first view differs from the second, and from one without dropout.
+    masks[0, 0], masks[rows, 0] = 0, 1
+    return {
+        "weights.weight": weight,
+        "masks": masks,
+        **{f"batch {i}": draw.floats(rows, size) for i in range(3)},
+        "temperature": draw.size(3, 9) / 20,
+    }
+
+
 def two_views(given: Any) -> dict[str, Tensor]:
     """Two views of one batch by a model with dropout that was in evaluation mode."""
     from assignment.starter.contrastive import unsupervised_views
 
     first, second = unsupervised_views(_Model(given).eval(), given["batch 0"])
     return {"first view": first, "second view": second}
+
+
+draw_three_views = draw_steps = draw_embedded = draw_two_views
 
 
 def three_views(given: Any) -> dict[str, Tensor]:

@@ -8,21 +8,18 @@ import torch
 from torch import Tensor, nn
 
 
-def _load(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Load into a module of zeros; return its weights and whether CheckpointError was raised."""
-    from minbert.checkpoint import load_module
-    from minbert.config import CheckpointError
-
-    module = nn.Linear(given["weight"].shape[1], given["weight"].shape[0])
-    for parameter in module.parameters():
-        nn.init.zeros_(parameter)
-    refused = 0
-    try:
-        load_module(module, tensors, Path("weights"))
-    except CheckpointError:
-        refused = 1
-    state = dict(sorted(module.state_dict().items()))
-    return {"CheckpointError raised": torch.tensor(refused), **state}
+def draw_renamed(draw: Any) -> dict[str, Any]:
+    """Return tensors under the names of old and new checkpoints."""
+    size = draw.size(3, 6)
+    return {
+        "bert.embeddings.LayerNorm.gamma": draw.floats(size),
+        "bert.embeddings.LayerNorm.beta": draw.floats(size),
+        "embeddings.position_ids": draw.ints(9, size),
+        "bert.encoder.layer.0.output.dense.weight": draw.floats(size, size),
+        "encoder.layer.1.output.LayerNorm.weight": draw.floats(size),
+        "cls.predictions.bias": draw.floats(size),
+        "lm_head.layer_norm.weight": draw.floats(size),
+    }
 
 
 def renamed(given: Any) -> dict[str, Tensor]:
@@ -32,6 +29,19 @@ def renamed(given: Any) -> dict[str, Tensor]:
     with tempfile.TemporaryDirectory() as folder:
         torch.save(dict(given), Path(folder) / "pytorch_model.bin")
         return dict(sorted(read_tensors(Path(folder)).items()))
+
+
+def draw_loaded(draw: Any) -> dict[str, Any]:
+    """Return the weights of a small module, and one tensor too many."""
+    rows, columns = draw.sizes(2, 3, 6)
+    return {
+        "weight": draw.floats(rows, columns),
+        "bias": draw.floats(rows),
+        "other.weight": draw.floats(2),
+    }
+
+
+draw_missing = draw_other_shape = draw_loaded
 
 
 def loaded(given: Any) -> dict[str, Tensor]:
@@ -47,3 +57,20 @@ def missing(given: Any) -> dict[str, Tensor]:
 def other_shape(given: Any) -> dict[str, Tensor]:
     """Weights whose matrix is the other way round."""
     return _load(given, {**given, "weight": given["weight"].T})
+
+
+def _load(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Load into a module of zeros; return its weights and whether CheckpointError was raised."""
+    from minbert.checkpoint import load_module
+    from minbert.config import CheckpointError
+
+    module = nn.Linear(given["weight"].shape[1], given["weight"].shape[0])
+    for parameter in module.parameters():
+        nn.init.zeros_(parameter)
+    refused = 0
+    try:
+        load_module(module, tensors, Path("weights"))
+    except CheckpointError:
+        refused = 1
+    state = dict(sorted(module.state_dict().items()))
+    return {"CheckpointError raised": torch.tensor(refused), **state}

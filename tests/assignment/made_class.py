@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 from assignment.intake import asked_files
-from assignment.mistakes import MISTAKES
 from assignment.parts import PARTS
+from assignment.trees import with_mistake
 
 # What stops whoever imports it, and what never ends where it is called.
 FORGES = """\
@@ -45,7 +45,7 @@ def hand_in(made: Path, folder: Path, parts: tuple[str, ...], left_out: str = ""
 
 def mistake_in(folder: Path, name: str) -> str:
     """Make a known mistake in a submission; return what is said of it."""
-    (mistake,) = (one for part in PARTS for one in MISTAKES.get(part, ()) if one.name == name)
-    path = folder / mistake.file
-    path.write_text(mistake.patch(path.read_text(encoding="utf-8")), encoding="utf-8")
+    (mistake,) = (one for part in PARTS.values() for one in part.mistakes if one.name == name)
+    path = folder / mistake.place.partition(":")[0]
+    path.write_text(with_mistake(path.read_text(encoding="utf-8"), mistake), encoding="utf-8")
     return mistake.says
