@@ -56,9 +56,7 @@ def main(
     Raises:
         UserError: no suite, or an unknown part.
     """
-    options = parse(
-        CheckOptions, words, prog=f"python {prog}", description=ABOUT, epilog=EPILOG
-    )  # fmt: skip
+    options = parse(CheckOptions, words, prog=f"python {prog}", description=ABOUT, epilog=EPILOG)
     tree = options.tree or here
     folder = options.suite or tree / "checks"
     if not (folder / "suite.json").is_file():

@@ -107,7 +107,7 @@ def run(suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0) -
 
 
 def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what a function of `cases/`, file.function, answers; what it raises is the student's."""
+    """Return the answers of a function of `cases/`, file.function; errors are the student's."""
     given = Given((name, torch.tensor(array)) for name, array in inputs.items())
     # What a wrong answer draws is the same wherever it runs.
     torch.manual_seed(0)

@@ -80,9 +80,13 @@ def to_markdown(text: str) -> str:
 
 def _render(name: str, content: dict[str, Any]) -> str:
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=name.endswith(".html.j2"),
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=name.endswith(".html.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters |= {"html": to_html, "markdown": to_markdown}
     environment.globals["figure_of"] = lambda name: Markup((TEMPLATES / name).read_text("utf-8"))
     return environment.get_template(name).render(**content)

@@ -1,21 +1,14 @@
-"""`make`: writes a term's assignment, the student's folder and the instructor's.
-
-Reads: parts, trees, suites. Feeds: the command line.
-"""
+"""`make`: writes a term's assignment, the student's folder and the instructor's."""
 
 import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assignment.course_data import write_data
-from assignment.handout import write_handout
-from assignment.marks import write_autograder
 from assignment.parts import chosen_parts
-from assignment.suites import seed_of, write_suites
 from assignment.trees import ROOT, write_tree
 from runtime.errors import UserError
 from runtime.files import whole_folder
@@ -55,18 +48,14 @@ class MakeOptions:
     )
 
 
-def main(words: Sequence[str], say: Callable[[str], None] = print) -> None:
-    """Run a command line.
-
-    Raises:
-        UserError: an unknown part, or a folder of other things in the way.
-    """
+def main(words: Sequence[str]) -> None:
+    """Run a command line."""
     options = parse(
         MakeOptions, words, prog="python -m assignment make", description=ABOUT, epilog=EPILOG
     )
     seed = secrets.randbits(62) if options.term_seed is None else options.term_seed
     make(options.out, options.parts, seed, options.data)
-    say(f"{options.out}/student: to hand out; {options.out}/instructor: to keep (seed {seed})")
+    print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep (seed {seed})")
 
 
 def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = None) -> None:
@@ -81,6 +70,11 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
     Raises:
         UserError: an unknown part, no data, or a folder of other things in the way.
     """
+    # What draws, runs and renders imports slow libraries.
+    from assignment.course_data import write_data
+    from assignment.handout import write_handout
+    from assignment.suites import seed_of, write_suites
+
     parts = chosen_parts(names)
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
         raise UserError(f"{out}: is there and no assignment; name another folder")
@@ -101,6 +95,8 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
 
 def _write_autograder(instructor: Path, student: Path) -> None:
     """Write what Gradescope builds its image from; what is in the folder is to be zipped."""
+    from assignment.marks import write_autograder
+
     folder = instructor / "autograder"
     for package in GRADING:
         shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)

@@ -1,9 +1,9 @@
-"""A function's body is cut by its name, and a hole takes its place."""
+"""A function's body is cut by its name, and a hole or a mistake takes its place."""
 
 import pytest
 
-from assignment.parts import PARTS
-from assignment.trees import ROOT, body_of, tree_files, with_hole
+from assignment.parts import PARTS, Mistake
+from assignment.trees import ROOT, body_of, mistaken, tree_files, with_hole, with_mistake
 from runtime.errors import UserError
 
 SOURCE = '''\
@@ -41,17 +41,33 @@ def test_a_hole_says_what_to_do_and_raises():
 
 
 @pytest.mark.parametrize("name", ["h", "A.h", "f.g"])
-def test_a_function_that_is_not_there_is_told(name):
+def test_a_function_that_is_not_there_is_named(name):
     with pytest.raises(UserError, match=f"{name}: no such function"):
         body_of(SOURCE, name)
 
 
-def test_every_place_is_a_function_with_a_text():
-    for part in PARTS.values():
-        assert part.text().places.keys() == set(part.places)
-        for place in part.places:
-            file, _, name = place.partition(":")
-            assert body_of((ROOT / file).read_text("utf-8"), name)
+def test_a_mistake_changes_one_function_for_a_while(tmp_path):
+    (tmp_path / "a.py").write_text(SOURCE)
+    mistake = Mistake("half", "a.py:A.f", "y = x\nreturn y", "only half", new="return x / 2")
+    with mistaken(tmp_path, mistake):
+        scope: dict = {}
+        exec((tmp_path / "a.py").read_text(), scope)
+        assert scope["A"]().f(1) == 0.5 and scope["A"]().g() == 1
+    assert (tmp_path / "a.py").read_text() == SOURCE
+
+
+@pytest.mark.parametrize(("old", "count"), [("a", 2), ("return y", 0)])
+def test_a_mistake_whose_text_is_not_there_once_is_named(old, count):
+    with pytest.raises(UserError, match=f"'half' replaces a text that occurs {count} times"):
+        with_mistake(SOURCE, Mistake("half", "a.py:f", old, "says"))
+
+
+def test_every_place_is_a_function():
+    places = [place for part in PARTS.values() for place in part.places]
+    for place in places:
+        file, _, name = place.partition(":")
+        assert body_of((ROOT / file).read_text("utf-8"), name)
+    assert len(set(places)) == len(places) > 40
     assert sum(part.points for part in PARTS.values()) == 100
 
 

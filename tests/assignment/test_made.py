@@ -1,0 +1,186 @@
+"""What is handed out: code without a line of a solution, the sheet, data; and the rubric."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from assignment.compare import read_suite
+from assignment.course_data import TASKS_GIVEN, write_data
+from assignment.handout import FIGURES
+from assignment.make import make
+from assignment.parts import PARTS, chosen_parts
+from assignment.trees import solutions, write_tree
+from data.tasks import TASKS, read_task
+from runtime.errors import UserError
+
+# Lines that say nothing: a bracket, or a word and a half that any code may hold.
+TRIVIAL = 14
+# Nor do these, which code around the solutions holds, too; looked at one by one.
+COMMON = {"with torch.no_grad():", "raise CheckpointError(", "optimizer.step()"}
+
+
+def revealing(names=()) -> set[str]:
+    lines = solutions(chosen_parts(names))
+    return {line for line in lines if len(line) > TRIVIAL} - COMMON
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return all that a folder holds as text, archives' members included, hidden files too."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            raw = path.read_bytes()
+            found[str(path.relative_to(folder))] = raw.decode("utf-8", errors="ignore")
+            if zipfile.is_zipfile(io.BytesIO(raw)):
+                with zipfile.ZipFile(path) as archive:
+                    for name in archive.namelist():
+                        found[f"{path.name}/{name}"] = archive.read(name).decode(errors="ignore")
+    return found
+
+
+def test_no_line_of_a_solution_is_in_the_students_tree(made):
+    lines = revealing()
+    assert len(lines) > 100
+    for name, text in contents(made / "student").items():
+        inside = {line.strip() for line in text.splitlines()}
+        left = {line for line in lines if line in inside or (len(line) > 30 and line in text)}
+        assert not left, (name, left)
+    reference = "\n".join(contents(made / "instructor" / "reference").values())
+    assert not {line for line in lines if line not in reference}
+
+
+def test_no_compiled_files_history_mistakes_or_fast_forms_are_left(made):
+    for folder in (made / "student", made / "instructor" / "reference"):
+        names = [path.name for path in folder.rglob("*")]
+        assert not {"__pycache__", ".git", "fast", "mistakes"} & set(names)
+        assert not [name for name in names if name.endswith((".pyc", ".pyo", ".so", ".toml"))]
+
+
+def test_every_place_is_a_hole_with_its_task_above(made):
+    for part in PARTS.values():
+        for place in part.places:
+            file, _, name = place.partition(":")
+            source = (made / "student" / file).read_text(encoding="utf-8")
+            hole = f'raise NotImplementedError("{part.name}: {name} is yours to write")'
+            assert source.count(hole) == 1
+            above = source.split(hole)[0].rstrip().splitlines()[-1].strip()
+            assert above.startswith("# ") or above == "#"
+
+
+def test_parts_that_are_not_given_stay_solved(tmp_path):
+    write_tree(tmp_path, chosen_parts(["attention"]), solved=False)
+    texts = contents(tmp_path)
+    assert "raise NotImplementedError" not in texts["heads/heads.py"]
+    assert "raise NotImplementedError" in texts["minbert/attention.py"]
+    everything = "\n".join(texts.values())
+    assert not {line for line in revealing(["attention"]) if line in everything and len(line) > 30}
+
+
+def test_the_sheet_names_every_part_place_and_its_points(made):
+    pages = [(made / "student" / f"handout.{kind}").read_text("utf-8") for kind in ("md", "html")]
+    for page in pages:
+        for part in PARTS.values():
+            assert f"{part.title} ({part.points} points, week {part.week})" in page
+            for place in part.places:
+                assert place.partition(":")[2] in page
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", pages[0]):
+        ElementTree.parse(made / "student" / figure)
+    assert pages[1].count("<svg") == pages[0].count("](figures/") == len(FIGURES)
+
+
+def test_the_page_is_closed_html_and_refers_to_nothing_outside(made):
+    opened: list[str] = []
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            if tag not in ("meta", "link", "br"):
+                opened.append(tag)
+            assert not [value for name, value in attrs if name == "src"]
+
+        def handle_endtag(self, tag):
+            assert opened.pop() == tag
+
+        def handle_startendtag(self, tag, attrs):
+            pass
+
+    Tags().feed((made / "student" / "handout.html").read_text("utf-8"))
+    assert not opened
+
+
+def test_the_rubric_adds_up(made):
+    rubric = (made / "instructor" / "rubric.md").read_text("utf-8")
+    cases = sum(int(n) for n in re.findall(r"^\| \w+ \| (\d+) \|", rubric, re.MULTILINE))
+    by_hand = sum(int(n) for n in re.findall(r"\((\d+)\)", rubric))
+    assert cases + by_hand == sum(part.points for part in PARTS.values())
+
+
+def columns(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file, delimiter="\t"))
+
+
+def test_students_get_all_texts_and_test_labels_stay_with_the_instructor(made, tmp_path, toy_data):
+    source = shutil.copytree(toy_data, tmp_path / "labelled")
+    for name in TASKS_GIVEN:
+        task = TASKS[name]
+        given, original = read_task(made / "student/datasets", name), read_task(toy_data, name)
+        assert (given.train, given.dev) == (original.train, original.dev)
+        assert columns(made / "student/datasets" / task.files[2]) == ["", "id", *task.texts]
+        assert len(given.test) == len(original.test) > 0
+        # A labelled test file, with a column that gives the label away.
+        lines = (source / task.files[1]).read_text("utf-8").splitlines()
+        more = [f"{line}\t{'phenomenon' if n == 0 else 'x'}" for n, line in enumerate(lines)]
+        (source / task.files[2]).write_text("\n".join(more) + "\n", encoding="utf-8")
+    write_data(source, tmp_path / "student", tmp_path / "gold", 0)
+    for task in (TASKS[name] for name in TASKS_GIVEN):
+        assert columns(tmp_path / "student" / task.files[2]) == ["", "id", *task.texts]
+        assert task.label in columns(tmp_path / "gold" / task.files[2])
+
+
+def test_the_requirements_cover_what_the_tree_imports(made):
+    wanted = (made / "student" / "requirements.txt").read_text("utf-8")
+    names = set(re.findall(r"^(\w+)", wanted, re.MULTILINE))
+    assert names == {"torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub"}
+    imported = set()
+    for path in (made / "student").rglob("*.py"):
+        imported |= set(re.findall(r"^ *(?:from|import) (\w+)", path.read_text("utf-8"), re.M))
+    assert not imported & {"scipy", "sklearn", "jinja2", "matplotlib", "transformers"}
+
+
+def test_the_autograders_folder_grades_by_itself(made):
+    folder = made / "instructor" / "autograder"
+    assert {path.name for path in folder.iterdir()} == {
+        *("assignment", "runtime", "data", "evaluation", "report", "baselines"),
+        *("student", "hidden"),
+        *("requirements.txt", "setup.sh", "run_autograder"),
+    }
+    command = [sys.executable, "-B", "-m", "assignment", "grade", "--help"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "--suite" in done.stdout
+    assert read_suite(folder / "hidden").answers
+
+
+def test_the_students_program_trains_without_a_test_file_and_from_any_folder(made, tmp_path):
+    tree = shutil.copytree(made / "student", tmp_path / "mon étude")
+    shutil.copytree(made / "instructor" / "reference", tree, dirs_exist_ok=True)
+    (tree / "datasets" / TASKS["sts"].files[2]).unlink()
+    words = ("--task", "sts", "--rows", "4", "--epochs", "1")
+    command = [sys.executable, "-B", str(tree / "train.py"), *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "dev pearson" in done.stdout, done.stderr
+    assert [path.name for path in (tmp_path / "predictions").iterdir()] == ["sts-dev-output.csv"]
+
+
+def test_a_folder_of_other_things_is_not_replaced(tmp_path, toy_data):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UserError, match="is there and no assignment"):
+        make(tmp_path, ["attention"], term_seed=2, data=toy_data)
