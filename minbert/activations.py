@@ -1,4 +1,4 @@
-"""The feed-forward network's wide side with other activations than BERT's GELU. Feeds: model, mlm.
+"""The feed-forward network's wide side with other activations than BERT's GELU.
 
 Few published BERTs have one; their names are those of `hidden_act` in config.json.
 """

@@ -4,7 +4,7 @@
 
 Legend: T tokens of one sequence, N heads, D head size; total_tokens is the sum of all T.
 This is the form to read. `minbert.fast.attention` computes the same numbers faster, and the tests
-compare it with this one, gradients included. Feeds: model.
+compare it with this one, gradients included.
 """
 
 import math

@@ -1,13 +1,13 @@
 """Checkpoints in the Hugging Face format, in and out; every key and shape is checked.
 
-Weights load without executing code: safetensors, or `torch.load(weights_only=True)`.
-Reads: folders that `hub` finds. Feeds: model, mlm, encoder.
+Weights load without executing code: safetensors, or `torch.load(weights_only=True)`. What is no
+weight is refused in one line that names the tensor: PyTorch would cast it, or compute with numbers
+that are none, and the loss would be blamed.
 """
 
 import hashlib
 import logging
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
-from minbert.weight_checks import check_numbers, check_plain, check_sizes
 from runtime.digests import digest
 from runtime.files import utf8_name, whole_folder
 from runtime.json_file import read_json
@@ -30,12 +29,7 @@ logger = logging.getLogger(__name__)
 Tensors = dict[str, Tensor]
 DIGEST = "sha-256"  # in the metadata of a file
 HEAD = "cls.predictions."  # BERT's masked-language-model head
-# The files of a checkpoint that an earlier version saved, without a list of them.
-WRITTEN = re.compile(
-    r"(config|modules|sentence_bert_config|tokenizer|tokenizer_config|training)\.json|vocab\.txt"
-    r"|(model|isbert)\.safetensors"
-    r"|\d_(Dense|Pooling|WeightedLayerPooling)/(config\.json|model\.safetensors)"
-)
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
@@ -62,7 +56,7 @@ def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
         )
     tensors = _rename(tensors)
     if config is not None:
-        check_sizes(tensors, config, folder)
+        _check_sizes(tensors, config, folder)
     return tensors
 
 
@@ -76,7 +70,13 @@ def read_file(path: Path) -> Tensors:
     try:
         if path.suffix == ".safetensors":
             with utf8_name(path) as name:
-                return _unchanged(load_file(name), path)
+                tensors = load_file(name)
+            about = read_about(path)
+            if _metadata(path).get(DIGEST) not in (None, _noted_digest(tensors, about)):
+                raise CheckpointError(
+                    f"{path}: has changed since it was saved; delete it to make it again"
+                )
+            return tensors
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
@@ -88,17 +88,28 @@ def read_file(path: Path) -> Tensors:
         raise CheckpointError(
             f"{path}: not a readable weights file, truncated or foreign ({reason})"
         ) from None
-    check_plain(tensors, path)
+    _check_plain(tensors, path)
     found: Tensors = tensors
     return found
 
 
-def _unchanged(tensors: Tensors, path: Path) -> Tensors:
-    """Return the tensors of a file whose metadata holds no other digest than theirs."""
-    found = _noted_digest(tensors, read_about(path))
-    if _metadata(path).get(DIGEST, found) != found:
-        raise CheckpointError(f"{path}: has changed since it was saved; delete it to make it again")
-    return tensors
+def _check_plain(tensors: object, path: Path) -> None:
+    """Refuse a file that holds something other than plain tensors by name.
+
+    Raises:
+        CheckpointError: not a dictionary of them, or one is sparse, quantised or without values.
+    """
+    if not isinstance(tensors, dict) or not all(
+        isinstance(key, str) and isinstance(tensor, Tensor) for key, tensor in tensors.items()
+    ):
+        raise CheckpointError(f"{path}: expected a dictionary of tensors by name")
+    for name, tensor in tensors.items():
+        odd = tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested
+        if odd or tensor.is_meta:
+            raise CheckpointError(
+                f"{path}: tensor {name} is sparse, quantised, nested or without values; "
+                "save the model with plain tensors"
+            )
 
 
 def _noted_digest(tensors: Tensors, about: dict[str, str]) -> str:
@@ -121,6 +132,36 @@ def _read_shards(index: Path) -> Tensors:
     for key in weight_map.keys() - tensors.keys():
         raise CheckpointError(f"{index}: tensor {key} is in none of its shards")
     return tensors
+
+
+def _check_sizes(tensors: dict[str, Tensor], config: BertConfig, folder: Path) -> None:
+    """Refuse sizes of config.json that the weights have not, before memory is taken for them.
+
+    All other tensors are compared when they are copied into the model.
+
+    Raises:
+        CheckpointError: too few layers, or a tensor that is missing or of another shape.
+    """
+    layers = len({key.split(".")[2] for key in tensors if key.startswith("encoder.layer.")})
+    if config.num_hidden_layers > layers:
+        raise CheckpointError(
+            f"{folder}: the weights have {layers} layers, config.json asks for "
+            f"{config.num_hidden_layers}"
+        )
+    size = config.hidden_size
+    for key, rows in (
+        ("embeddings.word_embeddings.weight", config.vocab_size),
+        ("embeddings.position_embeddings.weight", config.max_position_embeddings),
+        ("embeddings.token_type_embeddings.weight", config.type_vocab_size),
+        ("encoder.layer.0.intermediate.dense.weight", config.intermediate_size),
+    ):
+        if key not in tensors:
+            raise CheckpointError(f"{folder}: tensor {key} is missing from the weights")
+        if tensors[key].shape != (rows, size):
+            raise CheckpointError(
+                f"{folder}: tensor {key} has shape {tuple(tensors[key].shape)}, "
+                f"config.json asks for {(rows, size)}"
+            )
 
 
 def _rename(tensors: Tensors) -> Tensors:
@@ -183,8 +224,33 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
         CheckpointError: a tensor is missing, has another shape, or its numbers are not real and
             finite; names the first, and `source`.
     """
-    check_numbers(tensors, module.state_dict(), source)
+    _check_numbers(tensors, module.state_dict(), source)
     copy_tensors(module, tensors, source)
+
+
+def _check_numbers(tensors: dict[str, Tensor], keys: Iterable[str], source: Path) -> None:
+    """Refuse tensors whose numbers are not real and finite.
+
+    Args:
+        tensors: all that the file holds.
+        keys: those to look at, as far as they are there.
+        source: where they are from.
+
+    Raises:
+        CheckpointError: integers, truth values or complex numbers; NaN or infinity.
+    """
+    for key in keys:
+        tensor = tensors.get(key)
+        if tensor is None:
+            continue
+        if tensor.dtype not in FLOATS:
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise CheckpointError(f"{source}: tensor {key} is of type {kind}; expected floats")
+        if not tensor.isfinite().all():
+            raise CheckpointError(
+                f"{source}: tensor {key} holds NaN or infinity; the file is damaged, or the "
+                "training that wrote it diverged"
+            )
 
 
 def copy_tensors(module: nn.Module, tensors: Tensors, source: Path) -> None:
@@ -245,15 +311,16 @@ def check_target(target: Path) -> None:
     """Refuse a target that is neither a checkpoint nor an empty folder: saving would replace it.
 
     Raises:
-        CheckpointError: a file, a folder of other things, or a checkpoint with other things in it.
+        CheckpointError: a file, a folder that was not saved here, or one with other files in it.
     """
-    config = target / "config.json"
-    ours = config.is_file() and '"model_type"' in config.read_text("utf-8", errors="replace")
-    if target.exists() and not ours and not (target.is_dir() and not any(target.iterdir())):
-        raise CheckpointError(f"{target}: is there and no checkpoint; name another folder")
     listed = sealed_files(target)
-    for name in files_of(target) if ours else ():
-        if name not in listed if listed else not WRITTEN.fullmatch(name):
+    ours = "config.json" in listed
+    if target.exists() and not ours and not (target.is_dir() and not any(target.iterdir())):
+        raise CheckpointError(
+            f"{target}: exists and is no checkpoint that was saved here; name another folder"
+        )
+    for name in files_of(target):
+        if name not in listed:
             raise CheckpointError(
                 f"{target}: {name} in it is not part of the checkpoint and would be lost; name "
                 "another folder, or move the file"

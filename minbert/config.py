@@ -1,4 +1,4 @@
-"""The sizes of an encoder, read from a Hugging Face `config.json`. Feeds: every module here.
+"""The sizes of an encoder, read from a Hugging Face `config.json`.
 
 `ARCHITECTURES` holds all that tells RoBERTa and XLM-R from BERT: names, and where positions begin.
 """

@@ -157,7 +157,8 @@ class SentenceEncoder:
             precision,
             stated.normalize,
         )
-        load_dense(folder, encoder.model)
+        if stated.dense:
+            load_dense(stated.dense, encoder.model)
         encoder.stated_pooling = stated.pooling
         # As sentence-transformers does: its own settings first, then the tokenizer's.
         length = stated.max_length or encoder.tokenizer.stated_length

@@ -4,7 +4,6 @@ A layer multiplies each token's state by four H x H matrices and two H x I ones;
 token meets the T tokens of its own sequence twice. A multiplication and an addition are two
 operations. Sums, norms and GELU are left out, as in PyTorch's own counter: at H = 256 they are
 about one operation in a hundred.
-Reads: config. Feeds: the costs of a run, the benchmarks.
 """
 
 from collections.abc import Iterable

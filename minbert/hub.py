@@ -1,4 +1,4 @@
-"""Where a checkpoint is: a folder, the local Hugging Face cache, or the hub. Feeds: checkpoint."""
+"""Where a checkpoint is: a folder, the local Hugging Face cache, or the hub."""
 
 import logging
 from contextlib import suppress

@@ -7,9 +7,7 @@
     as_sklearn(encoder)       comes with requirements.txt
 
 Each library is imported by its own function only, so none of them is needed by anything else.
-Evaluators of sentence-transformers take the encoder as it is (`minbert.encoder`).
-
-Reads: encoder. Feeds: nothing in this project. Examples: docs/interop.md.
+Evaluators of sentence-transformers take the encoder as it is. Examples: docs/interop.md.
 """
 
 import asyncio
@@ -77,8 +75,7 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
             for word in ("task_metadata", "hf_split", "hf_subset"):
                 keywords.pop(word, None)
             texts = [text for batch in inputs for text in batch["text"]]
-            embeddings: np.ndarray = encoder.encode(texts, **keywords)
-            return embeddings
+            return np.asarray(encoder.encode(texts, **keywords))
 
     return MinbertForMTEB()
 
@@ -96,8 +93,7 @@ def as_bertopic(encoder: SentenceEncoder) -> Any:
         """Embeddings of documents and of words."""
 
         def embed(self, documents: Sequence[str], verbose: bool = False) -> np.ndarray:
-            embeddings: np.ndarray = encoder.encode(documents, show_progress=verbose)
-            return embeddings
+            return np.asarray(encoder.encode(documents, show_progress=verbose))
 
     return MinbertForBERTopic(embedding_model=encoder)
 
@@ -114,10 +110,10 @@ def as_langchain(encoder: SentenceEncoder) -> Any:
     class MinbertForLangChain(Embeddings):
         """Embeddings as lists of floats."""
 
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return _lists(encoder.encode_quietly(texts))
+        def embed_documents(self, texts: list[str]) -> Any:
+            return encoder.encode_quietly(texts).tolist()
 
-        def embed_query(self, text: str) -> list[float]:
+        def embed_query(self, text: str) -> Any:
             return self.embed_documents([text])[0]
 
     return MinbertForLangChain()
@@ -135,19 +131,19 @@ def as_llama_index(encoder: SentenceEncoder, name: str = "minbert") -> Any:
     class MinbertForLlamaIndex(BaseEmbedding):
         """Embeddings as lists of floats."""
 
-        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-            return _lists(encoder.encode_quietly(texts))
+        def _get_text_embeddings(self, texts: list[str]) -> Any:
+            return encoder.encode_quietly(texts).tolist()
 
-        def _get_text_embedding(self, text: str) -> list[float]:
+        def _get_text_embedding(self, text: str) -> Any:
             return self._get_text_embeddings([text])[0]
 
-        def _get_query_embedding(self, query: str) -> list[float]:
+        def _get_query_embedding(self, query: str) -> Any:
             return self._get_text_embedding(query)
 
-        async def _aget_query_embedding(self, query: str) -> list[float]:
+        async def _aget_query_embedding(self, query: str) -> Any:
             return await asyncio.to_thread(self._get_query_embedding, query)
 
-        async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        async def _aget_text_embeddings(self, texts: list[str]) -> Any:
             return await asyncio.to_thread(self._get_text_embeddings, texts)
 
     # The encoder makes its own batches, so it is given as many texts at a time as may be.
@@ -181,10 +177,8 @@ def _sklearn_transformer() -> Any:
             return self
 
         def transform(self, X: Any) -> np.ndarray:
-            embeddings: np.ndarray = self.encoder.encode(
-                _column(X), self.batch_tokens, show_progress=False
-            )
-            return embeddings
+            texts = _column(X)
+            return np.asarray(self.encoder.encode(texts, self.batch_tokens, show_progress=False))
 
         def __sklearn_is_fitted__(self) -> bool:
             return True
@@ -209,8 +203,3 @@ def _column(texts: Any) -> list[str]:
     if shape[1:] != (1,):
         raise UserError(f"as_sklearn: expected one column of texts, got shape {tuple(shape)}")
     return list(np.asarray(texts)[:, 0])
-
-
-def _lists(embeddings: np.ndarray) -> list[list[float]]:
-    lists: list[list[float]] = embeddings.tolist()
-    return lists

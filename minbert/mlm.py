@@ -1,7 +1,6 @@
 """Masked-language modelling: the masking, and BERT's prediction head (Devlin et al. 2019, 3.1).
 
-Legend: H hidden_size, V vocab_size, M masked positions. Reads: model. Feeds: pretraining, and
-simcse's auxiliary objective.
+Legend: H hidden_size, V vocab_size, M masked positions.
 """
 
 import logging
@@ -73,7 +72,7 @@ class BertForMaskedLM(nn.Module):
         self.head.apply(bert.init_weights)
 
     @classmethod
-    def from_pretrained(cls, path_or_name: str, **changes: Any) -> "BertForMaskedLM":
+    def from_pretrained(cls, path_or_name: str | Path, **changes: Any) -> "BertForMaskedLM":
         """Load encoder and prediction head from a checkpoint; arguments as for BertModel.
 
         Raises:
@@ -81,35 +80,33 @@ class BertForMaskedLM(nn.Module):
                 or one with an output matrix of its own.
         """
         folder = find_checkpoint(path_or_name)
-        model = cls(BertModel.from_pretrained(folder, **changes))
-        load_module(model.head, _head_tensors(folder), folder)
+        config = replace(BertConfig.from_json(folder / "config.json"), **changes)
+        tensors = read_tensors(folder, config)
+        model = cls(BertModel.from_tensors(config, tensors, folder))
+        load_module(model.head, _head_tensors(tensors, folder), folder)
         return model.eval()
 
     @classmethod
-    def around(cls, bert: BertModel, source: Path | None) -> "BertForMaskedLM":
-        """Put a prediction head on an encoder: the one in folder `source`, or a fresh one."""
-        # Sentence encoders are published without it; then it must be learnt during training.
-        model = cls(bert)
-        tensors = {} if source is None else _head_tensors(source)
-        if tensors and source is not None:
-            load_module(model.head, tensors, source)
-        else:
-            logger.warning("%s: no masked-language-model head; it starts untrained", source)
-        return model
-
-    @classmethod
-    def with_own_head(cls, bert: BertModel, source: Path) -> "BertForMaskedLM":
-        """Put the prediction head in folder `source` on an encoder.
+    def around(
+        cls, bert: BertModel, source: Path | None, required: bool = False
+    ) -> "BertForMaskedLM":
+        """Put a prediction head on an encoder: the one in folder `source`, or a fresh one.
 
         Raises:
-            CheckpointError: the folder has none.
+            CheckpointError: the folder has none, and one is required.
         """
-        if not _head_tensors(source):
+        model = cls(bert)
+        tensors = {} if source is None else _head_tensors(read_tensors(source), source)
+        if tensors and source is not None:
+            load_module(model.head, tensors, source)
+        elif required:
             raise CheckpointError(
                 f"{source}: has no masked-language-model head to predict words with; name a "
                 "--backbone that has, such as mini or bert-base-uncased"
             )
-        model = cls.around(bert, source)
+        else:
+            # Sentence encoders are published without it; then it must be learnt during training.
+            logger.warning("%s: no masked-language-model head; it starts untrained", source)
         # The encoder may be on a GPU already.
         model.head.to(bert.embeddings.word_embeddings.weight.device)
         return model
@@ -161,15 +158,13 @@ def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 def head_digest(folder: Path) -> str:
     """Return a SHA-256 of the prediction head in a checkpoint, defined even if there is none."""
-    return tensors_digest(_head_tensors(folder))
+    return tensors_digest(_head_tensors(read_tensors(folder), folder))
 
 
-def _head_tensors(folder: Path) -> Tensors:
-    """Return the tensors of the prediction head in a checkpoint, {} if there is none."""
+def _head_tensors(checkpoint: Tensors, folder: Path) -> Tensors:
+    """Return the tensors of the prediction head among a checkpoint's, {} if there is none."""
     tensors = {
-        key.removeprefix(HEAD): tensor
-        for key, tensor in read_tensors(folder).items()
-        if key.startswith(HEAD)
+        key.removeprefix(HEAD): tensor for key, tensor in checkpoint.items() if key.startswith(HEAD)
     }
     # Newer releases of transformers store the bias twice, older ones once, under this name.
     if "decoder.bias" in tensors:

@@ -4,7 +4,6 @@ Legend: B sequences, T tokens, H hidden_size, I intermediate_size, N heads, D he
 total_tokens is the number of real tokens of all sequences of a batch.
 Every parameter is named as in the checkpoint (`encoder.layer.0.output.dense.weight`, ...):
 the attribute names below *are* the file format.
-Reads: config, packing, attention, checkpoint. Feeds: pooling, mlm, encoder.
 """
 
 from dataclasses import replace

@@ -1,7 +1,6 @@
 """Ragged token sequences, and packed batches that hold their real tokens and no padding.
 
 Legend: B sequences in the batch, T tokens of one sequence, `total_tokens` = sum of all T.
-Reads: what the tokenizer made. Feeds: the encoder.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

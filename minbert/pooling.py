@@ -1,7 +1,7 @@
 """From token states to one embedding per sentence: SimCSE's five poolers (Gao et al. 2021, 6.3).
 
 `choose_pooling` alone decides which of them an encoder uses.
-Legend: B sequences, H hidden_size. Reads: model's output. Feeds: encoder, simcse.
+Legend: B sequences, H hidden_size.
 """
 
 from collections.abc import Sequence

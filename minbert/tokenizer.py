@@ -1,38 +1,41 @@
 """Texts (or pairs of texts) to token ids, on the `tokenizers` library.
 
-Reads: tokenizer.json; or vocab.txt (BERT), or vocab.json and merges.txt (RoBERTa), with their
-settings in tokenizer_config.json. Feeds: packing.
+Newer checkpoints have one tokenizer.json. Older ones have vocab.txt (BERT), or vocab.json and
+merges.txt (RoBERTa), with settings in tokenizer_config.json and added tokens in further files.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.models import BPE, WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
+from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
-from minbert.backend import encode, read_template, refusing
-from minbert.byte_pairs import byte_level_bpe
 from minbert.config import CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.packing import TokenSequences
-from minbert.tokenizer_settings import TokenizerSettings, add_tokens
-from minbert.truncation import longest_first
-from minbert.word_pieces import casing_of, vocabulary_lines, word_pieces
 from runtime.errors import UserError
+from runtime.files import open_plain, utf8_name
 from runtime.json_file import read_object
 from runtime.progress import progress
 
 # What begins a sequence, ends it, hides a token, fills up: by BERT's names or RoBERTa's.
-BERT_NAMES, ROBERTA_NAMES = (
-    ("[CLS]", "[SEP]", "[MASK]", "[PAD]"),
-    ("<s>", "</s>", "<mask>", "<pad>"),
-)
+BERT_NAMES = ("[CLS]", "[SEP]", "[MASK]", "[PAD]")
+ROBERTA_NAMES = ("<s>", "</s>", "<mask>", "<pad>")
+# The special tokens of the older files.
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+ROBERTA_SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
 CHUNK, CHUNK_CHARACTERS = 4096, 2**19
-NOTHING_STATED = TokenizerSettings()
+SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, no Unicode by itself
 
 
 class BertTokenizer:
@@ -50,11 +53,12 @@ class BertTokenizer:
         self,
         backend: Tokenizer,
         source: str = "tokenizer",
-        settings: TokenizerSettings = NOTHING_STATED,
+        truncation_side: str | None = None,
+        stated_length: int | None = None,
     ):
-        truncation = backend.truncation or {}
-        self.truncation_side = settings.truncation_side or truncation.get("direction", "right")
-        self.stated_length = settings.max_length
+        in_file = (backend.truncation or {}).get("direction", "right")
+        self.truncation_side = truncation_side or in_file
+        self.stated_length = stated_length
         backend.no_padding()
         backend.no_truncation()
         self.backend = backend
@@ -62,11 +66,19 @@ class BertTokenizer:
         self.vocab_size = max(backend.get_vocab().values(), default=-1) + 1
         # Two bytes hold every id of a usual vocabulary.
         self.dtype = np.dtype(np.uint16 if self.vocab_size <= 2**16 else np.int32)
-        self.cls_id, self.sep_id, self.mask_id, self.pad_id = (
-            self._special_id(token, source) for token in self._names()
+        # The names of this vocabulary's special tokens: those of which it has most.
+        self.names = max(
+            (BERT_NAMES, ROBERTA_NAMES),
+            key=lambda names: sum(backend.token_to_id(name) is not None for name in names),
         )
+        for name in self.names:
+            if backend.token_to_id(name) is None:
+                raise CheckpointError(
+                    f"{source}: the vocabulary has no {name}; not a BERT or RoBERTa tokenizer"
+                )
+        self.cls_id, self.sep_id, self.mask_id, self.pad_id = map(backend.token_to_id, self.names)
         # The token type of a pair's second text: 1, or 0 where only separators mark the border.
-        self.separators, self.second_type = read_template(backend, self.cls_id, self.sep_id, source)
+        self.separators, self.second_type = _template(backend, self.cls_id, self.sep_id, source)
         self.special_ids = (self.cls_id, self.sep_id, self.pad_id)  # never masked to be predicted
 
     @classmethod
@@ -80,33 +92,22 @@ class BertTokenizer:
 
     @classmethod
     def from_folder(cls, folder: Path) -> "BertTokenizer":
-        """Load the tokenizer in a checkpoint's folder."""
-        fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
-        pairs, merges = folder / "vocab.json", folder / "merges.txt"
-        settings = TokenizerSettings.read(folder)
-        if fast.is_file():
-            with refusing(str(fast)):
-                backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
-            return cls(backend, str(fast), settings)
-        if vocab.is_file():
-            backend = word_pieces(vocab, settings.raw)
-            add_tokens(backend, folder, settings)
-            return cls(backend, str(vocab), settings)
-        if pairs.is_file() and merges.is_file():
-            more = folder / "special_tokens_map.json"
-            specials = read_object(more, CheckpointError) if more.is_file() else {}
-            backend = byte_level_bpe(pairs, merges, settings.raw | specials)
-            add_tokens(backend, folder, settings)
-            return cls(backend, str(pairs), settings)
-        raise CheckpointError(
-            f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
-            "merges.txt (a sentencepiece model alone is not read)"
+        """Load the tokenizer in a checkpoint's folder; errors as of `from_pretrained`."""
+        settings = _read_settings(folder)
+        source, backend = _read_backend(folder, settings)
+        length = settings.get("model_max_length")
+        return cls(
+            backend,
+            str(source),
+            settings.get("truncation_side"),
+            # transformers writes 10^30 for "not known".
+            None if length is None or length >= 1e9 else int(length),
         )
 
     @classmethod
-    def from_vocab(cls, vocab: Path, casing: dict[str, Any] | None = None) -> "BertTokenizer":
-        """Build the tokenizer from `vocab.txt` alone; arguments and errors as of `word_pieces`."""
-        return cls(word_pieces(vocab, casing or {}), str(vocab))
+    def from_vocab(cls, vocab: Path) -> "BertTokenizer":
+        """Build an uncased tokenizer from a vocab.txt alone."""
+        return cls(_word_pieces(vocab, {}), str(vocab))
 
     def __call__(
         self,
@@ -144,7 +145,7 @@ class BertTokenizer:
 
     def _sequences(self, chunk: list[tuple[str, ...]], room: int, before: int) -> TokenSequences:
         """Tokenize N texts or pairs, of which `room` tokens are kept besides the special ones."""
-        sides = [encode(self.backend, side, before) for side in zip(*chunk, strict=True)]
+        sides = [_encode(self.backend, side, before) for side in zip(*chunk, strict=True)]
         ids: list[int] = []
         lengths, firsts = [0], []
         for first, *others in zip(*sides, strict=True):
@@ -174,53 +175,47 @@ class BertTokenizer:
             max_length: the most tokens that its model takes.
         """
         (folder / "tokenizer.json").write_text(self.backend.to_str(pretty=True), "utf-8")
-        casing = casing_of(self.backend)
-        if casing is None:
-            config = self._generic()
-        else:
-            (folder / "vocab.txt").write_text(vocabulary_lines(self.backend), "utf-8")
+        casing = _casing(self.backend)
+        if casing is not None:
+            (folder / "vocab.txt").write_text(_vocabulary_lines(self.backend), "utf-8")
             config = {"tokenizer_class": "BertTokenizer", **casing}
+        else:
+            # Under these settings transformers reads tokenizer.json as it is. Its own classes of
+            # BERT, RoBERTa and XLM-R build another backend from parts of the file.
+            cls, sep, mask, pad = self.names
+            types = ["token_type_ids"] if self.second_type else []
+            config = {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                "model_input_names": ["input_ids", *types, "attention_mask"],
+                "bos_token": cls,
+                "eos_token": sep,
+                "cls_token": cls,
+                "sep_token": sep,
+                "mask_token": mask,
+                "pad_token": pad,
+            }
         config["model_max_length"] = max_length
         if self.truncation_side != "right":
             config["truncation_side"] = self.truncation_side
         (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2), "utf-8")
-
-    def _generic(self) -> dict[str, Any]:
-        """Return settings under which transformers reads tokenizer.json as it is.
-
-        Its own classes of BERT, RoBERTa and XLM-R build another backend from parts of the file.
-        """
-        cls, sep, mask, pad = self._names()
-        types = ["token_type_ids"] if self.second_type else []
-        ends = {"bos_token": cls, "eos_token": sep, "cls_token": cls, "sep_token": sep}
-        return {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_input_names": ["input_ids", *types, "attention_mask"],
-            **ends,
-            "mask_token": mask,
-            "pad_token": pad,
-        }
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of everything that determines the ids of a text."""
         side = "" if self.truncation_side == "right" else self.truncation_side
         return hashlib.sha256((self.backend.to_str() + side).encode()).hexdigest()
 
-    def _names(self) -> tuple[str, ...]:
-        """Return the names of this vocabulary's special tokens: those of which it has most."""
 
-        def known(names: tuple[str, ...]) -> int:
-            return sum(self.backend.token_to_id(name) is not None for name in names)
+def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
+    """Return how many of a pair's `first` and `second` tokens are kept, `room` in all.
 
-        return max(BERT_NAMES, ROBERTA_NAMES, key=known)
-
-    def _special_id(self, token: str, source: str) -> int:
-        index = self.backend.token_to_id(token)
-        if index is None:
-            raise CheckpointError(
-                f"{source}: the vocabulary has no {token}; not a BERT or RoBERTa tokenizer"
-            )
-        return int(index)
+    The longer text is cut first. Of two long ones both keep half, and the second one of two of
+    equal length, or else the longer one, has the odd token. As in `tokenizers`' LongestFirst, which
+    keeps in memory all that it cuts off: every combination of the pieces of both texts.
+    """
+    if first + second <= room:
+        return first, second
+    short = min(first, second, room // 2)
+    return (room - short, short) if first > second else (short, room - short)
 
 
 def _chunks(items: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
@@ -235,3 +230,252 @@ def _chunks(items: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
             chunk, characters = [], 0
     if chunk:
         yield chunk
+
+
+def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[int]]:
+    """Return the ids of N texts, without special tokens and without an end to their number.
+
+    Raises:
+        UserError: one of them is no text; its row is counted from `before`.
+        CheckpointError: the tokenizer cannot read them.
+    """
+    for row, text in enumerate(texts, before):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise UserError(f"text {row} is a {kind}, {text!r:.60}; expected strings")
+    with refusing("tokenizer"):
+        try:
+            found = backend.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:  # the library takes no string that is not Unicode
+            row = next(row for row, text in enumerate(texts) if SURROGATE.search(text))
+            raise UserError(
+                f"text {before + row} is no valid Unicode: {texts[row]!a:.60}"
+            ) from None
+    return [encoding.ids for encoding in found]
+
+
+@contextmanager
+def refusing(source: str) -> Iterator[None]:
+    """Turn what the `tokenizers` library raises inside the block into one line about `source`.
+
+    Files that it cannot use end in a bare Exception, or in a panic of its Rust side, which is not
+    even an Exception.
+
+    Raises:
+        CheckpointError: the library raised.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, UserError):
+        raise
+    except BaseException as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CheckpointError(f"{source}: not a usable tokenizer ({reason})") from None
+
+
+def _template(backend: Tokenizer, cls_id: int, sep_id: int, source: str) -> tuple[int, int]:
+    """Return how a pair is put together: separators between the texts, and the second's type.
+
+    BERT's is `[CLS] a [SEP] b [SEP]` with types 0 and 1, RoBERTa's `<s> a </s></s> b </s>` with 0.
+
+    Raises:
+        CheckpointError: special tokens or token types that are neither of the two.
+    """
+    with refusing(source):
+        single, pair = backend.encode(""), backend.encode("", "")
+    separators = len(pair.ids) - 2
+    if (
+        single.ids != [cls_id, sep_id]
+        or separators not in (1, 2)
+        or pair.ids != [cls_id] + [sep_id] * (separators + 1)
+    ):
+        raise CheckpointError(
+            f"{source}: its post-processor does not put the special tokens around a text and "
+            "between two; save the tokenizer with one that does"
+        )
+    second = pair.type_ids[-1]
+    if any(single.type_ids) or any(pair.type_ids[:-1]) or second not in (0, 1):
+        raise CheckpointError(
+            f"{source}: token types {pair.type_ids} of a pair's special tokens; expected 0, and 0 "
+            "or 1 after the second text"
+        )
+    return separators, second
+
+
+def _read_settings(folder: Path) -> dict[str, Any]:
+    """Return tokenizer_config.json, {} if a folder has none; its values of use are checked.
+
+    Raises:
+        CheckpointError: not a JSON object, or values of another kind.
+    """
+    path = folder / "tokenizer_config.json"
+    settings = read_object(path, CheckpointError) if path.is_file() else {}
+    length = settings.get("model_max_length")
+    number = isinstance(length, int | float) and not isinstance(length, bool)
+    expected = {
+        name: (isinstance(settings.get(name), bool | None), "true or false")
+        for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
+    }
+    side = settings.get("truncation_side")
+    expected["truncation_side"] = (side in (None, "right", "left"), "right or left")
+    expected["model_max_length"] = (length is None or (number and length >= 3), "3 or more")
+    for name, (fits, wanted) in expected.items():
+        if not fits:
+            raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
+    return settings
+
+
+def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokenizer]:
+    """Return the file that holds a folder's vocabulary, and the tokenizer made of it."""
+    fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
+    pairs, merges = folder / "vocab.json", folder / "merges.txt"
+    if fast.is_file():
+        with refusing(str(fast)):
+            return fast, Tokenizer.from_str(fast.read_text(encoding="utf-8"))
+    added = _added_tokens(folder, settings)
+    if vocab.is_file():
+        source, backend = vocab, _word_pieces(vocab, settings)
+    elif pairs.is_file() and merges.is_file():
+        more = folder / "special_tokens_map.json"
+        specials = read_object(more, CheckpointError) if more.is_file() else {}
+        source, backend = pairs, _byte_level_bpe(pairs, merges, settings | specials)
+    else:
+        raise CheckpointError(
+            f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
+            "merges.txt (a sentencepiece model alone is not read)"
+        )
+    for index, token in sorted(added.items()):
+        # A piece of the vocabulary keeps its id, and is found as a whole from now on.
+        (backend.add_special_tokens if token.special else backend.add_tokens)([token])
+        found = backend.token_to_id(token.content)
+        if found != index:
+            raise CheckpointError(
+                f"{folder}: the added token {token.content!r:.60} should have the id {index}, but "
+                f"is piece {found} of this vocabulary"
+            )
+    return source, backend
+
+
+def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
+    """Build BERT's tokenizer from vocab.txt (Devlin et al. 2019, section 3).
+
+    One piece stands on a line; the line number is the id, of a repeated piece the last one. By
+    default texts are lower-cased, as for bert-base-uncased.
+
+    Raises:
+        CheckpointError: no text, or no vocabulary with BERT's special tokens.
+    """
+    try:
+        with open_plain(vocab, "r", encoding="utf-8") as file:
+            pieces = file.read().removesuffix("\n").split("\n")
+    except (UnicodeDecodeError, OSError) as error:
+        raise CheckpointError(f"{vocab}: not a readable vocabulary ({error})") from None
+    # The library's own reader also strips spaces that are pieces, such as U+2028.
+    ids = {piece.removesuffix("\r"): index for index, piece in enumerate(pieces)}
+    for token in SPECIAL_TOKENS:
+        if token not in ids:
+            raise CheckpointError(f"{vocab}: has no line {token}; not a BERT vocabulary")
+    backend = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
+    backend.normalizer = BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True),
+    )
+    backend.pre_tokenizer = BertPreTokenizer()
+    backend.add_special_tokens(list(SPECIAL_TOKENS))
+    backend.post_processor = TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    return backend
+
+
+def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Tokenizer:
+    """Build RoBERTa's tokenizer (Liu et al. 2019, section 4.4; BPE on bytes is GPT-2's).
+
+    Args:
+        vocab: vocab.json, the id of every piece.
+        merges: merges.txt, one merge of two pieces per line, in the order they were learnt.
+        settings: tokenizer_config.json and special_tokens_map.json in one: `add_prefix_space`,
+            and whether a `<mask>` in a text takes the space before it.
+
+    Raises:
+        CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
+    """
+    with refusing(f"{vocab}, {merges.name}"):
+        with utf8_name(vocab) as pieces, utf8_name(merges) as pairs:
+            backend = Tokenizer(BPE.from_file(pieces, pairs))
+    ids = backend.get_vocab()
+    for token in ROBERTA_SPECIAL_TOKENS:
+        if token not in ids:
+            raise CheckpointError(f"{vocab}: has no {token}; not a RoBERTa vocabulary")
+    space = bool(settings.get("add_prefix_space", False))
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=space)
+    # <s> a </s>, and <s> a </s></s> b </s>, all of token type 0.
+    ends = (("</s>", ids["</s>"]), ("<s>", ids["<s>"]))
+    backend.post_processor = RobertaProcessing(*ends, add_prefix_space=space)
+    # Newer files describe <mask> in added_tokens_decoder, older ones as mask_token.
+    stated = [*(settings.get("added_tokens_decoder") or {}).values(), settings.get("mask_token")]
+    described = [t for t in stated if isinstance(t, dict) and t.get("content") == "<mask>"]
+    takes_space = bool(described and described[0].get("lstrip"))
+    mask = AddedToken("<mask>", lstrip=takes_space, special=True)
+    backend.add_special_tokens([*ROBERTA_SPECIAL_TOKENS[:-1], mask])
+    return backend
+
+
+def _added_tokens(folder: Path, settings: dict[str, Any]) -> dict[int, AddedToken]:
+    """Return the tokens that tokenizer_config.json or added_tokens.json adds, by their ids."""
+    names = ("lstrip", "rstrip", "normalized", "single_word", "special")
+    listed = {}
+    try:
+        for index, entry in (settings.get("added_tokens_decoder") or {}).items():
+            if not isinstance(entry["content"], str):
+                raise TypeError(f"content is {entry['content']!r}")
+            options = {name: entry[name] for name in names if name in entry}
+            listed[int(index)] = AddedToken(entry["content"], **options)
+        path = folder / "added_tokens.json"
+        if path.is_file() and not listed:
+            for token, index in read_object(path, CheckpointError).items():
+                listed[int(index)] = AddedToken(token)
+    except CheckpointError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise CheckpointError(f"{folder}: added tokens of another form ({error!r:.200})") from None
+    return listed
+
+
+def _casing(backend: Tokenizer) -> dict[str, Any] | None:
+    """Return the settings with which `_word_pieces` makes this tokenizer; None if none does."""
+    parts = json.loads(backend.to_str())
+    normalizer, cutter = parts["normalizer"] or {}, parts["pre_tokenizer"] or {}
+    tokens = {token["content"] for token in parts["added_tokens"]}
+    if (
+        not isinstance(backend.model, WordPiece)
+        or backend.model.unk_token != "[UNK]"
+        or backend.model.continuing_subword_prefix != "##"
+        or (normalizer.get("type"), cutter.get("type")) != ("BertNormalizer", "BertPreTokenizer")
+        or not normalizer["clean_text"]
+        or not tokens <= set(SPECIAL_TOKENS)
+    ):
+        return None
+    return {
+        "do_lower_case": normalizer["lowercase"],
+        "strip_accents": normalizer["strip_accents"],
+        "tokenize_chinese_chars": normalizer["handle_chinese_chars"],
+    }
+
+
+def _vocabulary_lines(backend: Tokenizer) -> str:
+    """Return the content of vocab.txt.
+
+    An id without a piece, the earlier line of a repeated one, takes the next id's piece: read
+    again, the last of equal lines counts.
+    """
+    pieces = {index: piece for piece, index in backend.get_vocab().items()}
+    lines, following = [], ""
+    for index in range(max(pieces), -1, -1):
+        following = pieces.get(index, following)
+        lines.append(f"{following}\n")
+    return "".join(reversed(lines))

@@ -41,7 +41,7 @@ def substitute(
         CheckpointError: the backbone has no prediction head.
     """
     sequences = data.sequences
-    model = BertForMaskedLM.with_own_head(encoder.model, folder)
+    model = BertForMaskedLM.around(encoder.model, folder, required=True)
     # Drawn for all tokens in the file's order, whatever batches they are guessed in.
     positives = data.rows[:, 1]
     inside = np.zeros(len(sequences), bool)

@@ -17,8 +17,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.trainers import WordPieceTrainer
 
 from minbert.packing import TokenSequences
-from minbert.tokenizer import BertTokenizer
-from minbert.word_pieces import SPECIAL_TOKENS
+from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 from runtime.arrays import save_array
 from runtime.digests import file_digest
 from runtime.errors import UserError

@@ -1,4 +1,4 @@
-"""Checkpoints in and out: all spellings load, damage is named, round trips are exact."""
+"""Checkpoints in and out: all spellings load, damage is named, saving is exact."""
 
 import json
 import os
@@ -6,37 +6,49 @@ import pickle
 
 import pytest
 import torch
-from conftest import real_checkpoint, toy_sentences
+from conftest import real_checkpoint
+from families import transformers
 from safetensors.torch import load_file, save_file
 from tiny_sizes import TINY
 
 from minbert.checkpoint import (
-    read_tensors,
+    read_about,
+    read_file,
     tensors_digest,
+    whole_checkpoint,
+    write_tensors,
 )
-from minbert.config import POOLINGS, BertConfig, CheckpointError
+from minbert.config import BertConfig, CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
+from minbert.packing import pack_padded
+
+NAME = "encoder.layer.1.output.dense.weight"
 
 
-def transformers_model(kind: str, **more):
-    transformers = pytest.importorskip("transformers", reason="transformers is the reference")
+def reference(kind: str, **more):
+    """Return transformers' model with weights far from 0 and 1, so that every one matters."""
     torch.manual_seed(0)
-    return getattr(transformers, kind)(transformers.BertConfig(**TINY), **more).eval()
+    model = getattr(transformers, kind)(transformers.BertConfig(**TINY, **more)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.3)
+    return model
 
 
-def write(folder, tensors, config=None, pickled=False):
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config or {"model_type": "bert", **TINY}))
+def own_tensors():
+    torch.manual_seed(0)
+    return {key: t.clone() for key, t in BertModel(BertConfig(**TINY)).state_dict().items()}
+
+
+def write(folder, tensors, settings=None, pickled=False):
+    """Write a checkpoint; `settings` are changes of config.json, or its text."""
+    text = settings if isinstance(settings, str) else json.dumps({**TINY, **(settings or {})})
+    (folder / "config.json").write_text(text)
     if pickled:
         torch.save(tensors, folder / "pytorch_model.bin")
-    else:
+    elif tensors is not None:
         save_file(tensors, folder / "model.safetensors")
-
-
-def own_tensors(seed: int = 0):
-    torch.manual_seed(seed)
-    return {key: t.clone() for key, t in BertModel(BertConfig(**TINY)).state_dict().items()}
 
 
 def assert_loads_as(folder, expected):
@@ -45,23 +57,35 @@ def assert_loads_as(folder, expected):
     assert all(torch.equal(state[key], tensor) for key, tensor in expected.items())
 
 
+def assert_refused(load, *named):
+    with pytest.raises(CheckpointError) as error:
+        load()
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400
+    assert all(name in message for name in named), message
+
+
+def assert_load_refused(folder, *named):
+    assert_refused(lambda: BertModel.from_pretrained(str(folder)), str(folder), *named)
+
+
 @pytest.mark.parametrize(
-    "kind", ["BertModel", "BertForPreTraining", "BertForSequenceClassification"]
+    ("kind", "ignored"),
+    [
+        ("BertModel", None),
+        ("BertForPreTraining", "cls.seq_relationship"),
+        ("BertForSequenceClassification", "classifier"),
+    ],
 )
-def test_models_saved_by_transformers_load(kind, tmp_path, caplog):
-    reference = transformers_model(kind)
-    reference.save_pretrained(tmp_path)
-    encoder = reference if kind == "BertModel" else reference.bert
-    assert_loads_as(tmp_path, encoder.state_dict())
-    if kind == "BertForPreTraining":
-        assert "cls.seq_relationship" in caplog.text
-    if kind == "BertForSequenceClassification":
-        assert "classifier" in caplog.text
+def test_models_saved_by_transformers_load(kind, ignored, tmp_path, caplog):
+    theirs = reference(kind)
+    theirs.save_pretrained(tmp_path)
+    assert_loads_as(tmp_path, (theirs.bert if ignored else theirs).state_dict())
+    assert ignored is None or ignored in caplog.text
 
 
 def test_a_checkpoint_without_a_pooler_loads_and_says_so(tmp_path, caplog):
-    reference = transformers_model("BertForMaskedLM")
-    reference.save_pretrained(tmp_path)
+    reference("BertForMaskedLM").save_pretrained(tmp_path)
     with caplog.at_level("INFO"):
         model = BertModel.from_pretrained(str(tmp_path))
     assert model.pooler is None and "no pooler" in caplog.text
@@ -69,18 +93,16 @@ def test_a_checkpoint_without_a_pooler_loads_and_says_so(tmp_path, caplog):
 
 
 def test_sharded_weights_load_and_a_missing_shard_is_named(tmp_path):
-    reference = transformers_model("BertModel")
-    reference.save_pretrained(tmp_path, max_shard_size="5KB")
+    theirs = reference("BertModel")
+    theirs.save_pretrained(tmp_path, max_shard_size="5KB")
     shards = sorted(tmp_path.glob("model-*.safetensors"))
     assert len(shards) > 2
-    assert_loads_as(tmp_path, reference.state_dict())
+    assert_loads_as(tmp_path, theirs.state_dict())
     shards[1].unlink()
-    with pytest.raises(CheckpointError, match=shards[1].name):
-        BertModel.from_pretrained(str(tmp_path))
+    assert_load_refused(tmp_path, shards[1].name)
 
 
-@pytest.mark.parametrize("pickled", [False, True])
-@pytest.mark.parametrize("prefix", ["", "bert."])
+@pytest.mark.parametrize(("prefix", "pickled"), [("", True), ("bert.", False)])
 def test_prefix_and_tensorflow_names_load(prefix, pickled, tmp_path):
     expected = own_tensors()
     old = {}
@@ -105,23 +127,24 @@ class Attack:
         return os.system, ("echo executed > executed.txt",)
 
 
+INDEX = "model.safetensors.index.json"
+
+
 @pytest.mark.parametrize(
     ("file", "content", "named"),
     [
         ("model.safetensors", b"\x08\0\0\0\0\0\0\0{}", "model.safetensors"),
         ("model.safetensors", b"<html>not found</html>", "model.safetensors"),
-        ("model.safetensors", b"", "model.safetensors"),
+        ("model.safetensors", b"", "truncated"),
         ("pytorch_model.bin", pickle.dumps({"a": Attack()}), "pytorch_model.bin"),
         ("pytorch_model.bin", b"garbage", "pytorch_model.bin"),
         ("pytorch_model.bin", b"", "pytorch_model.bin"),
-        ("model.safetensors.index.json", b"{", "index.json"),
-        ("model.safetensors.index.json", b'{"weight_map": {"a": "../x"}}', "index.json"),
-        ("model.safetensors.index.json", b'{"weight_map": {"a": 3}}', "index.json"),
-        (
-            "model.safetensors.index.json",
-            b'{"weight_map": {"a": "b.safetensors"}}',
-            "b.safetensors",
-        ),
+        (INDEX, b"null", "index.json"),
+        (INDEX, b"[" * 100_000, "index.json"),
+        (INDEX, b'{"weight_map": null}', "index.json"),
+        (INDEX, b'{"weight_map": {"a": "../x"}}', "index.json"),
+        (INDEX, b'{"weight_map": {"a": 3}}', "index.json"),
+        (INDEX, b'{"weight_map": {"a": "b.safetensors"}}', "b.safetensors"),
         ("notes.txt", b"", "no weights"),
     ],
 )
@@ -129,11 +152,9 @@ def test_damaged_weights_are_named_and_nothing_is_executed(
     file, content, named, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps(TINY))
+    write(tmp_path, None)
     (tmp_path / file).write_bytes(content)
-    with pytest.raises(CheckpointError, match=named) as error:
-        BertModel.from_pretrained(str(tmp_path))
-    assert "\n" not in str(error.value)
+    assert_load_refused(tmp_path, named)
     assert not (tmp_path / "executed.txt").exists()
 
 
@@ -141,95 +162,237 @@ def test_truncated_weights_are_named(tmp_path):
     write(tmp_path, own_tensors())
     path = tmp_path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(CheckpointError, match=r"model\.safetensors.*truncated"):
-        read_tensors(tmp_path)
-
-
-@pytest.mark.parametrize("how", ["missing", "misshapen"])
-def test_a_missing_or_misshapen_tensor_is_named(how, tmp_path):
-    name = "encoder.layer.1.attention.self.key.weight"
-    tensors = own_tensors()
-    if how == "missing":
-        del tensors[name]
-    else:
-        tensors[name] = torch.zeros(16, 17)
-    write(tmp_path, tensors)
-    with pytest.raises(CheckpointError, match=name) as error:
-        BertModel.from_pretrained(str(tmp_path))
-    assert str(tmp_path) in str(error.value)
+    assert_load_refused(tmp_path, "model.safetensors", "truncated")
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
+        (lambda tensor: None, "is missing from the weights"),
+        (lambda tensor: torch.zeros(16, 17), "has shape (16, 17)"),
+        (torch.Tensor.int, "expected floats"),
+        (torch.Tensor.bool, "expected floats"),
+        (lambda tensor: tensor.to(torch.complex64), "expected floats"),
+        (lambda tensor: tensor.index_fill(0, torch.tensor(3), torch.nan), "NaN or infinity"),
+        (lambda tensor: tensor.index_fill(0, torch.tensor(3), torch.inf), "NaN or infinity"),
+    ],
+    ids=["missing", "misshapen", "integers", "truth values", "complex", "NaN", "infinity"],
+)
+def test_a_tensor_that_is_no_weight_is_named(change, named, tmp_path):
+    tensors = own_tensors()
+    tensors[NAME] = change(tensors[NAME])
+    write(tmp_path, {key: tensor for key, tensor in tensors.items() if tensor is not None})
+    assert_load_refused(tmp_path, NAME, named)
+
+
+def test_what_is_no_weight_of_the_model_may_be_an_integer(tmp_path):
+    more = {"bert.embeddings.token_type_ids": torch.zeros(1, 32).int()}
+    write(tmp_path, {**own_tensors(), **more})
+    assert BertModel.from_pretrained(str(tmp_path)).config.hidden_size == 16
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        # What would compute wrongly ...
         ({"model_type": "distilbert"}, "distilbert"),
+        ({"model_type": None}, "model_type"),
+        ({"model_type": "b" * 10**6}, "model_type"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "tanh"}, "tanh"),
+        ({"hidden_act": ["gelu"] * 10**5}, "hidden_act"),
         ({"is_decoder": True}, "is_decoder"),
         ({"hidden_size": 15}, "multiple"),
         ({"hidden_size": "large"}, "hidden_size"),
         ({"num_hidden_layers": 0}, "num_hidden_layers"),
         ({"layer_norm_eps": None}, "layer_norm_eps"),
+        ({"layer_norm_eps": float("nan")}, "layer_norm_eps"),
+        ({"layer_norm_eps": float("inf")}, "layer_norm_eps"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
         ({"pad_token_id": 10**6}, "pad_token_id"),
+        # ... what would take all memory before the weights are compared ...
+        ({"initializer_range": 10**400}, "too large a number"),
+        ({"num_hidden_layers": 10**4000}, "too large a number"),
+        ({"vocab_size": 10**12}, "vocab_size"),
+        ({"vocab_size": 2 * 10**9}, "embeddings.word_embeddings.weight"),
+        ({"max_position_embeddings": 10**9}, "embeddings.position_embeddings.weight"),
+        ({"type_vocab_size": 10**9}, "embeddings.token_type_embeddings.weight"),
+        ({"intermediate_size": 10**9}, "encoder.layer.0.intermediate.dense.weight"),
+        ({"hidden_size": 10**8}, "embeddings.word_embeddings.weight"),
+        ({"num_hidden_layers": 10**6}, "have 2 layers, config.json asks for 1000000"),
+        # ... and what is no object.
+        ("null", "object"),
+        ("", "not a readable JSON file"),
+        ("{", "not a readable JSON file"),
+        ('{"vocab_size": ' + "1" * 5000 + "}", "not a readable JSON file"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     ],
+    ids=range(29),
 )
-def test_configurations_that_would_compute_wrongly_are_refused(change, named, tmp_path):
-    write(tmp_path, own_tensors(), {"model_type": "bert", **TINY, **change})
-    with pytest.raises(CheckpointError, match=named) as error:
-        BertModel.from_pretrained(str(tmp_path))
-    assert "config.json" in str(error.value)
+def test_strange_configurations_are_refused_before_memory_is_taken(settings, named, tmp_path):
+    write(tmp_path, own_tensors(), settings)
+    assert_load_refused(tmp_path, named)
 
 
-@pytest.mark.parametrize("content", [None, "{", "[1, 2]", "\x00"])
-def test_an_unreadable_configuration_is_named(content, tmp_path):
-    write(tmp_path, own_tensors())
+def test_a_size_of_a_tensor_that_is_missing_is_not_believed(tmp_path):
+    tensors = own_tensors()
+    del tensors["embeddings.word_embeddings.weight"]
+    write(tmp_path, tensors, {"vocab_size": 2 * 10**9})
+    assert_load_refused(tmp_path, "word_embeddings.weight is missing")
     (tmp_path / "config.json").unlink()
-    if content is not None:
-        (tmp_path / "config.json").write_text(content)
-    with pytest.raises(CheckpointError, match=r"config\.json"):
-        BertModel.from_pretrained(str(tmp_path))
+    assert_load_refused(tmp_path, "config.json: no such file")
+
+
+STRANGE_FILES = {
+    "integer keys": {1: torch.zeros(2)},
+    "no tensors": {"a": "b"},
+    "a list": [torch.zeros(2)],
+    "sparse": {"a": torch.eye(3).to_sparse()},
+    "quantised": {"a": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)},
+    "meta": {"a": torch.empty(2, device="meta")},
+}
+
+
+@pytest.mark.parametrize("name", STRANGE_FILES)
+def test_pickles_of_other_things_are_refused(name, tmp_path):
+    path = tmp_path / "pytorch_model.bin"
+    torch.save(STRANGE_FILES[name], path)
+    assert_refused(lambda: read_file(path), str(path))
+
+
+def test_damaged_pickles_are_refused_whatever_their_reader_raises(tmp_path):
+    path = tmp_path / "pytorch_model.bin"
+    torch.save(own_tensors(), path, _use_new_zipfile_serialization=False)
+    whole = path.read_bytes()
+    torch.manual_seed(1)
+    for place in torch.randint(20, 2000, (100,)).tolist():
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            read_file(path)  # a flipped bit in a number or a name is no damage of the format
+        except CheckpointError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu"])
+def test_every_activation_gives_the_logits_of_transformers(activation, tmp_path):
+    theirs = reference("BertForMaskedLM", hidden_act=activation)
+    theirs.save_pretrained(tmp_path)
+    own = BertForMaskedLM.from_pretrained(str(tmp_path))
+    ids = torch.randint(1, 60, (3, 9))
+    batch, _ = pack_padded(ids)
+    found = own(batch, torch.arange(27)).view(3, 9, 60)
+    torch.testing.assert_close(found, theirs(ids).logits, atol=2e-4, rtol=1e-4)
+
+
+def test_a_prediction_head_with_a_matrix_of_its_own_is_refused(tmp_path):
+    reference("BertForMaskedLM", tie_word_embeddings=False).save_pretrained(tmp_path)
+    assert "cls.predictions.decoder.weight" in load_file(tmp_path / "model.safetensors")
+    assert_refused(lambda: BertForMaskedLM.from_pretrained(str(tmp_path)), "tie_word_embeddings")
+    assert BertModel.from_pretrained(str(tmp_path)).config.hidden_size == 16
 
 
 def test_a_digest_tells_tensors_of_every_type():
-    tensors = [
-        torch.tensor(1.5),
-        *(torch.ones(2, 3, dtype=t) for t in (torch.float16, torch.bfloat16)),
-    ]
+    kinds = (torch.float16, torch.bfloat16)
+    tensors = [torch.tensor(1.5), *(torch.ones(2, 3, dtype=kind) for kind in kinds)]
     digests = {tensors_digest({"a": tensor}) for tensor in tensors}
     assert len(digests) == 3 and tensors_digest({"a": tensors[2].clone()}) in digests
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("normalize", [False, True])
-def test_saved_checkpoints_load_everywhere_as_they_are(pooling, normalize, tiny_encoder, tmp_path):
-    transformers = pytest.importorskip("transformers")
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    tiny_encoder.pool_by(pooling)
-    tiny_encoder.normalize = normalize
-    tiny_encoder.save(tmp_path / "saved", {"made": "here"})
-    texts = toy_sentences(12)
-    expected = tiny_encoder.encode(texts)
-    again = SentenceEncoder.from_pretrained(str(tmp_path / "saved"), precision="float32")
-    assert (again.pooling, again.normalize) == (pooling, normalize)
-    assert (again.encode(texts) == expected).all()
-    theirs = sentence_transformers.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
-    assert abs(theirs.encode(texts) - expected).max() < 1e-5
-    reference = transformers.BertModel.from_pretrained(tmp_path / "saved")
-    state = reference.state_dict()
-    assert all(torch.equal(state[k], t) for k, t in tiny_encoder.model.state_dict().items())
-
-
 def test_a_round_trip_is_bit_exact(tmp_path):
-    encoder = SentenceEncoder.from_pretrained(str(real_checkpoint()), precision="float32")
+    encoder = SentenceEncoder.from_pretrained(real_checkpoint(), precision="float32")
     encoder.save(tmp_path / "a")
-    SentenceEncoder.from_pretrained(str(tmp_path / "a"), precision="float32").save(tmp_path / "b")
+    again = SentenceEncoder.from_pretrained(tmp_path / "a", precision="float32")
     original = load_file(real_checkpoint() / "model.safetensors")
-    first, second = (load_file(tmp_path / name / "model.safetensors") for name in "ab")
-    assert first.keys() == second.keys() == original.keys() - {"embeddings.position_ids"}
-    for key, tensor in second.items():
-        assert torch.equal(tensor, first[key]) and torch.equal(tensor, original[key])
-    assert (
-        encoder.fingerprint()
-        == SentenceEncoder.from_pretrained(str(tmp_path / "b"), precision="float32").fingerprint()
-    )
+    saved = load_file(tmp_path / "a" / "model.safetensors")
+    assert saved.keys() == original.keys() - {"embeddings.position_ids"}
+    assert all(torch.equal(tensor, original[key]) for key, tensor in saved.items())
+    assert encoder.fingerprint() == again.fingerprint()
+
+
+def fill(folder, content):
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    (folder / "file").write_text(content)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_save_that_fails_leaves_the_older_checkpoint(error, tmp_path):
+    target = tmp_path / "checkpoint"
+    with whole_checkpoint(target) as folder:
+        fill(folder, "old")
+    with pytest.raises(error), whole_checkpoint(target) as folder:
+        fill(folder, "half")
+        raise error
+    assert (target / "file").read_text() == "old"
+    with whole_checkpoint(target) as folder:
+        fill(folder, "new")
+    assert (target / "file").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.parametrize("content", ["file", "folder", "run"])
+def test_what_is_no_checkpoint_is_not_replaced_by_one(content, tmp_path):
+    target = tmp_path / "mine"
+    if content == "file":
+        target.write_text("precious")
+    else:
+        target.mkdir()
+        name = "notes.txt" if content == "folder" else "config.json"
+        (target / name).write_text('{"options": "precious"}')
+    with pytest.raises(CheckpointError, match="no checkpoint"), whole_checkpoint(target):
+        pytest.fail("must not begin")
+    kept = target if content == "file" else next(target.iterdir())
+    assert "precious" in kept.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_checkpoint_with_other_files_in_it_is_not_replaced(tiny_encoder, tmp_path):
+    target = tmp_path / "mine"
+    tiny_encoder.save(target, {})
+    tiny_encoder.save(target, {})
+    (target / "thesis").mkdir()
+    (target / "thesis" / "notes.txt").write_text("precious")
+    with pytest.raises(CheckpointError, match=r"thesis/notes\.txt in it is not part of the"):
+        tiny_encoder.save(target)
+    assert (target / "thesis" / "notes.txt").read_text() == "precious"
+    # Without its list it might be anyone's.
+    (target / "SHA256SUMS").unlink()
+    with pytest.raises(CheckpointError, match="is no checkpoint that was saved here"):
+        tiny_encoder.save(target)
+
+
+def test_an_empty_folder_and_a_link_to_one_can_become_checkpoints(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk")
+    with whole_checkpoint(tmp_path / "link") as folder:
+        fill(folder, "new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "disk" / "file").read_text() == "new"
+
+
+def test_what_is_noted_in_a_file_of_tensors_is_read_again(tmp_path):
+    (tmp_path / "plain").write_text("as the user's umask has it")
+    path = tmp_path / "head.safetensors"
+    assert read_about(path) == {}
+    write_tensors({"a": torch.zeros(2)}, path, {"task": "sts"})
+    assert read_about(path) == {"task": "sts"}
+    assert len({found.stat().st_mode for found in tmp_path.iterdir()}) == 1  # others may read it
+    path.write_bytes(path.read_bytes()[:20])
+    assert read_about(path) == {}
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\0\0\x80?", b"\0\0\x81?"), (b'"sts"', b'"sst"')])
+def test_a_file_of_tensors_that_has_changed_is_refused(old, new, tmp_path):
+    path = tmp_path / "head.safetensors"
+    write_tensors({"a": torch.ones(2)}, path, {"task": "sts"})
+    assert torch.equal(read_file(path)["a"], torch.ones(2))
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    assert_refused(lambda: read_file(path), "head.safetensors: has changed since")
+
+
+def test_views_and_shared_tensors_are_written_whole(tmp_path):
+    base = torch.arange(12.0).view(3, 4)
+    tensors = {"column": base[:, 1], "transposed": base.T, "again": base}
+    write_tensors(tensors, tmp_path / "model.safetensors")
+    found = load_file(tmp_path / "model.safetensors")
+    assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
