@@ -114,17 +114,40 @@ class BertConfig:
         if not path.exists():
             raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
         raw = read_object(path, CheckpointError)
-        raw = {**_architecture(raw, path).defaults, **raw}
-        _check_architecture(raw, path)
-        known = {field.name: field.type for field in fields(cls)}
-        for name in known.keys() & raw.keys():
-            _check_value(name, raw[name], getattr(cls, name), path)
-        config = cls(**{name: raw[name] for name in known if name in raw})
-        if config.num_positions < 1:
+        kind = raw.get("model_type", "bert")
+        if not isinstance(kind, str) or kind not in ARCHITECTURES:
             raise CheckpointError(
-                f"{path}: max_position_embeddings {config.max_position_embeddings} leaves no "
-                f"position; the first one is {config.first_position}"
+                f"{path}: model_type is {kind!r:.60}; supported are {', '.join(ARCHITECTURES)}"
             )
+        raw = {**ARCHITECTURES[kind].defaults, **raw}
+        # Refuse what this encoder would load but compute wrongly.
+        for name, values in SUPPORTED.items():
+            if name in raw and raw[name] not in values:
+                raise CheckpointError(
+                    f"{path}: {name} is {raw[name]!r:.60}; supported: {', '.join(map(str, values))}"
+                )
+        stated = {field.name: raw[field.name] for field in fields(cls) if field.name in raw}
+        for name, value in stated.items():
+            _check_value(name, value, getattr(cls, name), path)
+        config = cls(**stated)
+        for wrong, message in (
+            (
+                config.pad_token_id >= config.vocab_size,
+                f"pad_token_id {config.pad_token_id} is not one of {config.vocab_size} pieces",
+            ),
+            (
+                config.hidden_size % config.num_attention_heads,
+                f"hidden_size {config.hidden_size} is not a multiple of num_attention_heads "
+                f"{config.num_attention_heads}",
+            ),
+            (
+                config.num_positions < 1,
+                f"max_position_embeddings {config.max_position_embeddings} leaves no "
+                f"position; the first one is {config.first_position}",
+            ),
+        ):
+            if wrong:
+                raise CheckpointError(f"{path}: {message}")
         return config
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,34 +155,6 @@ class BertConfig:
         names = [f"{self.architecture.class_name}Model"]
         architecture = {"model_type": self.model_type, "architectures": names}
         return {**architecture, "position_embedding_type": "absolute", **asdict(self)}
-
-
-def _architecture(raw: dict[str, Any], path: Path) -> Architecture:
-    kind = raw.get("model_type", "bert")
-    if not isinstance(kind, str) or kind not in ARCHITECTURES:
-        raise CheckpointError(
-            f"{path}: model_type is {kind!r:.60}; supported are {', '.join(ARCHITECTURES)}"
-        )
-    return ARCHITECTURES[kind]
-
-
-def _check_architecture(raw: dict[str, Any], path: Path) -> None:
-    """Refuse what this encoder would load but compute wrongly."""
-    for name, supported in SUPPORTED.items():
-        if name in raw and raw[name] not in supported:
-            raise CheckpointError(
-                f"{path}: {name} is {raw[name]!r:.60}; supported: {', '.join(map(str, supported))}"
-            )
-    pieces = raw.get("vocab_size", BertConfig.vocab_size)
-    padding = raw.get("pad_token_id", BertConfig.pad_token_id)
-    if isinstance(pieces, int) and isinstance(padding, int) and padding >= pieces:
-        raise CheckpointError(f"{path}: pad_token_id {padding} is not one of {pieces} pieces")
-    heads = raw.get("num_attention_heads", BertConfig.num_attention_heads)
-    hidden = raw.get("hidden_size", BertConfig.hidden_size)
-    if isinstance(heads, int) and isinstance(hidden, int) and heads > 0 and hidden % heads:
-        raise CheckpointError(
-            f"{path}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}"
-        )
 
 
 def _check_value(name: str, value: Any, default: Any, path: Path) -> None:

@@ -71,12 +71,15 @@ class BertTokenizer:
             (BERT_NAMES, ROBERTA_NAMES),
             key=lambda names: sum(backend.token_to_id(name) is not None for name in names),
         )
+        ids: list[int] = []
         for name in self.names:
-            if backend.token_to_id(name) is None:
+            index = backend.token_to_id(name)
+            if index is None:
                 raise CheckpointError(
                     f"{source}: the vocabulary has no {name}; not a BERT or RoBERTa tokenizer"
                 )
-        self.cls_id, self.sep_id, self.mask_id, self.pad_id = map(backend.token_to_id, self.names)
+            ids.append(index)
+        self.cls_id, self.sep_id, self.mask_id, self.pad_id = ids
         # The token type of a pair's second text: 1, or 0 where only separators mark the border.
         self.separators, self.second_type = _template(backend, self.cls_id, self.sep_id, source)
         self.special_ids = (self.cls_id, self.sep_id, self.pad_id)  # never masked to be predicted

@@ -2,7 +2,6 @@
 
 Threads that share the products of one batch wait for each other hundreds of times per batch, and
 what lies between the products gains little from a second one. Batches know nothing of each other.
-Reads: packing. Feeds: encoder, heads.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,6 @@ import torch
 from torch import Tensor
 
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
-from runtime.processes import world_size
 
 # Batches at a time. Python lets one thread at a time start an operation, so that more would wait
 # for it; with more cores than this, several share a batch (an estimate, not measured).
@@ -40,8 +38,7 @@ def batches_for_cores(lengths: np.ndarray, batch_tokens: int, at_once: int) -> l
         batch_tokens: tokens of a batch, at most.
         at_once: batches that are computed at a time.
     """
-    # Ranks must agree on their batches, and the machines of several may differ.
-    if at_once > 1 and len(lengths) and world_size() == 1:
+    if at_once > 1 and len(lengths):
         tokens = int(lengths.sum())
         batches = at_once * -(-tokens // (at_once * APART_TOKENS))
         # With room for one sequence more, no few tokens are left over for one batch more.

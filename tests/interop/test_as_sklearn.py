@@ -8,7 +8,7 @@ from conftest import toy_sentences
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -42,13 +42,6 @@ def test_clones_share_the_encoder_and_carry_the_parameters(tiny_encoder):
     assert copy.get_params() == {"encoder": tiny_encoder, "batch_tokens": 50}
     assert copy.set_params(batch_tokens=9).batch_tokens == 9 and transformer.batch_tokens == 50
     assert "MinbertTransformer(" in repr(copy)
-
-
-def test_a_search_over_its_parameters_runs(tiny_encoder):
-    pipeline = make_pipeline(as_sklearn(tiny_encoder), LogisticRegression())
-    grid = {"minberttransformer__batch_tokens": [20, 200], "logisticregression__C": [0.1, 1]}
-    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(TEXTS, LABELS)
-    assert search.best_estimator_[0].encoder is tiny_encoder
 
 
 def test_a_pickled_pipeline_predicts_the_same(tiny_encoder):

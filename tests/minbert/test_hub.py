@@ -12,37 +12,45 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 import torch
+from families import checkpoint
 from safetensors.torch import load_file
 
 from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI, find_checkpoint
 from runtime import files
 
-ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-LOAD = (
-    "import sys\n"
-    "from minbert import CheckpointError, SentenceEncoder\n"
-    "try:\n"
-    "    encoder = SentenceEncoder.from_pretrained('team/tiny', precision='float32')\n"
-    "    print(encoder.encode(['the cat'])[0].tolist())\n"
-    "except CheckpointError as error:\n"
-    "    print('refused:', error)\n"
-)
 
 
-def load_by_name(cache: Path, endpoint: str | None = None) -> str:
-    """Load `team/tiny` in a fresh process (the hub's client reads its settings at import)."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    env |= {"HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
-    env |= {"HF_ENDPOINT": endpoint} if endpoint else {"HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def loaded(name) -> str:
+    try:
+        encoder = SentenceEncoder.from_pretrained(name, device="cpu", precision="float32")
+    except CheckpointError as error:
+        return f"refused: {error}"
+    return str(encoder.encode(["the cat"])[0].tolist())
+
+
+@pytest.fixture
+def load_by_name(monkeypatch):
+    """Return a function that loads `team/tiny` as if the environment named this cache and hub."""
+
+    def load(cache: Path, endpoint: str | None = None) -> str:
+        template = f"{endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        for constant, value in {
+            "HF_HUB_CACHE": str(cache),
+            "HF_HUB_OFFLINE": endpoint is None,
+            "ENDPOINT": str(endpoint),
+            "HUGGINGFACE_CO_URL_TEMPLATE": template,
+            "HF_HUB_DISABLE_XET": True,
+        }.items():
+            monkeypatch.setattr(huggingface_hub.constants, constant, value)
+        return loaded("team/tiny")
+
+    return load
 
 
 Answer = tuple[bytes, dict[str, str], int]  # body, headers, status
@@ -105,13 +113,6 @@ def hub(folder: Path):
         server.server_close()
 
 
-def expected(checkpoint: Path) -> str:
-    from minbert import SentenceEncoder
-
-    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
-    return str(encoder.encode(["the cat"])[0].tolist())
-
-
 def test_a_folder_whose_replacement_was_cut_off_is_found(tmp_path):
     """A process was killed between the two renames; nothing of the folder's name is left."""
     done = subprocess.Popen([sys.executable, "-c", ""])
@@ -127,7 +128,9 @@ def test_a_folder_whose_replacement_was_cut_off_is_found(tmp_path):
     ]
 
 
-def test_a_name_is_found_in_the_local_cache_without_a_network(tiny_checkpoint, tmp_path):
+def test_a_name_is_found_in_the_local_cache_without_a_network(
+    load_by_name, tiny_checkpoint, tmp_path
+):
     snapshot = tmp_path / "models--team--tiny" / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     for path in tiny_checkpoint.iterdir():
@@ -135,34 +138,34 @@ def test_a_name_is_found_in_the_local_cache_without_a_network(tiny_checkpoint, t
     refs = tmp_path / "models--team--tiny" / "refs"
     refs.mkdir()
     (refs / "main").write_text(COMMIT)
-    assert load_by_name(tmp_path) == expected(tiny_checkpoint)
+    assert load_by_name(tmp_path) == loaded(tiny_checkpoint)
 
 
-def test_a_name_is_fetched_from_the_hub_and_then_cached(tiny_checkpoint, tmp_path):
+def test_a_name_is_fetched_from_the_hub_and_then_cached(load_by_name, tiny_checkpoint, tmp_path):
     with hub(tiny_checkpoint) as (endpoint, asked):
-        assert load_by_name(tmp_path, endpoint) == expected(tiny_checkpoint)
+        assert load_by_name(tmp_path, endpoint) == loaded(tiny_checkpoint)
         assert any("model.safetensors" in line for line in asked)
         before = len(asked)
-        assert load_by_name(tmp_path, endpoint) == expected(tiny_checkpoint)
+        assert load_by_name(tmp_path, endpoint) == loaded(tiny_checkpoint)
         assert len(asked) == before, "the cached copy was not used"
-    assert load_by_name(tmp_path) == expected(tiny_checkpoint)
+    assert load_by_name(tmp_path) == loaded(tiny_checkpoint)
 
 
-def test_what_another_program_left_out_of_the_cache_is_fetched(tiny_checkpoint, tmp_path):
+def test_what_another_program_left_out_of_the_cache_is_fetched(
+    load_by_name, tiny_checkpoint, tmp_path
+):
     """transformers caches weights and tokenizer, but not how sentence-transformers pools them."""
-    from minbert import SentenceEncoder
-
     folder, cache = tmp_path / "st", tmp_path / "cache"
     SentenceEncoder.from_pretrained(str(tiny_checkpoint), "avg", device="cpu").save(folder)
     with hub(folder) as (endpoint, _):
-        assert load_by_name(cache, endpoint) == expected(folder) != expected(tiny_checkpoint)
+        assert load_by_name(cache, endpoint) == loaded(folder) != loaded(tiny_checkpoint)
         snapshot = cache / "models--team--tiny" / "snapshots" / COMMIT
         (snapshot / "modules.json").unlink()
         shutil.rmtree(snapshot / "1_Pooling")
-        assert load_by_name(cache, endpoint) == expected(folder)
+        assert load_by_name(cache, endpoint) == loaded(folder)
 
 
-def test_a_repository_with_pickled_weights_only_is_fetched(tiny_checkpoint, tmp_path):
+def test_a_repository_with_pickled_weights_only_is_fetched(load_by_name, tiny_checkpoint, tmp_path):
     folder = tmp_path / "repository"
     folder.mkdir()
     for path in tiny_checkpoint.iterdir():
@@ -170,35 +173,35 @@ def test_a_repository_with_pickled_weights_only_is_fetched(tiny_checkpoint, tmp_
             (folder / path.name).write_bytes(path.read_bytes())
     torch.save(load_file(tiny_checkpoint / "model.safetensors"), folder / "pytorch_model.bin")
     with hub(folder) as (endpoint, asked):
-        assert load_by_name(tmp_path / "cache", endpoint) == expected(tiny_checkpoint)
+        assert load_by_name(tmp_path / "cache", endpoint) == loaded(tiny_checkpoint)
     assert any("pytorch_model.bin" in line for line in asked)
 
 
-def test_pickled_weights_are_not_fetched_beside_safetensors(tiny_checkpoint, tmp_path):
+def test_pickled_weights_are_not_fetched_beside_safetensors(
+    load_by_name, tiny_checkpoint, tmp_path
+):
     folder = tmp_path / "repository"
     folder.mkdir()
     for path in tiny_checkpoint.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "pytorch_model.bin").write_bytes(b"twice the bytes")
     with hub(folder) as (endpoint, asked):
-        assert load_by_name(tmp_path / "cache", endpoint) == expected(tiny_checkpoint)
+        assert load_by_name(tmp_path / "cache", endpoint) == loaded(tiny_checkpoint)
     assert not any("pytorch_model.bin" in line for line in asked)
 
 
-def test_a_roberta_of_old_files_is_fetched_with_its_merges(tmp_path):
+def test_a_roberta_of_old_files_is_fetched_with_its_merges(load_by_name, tmp_path):
     """Pickled weights, vocab.json and merges.txt, as the published SimCSE checkpoints have them."""
-    from families import checkpoint
-
     folder = checkpoint(tmp_path / "repository", "roberta")
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     with hub(folder) as (endpoint, asked):
-        assert load_by_name(tmp_path / "cache", endpoint) == expected(folder)
+        assert load_by_name(tmp_path / "cache", endpoint) == loaded(folder)
     assert any("merges.txt" in line for line in asked)
 
 
 @pytest.mark.parametrize("how", ["offline", "nobody_listens", "no_such_repository"])
-def test_a_name_that_cannot_be_had_is_one_line_and_soon(how, tmp_path):
+def test_a_name_that_cannot_be_had_is_one_line_and_soon(load_by_name, how, tmp_path):
     (tmp_path / "empty").mkdir()
     started = time.monotonic()
     if how == "no_such_repository":
@@ -243,7 +246,5 @@ def test_a_folder_in_the_home_is_found(tmp_path, monkeypatch):
     not os.environ.get("RUN_INTERNET_TESTS"), reason="needs the internet: RUN_INTERNET_TESTS=1"
 )
 def test_bert_base_uncased_loads_from_the_real_hub(tmp_path):
-    from minbert import SentenceEncoder
-
     encoder = SentenceEncoder.from_pretrained("bert-base-uncased")
     assert encoder.encode(["the cat"]).shape == (1, 768)

@@ -16,12 +16,6 @@ from minbert.model import BertModel
 MOST_BYTES = 16 * 2**20
 
 
-def test_a_folder_of_that_name_wins_over_the_mini_that_comes_along(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mini").mkdir()
-    assert str(find_checkpoint("mini")) == "mini"
-
-
 def test_mini_is_small_whole_and_documented():
     assert find_checkpoint("mini") == MINI
     assert (MINI / "model.safetensors").stat().st_size <= MOST_BYTES

@@ -1,136 +1,170 @@
-"""The encoder, plain and in its fast forms, against transformers on the same weights."""
+"""The encoder of every family, plain and fast, padded and packed, against transformers."""
 
+import numpy as np
 import pytest
 import torch
 from conftest import real_checkpoint
-from gradients import assert_equal_gradients
+from families import NO_DROPOUT, checkpoint, reference_config, reference_model, transformers
+from safetensors.torch import load_file, save_file
 
-from minbert.config import BertConfig
+from minbert.config import BertConfig, CheckpointError
 from minbert.fast.switch import accelerate
+from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
+from minbert.packing import TokenSequences, pack_padded
 
-transformers = pytest.importorskip("transformers", reason="transformers is the reference")
-
-BASE = {"num_hidden_layers": 12}
-TINY = {
-    "vocab_size": 97,
-    "hidden_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 6,
-    "intermediate_size": 80,
-    "hidden_dropout_prob": 0.0,
-    "attention_probs_dropout_prob": 0.0,
-}
-
-
-def reference_and_own(settings: dict, seed: int = 0):
-    """Return transformers' model with random weights far from 0 and 1, and ours with the same."""
-    torch.manual_seed(seed)
-    reference = transformers.BertModel(transformers.BertConfig(**settings))
-    for name, parameter in reference.named_parameters():
-        if "LayerNorm" in name or name.endswith("bias"):
-            torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.1)
-    own = BertModel(BertConfig(**settings))
-    own.load_state_dict(reference.state_dict(), strict=True)
-    return reference.eval(), own.eval()
-
-
-def padded_batch(lengths: list[int], vocab_size: int, pairs: bool = False):
-    """Return random ids of the given lengths, padded, with mask and (for pairs) token types."""
-    width = max(lengths)
-    torch.manual_seed(len(lengths) + width)
-    input_ids = torch.randint(1, vocab_size, (len(lengths), width))
-    positions = torch.arange(width).expand_as(input_ids)
-    lengths_column = torch.tensor(lengths)[:, None]
-    attention_mask = (positions < lengths_column).long()
-    token_type_ids = ((positions >= lengths_column // 2) & pairs).long() * attention_mask
-    return input_ids * attention_mask, attention_mask, token_type_ids
-
-
-def assert_equal_outputs(reference, own, batch, atol: float = 1e-4):
-    input_ids, attention_mask, token_type_ids = batch
-    with torch.no_grad():
-        expected = reference(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            token_type_ids=token_type_ids,
-            output_hidden_states=True,
-        )
-        found = own(input_ids, attention_mask, token_type_ids, output_hidden_states=True)
-    real = attention_mask.bool()
-    assert len(found.hidden_states) == len(expected.hidden_states)
-    for mine, theirs in zip(found.hidden_states, expected.hidden_states, strict=True):
-        torch.testing.assert_close(mine[real], theirs[real], atol=atol, rtol=0)
-    last = found.last_hidden_state
-    torch.testing.assert_close(last[real], expected.last_hidden_state[real], atol=atol, rtol=0)
-    torch.testing.assert_close(found.pooler_output, expected.pooler_output, atol=atol, rtol=0)
-    assert not last[~real].any()
-
-
-MIXED = [1, 2, 3, 7, 7, 12, 12, 12, 40]
+FAMILIES = pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "bert"])
 # As a model stands in minbert.model, and as SentenceEncoder makes it compute.
 FORMS = pytest.mark.parametrize("form", [lambda model: model, accelerate], ids=["plain", "fast"])
+LENGTHS = [1, 2, 3, 7, 7, 12, 12, 40, 66]
+
+
+def both(family: str, form=lambda model: model, **more):
+    """Return transformers' model and ours with its weights."""
+    reference = reference_model(reference_config(family, 97, **more))
+    sizes = {name: getattr(reference.config, name) for name in BertConfig.__dataclass_fields__}
+    own = BertModel(BertConfig(**sizes))
+    own.load_state_dict(reference.state_dict(), strict=True)
+    return reference, form(own.eval())
+
+
+def padded(lengths: list[int], pad: int, left: bool = False):
+    """Return random ids without padding's inside, padded to the right or left, and the mask."""
+    torch.manual_seed(sum(lengths))
+    width = max(lengths)
+    input_ids = torch.randint(5, 97, (len(lengths), width))
+    columns = torch.arange(width).expand_as(input_ids)
+    columns = columns.flip(1) if left else columns
+    mask = (columns < torch.tensor(lengths)[:, None]).long()
+    return input_ids.where(mask.bool(), torch.tensor(pad)), mask
+
+
+def assert_equal_states(reference, own, input_ids, mask, types=None):
+    given = {} if types is None else {"token_type_ids": types}
+    with torch.no_grad():
+        expected = reference(input_ids, attention_mask=mask, output_hidden_states=True, **given)
+        found = own(input_ids, mask, types, output_hidden_states=True)
+    real = mask.bool()
+    assert len(found.hidden_states) == len(expected.hidden_states)
+    for mine, theirs in zip(found.hidden_states, expected.hidden_states, strict=True):
+        torch.testing.assert_close(mine[real], theirs[real], atol=1e-4, rtol=0)
+    assert torch.equal(found.last_hidden_state, found.hidden_states[-1])
+    assert not found.last_hidden_state[~real].any()
+    return found, expected
+
+
+def assert_equal_outputs(reference, own, input_ids, mask, types=None):
+    found, expected = assert_equal_states(reference, own, input_ids, mask, types)
+    torch.testing.assert_close(found.pooler_output, expected.pooler_output, atol=1e-4, rtol=0)
 
 
 @FORMS
-@pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("lengths", [[1], [2], [512], MIXED, MIXED[::-1]])
-def test_tiny_model_equals_transformers(lengths, pairs, form):
-    reference, own = reference_and_own(TINY)
-    assert_equal_outputs(reference, form(own), padded_batch(lengths, TINY["vocab_size"], pairs))
+@FAMILIES
+def test_every_hidden_state_of_a_ragged_batch_equals_transformers(family, form):
+    reference, own = both(family, form)
+    assert_equal_outputs(reference, own, *padded(LENGTHS, own.config.pad_token_id))
 
 
+@FORMS
+@pytest.mark.parametrize("lengths", [[1], [2], LENGTHS[::-1]])
+def test_pairs_equal_transformers(lengths, form):
+    reference, own = both("bert", form)
+    input_ids, mask = padded(lengths, 0)
+    columns, half = torch.arange(max(lengths)), torch.tensor(lengths)[:, None] // 2
+    assert_equal_outputs(reference, own, input_ids, mask, (columns >= half) * mask)
+
+
+@FORMS
 @pytest.mark.parametrize("lengths", [[1, 30, 9], [512]])
-def test_bert_base_shape_equals_transformers(lengths):
-    reference, own = reference_and_own(BASE)
-    assert_equal_outputs(reference, own, padded_batch(lengths, 30522, pairs=True))
-    assert_equal_outputs(reference, accelerate(own), padded_batch(lengths, 30522, pairs=True))
+def test_bert_bases_width_equals_transformers(lengths, form):
+    sizes = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+    sizes |= {"num_hidden_layers": 2, "max_position_embeddings": 512, "initializer_range": 0.02}
+    config = transformers.BertConfig(**sizes, **NO_DROPOUT)
+    torch.manual_seed(0)
+    reference = transformers.BertModel(config).eval()
+    own = BertModel(BertConfig(**sizes, **NO_DROPOUT))
+    own.load_state_dict(reference.state_dict())
+    assert_equal_outputs(reference, form(own.eval()), *padded(lengths, 0))
 
 
 @FORMS
-@pytest.mark.parametrize("lengths", [MIXED, [512, 1]])
-def test_minilm_equals_transformers(lengths, form):
-    folder = str(real_checkpoint())
-    reference = transformers.BertModel.from_pretrained(folder).eval()
-    own = form(BertModel.from_pretrained(folder))
-    assert_equal_outputs(reference, own, padded_batch(lengths, 30522, pairs=True))
+def test_minilm_equals_transformers(form):
+    reference = transformers.BertModel.from_pretrained(real_checkpoint()).eval()
+    own = form(BertModel.from_pretrained(real_checkpoint()))
+    assert_equal_outputs(reference, own, *padded([300, *LENGTHS], 0))
+
+
+@FAMILIES
+def test_packed_sequences_have_the_positions_of_padded_ones(family):
+    reference, own = both(family)
+    input_ids, mask = padded(LENGTHS, own.config.pad_token_id)
+    lengths = np.array(LENGTHS)
+    ids = np.concatenate([row[:n].numpy() for row, n in zip(input_ids, LENGTHS, strict=True)])
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    rows = np.random.default_rng(0).permutation(len(LENGTHS))
+    batch = TokenSequences(ids.astype(np.uint16), offsets, lengths.astype(np.int32)).pack(rows)
+    with torch.no_grad():
+        found = own.packed(batch).last_hidden_state
+        expected = reference(input_ids[rows], attention_mask=mask[rows]).last_hidden_state
+    torch.testing.assert_close(found, expected[mask[rows].bool()], atol=1e-4, rtol=0)
 
 
 @FORMS
-def test_every_gradient_equals_transformers(form):
-    reference, own = reference_and_own(TINY)
-    own = form(own)
-    batch = padded_batch(MIXED, TINY["vocab_size"], pairs=True)
-    real = batch[1].bool()
-    weights = torch.randn(real.sum(), TINY["hidden_size"])
+@FAMILIES
+@pytest.mark.parametrize("types", [1, 2])
+def test_every_gradient_equals_transformers(family, types, form):
+    reference, own = both(family, form, type_vocab_size=types)
+    input_ids, mask = padded(LENGTHS, own.config.pad_token_id)
+    token_types = (torch.arange(66).expand_as(mask) > 4) * mask if types == 2 else None
+    given = {} if token_types is None else {"token_type_ids": token_types}
+    real = mask.bool()
+    weights = torch.randn(int(real.sum()), 32)
     for model in (reference, own):
-        output = model(batch[0], attention_mask=batch[1], token_type_ids=batch[2])
+        output = model(input_ids, attention_mask=mask, **given)
         loss = (output.last_hidden_state[real] * weights).sum() + output.pooler_output.pow(2).sum()
         loss.backward()
-    assert_equal_gradients(reference, own, rounding=1e-4)
+    expected = dict(reference.named_parameters())
+    assert expected.keys() == dict(own.named_parameters()).keys()
+    for name, parameter in own.named_parameters():
+        theirs = expected[name].grad
+        assert theirs.abs().max() > 0, name
+        difference = (parameter.grad - theirs).abs().max() / theirs.abs().max()
+        # A key bias shifts all scores of a query alike: its true gradient is 0, ours is rounding.
+        assert difference < 1e-4 or theirs.abs().max() < 1e-3, (name, difference)
 
 
 @FORMS
-def test_holes_in_the_attention_mask_are_left_out_as_in_transformers(form):
-    reference, own = reference_and_own(TINY)
-    own = form(own)
-    input_ids, _, types = padded_batch([9, 9], TINY["vocab_size"])
-    mask = torch.tensor([[1, 1, 0, 1, 0, 0, 1, 1, 0], [0, 0, 1, 1, 1, 1, 1, 0, 1]])
+@FAMILIES
+def test_padding_anywhere_is_placed_as_in_transformers(family, form):
+    reference, own = both(family, form)
+    pad = own.config.pad_token_id
+    assert_equal_states(reference, own, *padded(LENGTHS, pad, left=True))
+    # Padding among the real tokens: written out in a text, or hidden by the mask.
+    input_ids, mask = padded([9, 5], pad)
+    input_ids[0, [0, 3, 4]] = pad
+    input_ids[1, 2] = pad
+    assert_equal_states(reference, own, input_ids, mask)
+    mask[0, [1, 3, 6]] = 0
+    assert_equal_states(reference, own, input_ids, mask)
+
+
+def test_padding_written_out_is_placed_alike_in_packed_sequences():
+    reference, own = both("roberta")
+    ids = np.array([0, 1, 7, 1, 8, 2, 0, 9, 1, 2], np.uint16)  # 1 is padding's id
+    sequences = TokenSequences(ids, np.array([0, 6, 10]), np.array([6, 4], np.int32))
     with torch.no_grad():
-        expected = reference(input_ids, attention_mask=mask, token_type_ids=types)
-        found = own(input_ids, mask, types)
-    real = mask.bool()
-    torch.testing.assert_close(
-        found.last_hidden_state[real], expected.last_hidden_state[real], atol=1e-4, rtol=0
-    )
+        found = own.packed(sequences.pack([1, 0])).last_hidden_state.split([4, 6])
+        for mine, start, end in ((found[1], 0, 6), (found[0], 6, 10)):
+            row = torch.tensor(ids[None, start:end].astype(np.int64))
+            expected = reference(row, attention_mask=torch.ones_like(row)).last_hidden_state[0]
+            torch.testing.assert_close(mine, expected, atol=1e-4, rtol=0)
 
 
 @FORMS
 def test_extra_padding_changes_nothing(form):
-    own = form(reference_and_own(TINY)[1])
-    input_ids, mask, _ = padded_batch([5, 9], TINY["vocab_size"])
-    wide_ids = torch.nn.functional.pad(input_ids, (0, 7))
-    wide_mask = torch.nn.functional.pad(mask, (0, 7))
+    _, own = both("bert", form)
+    input_ids, mask = padded([5, 9], 0)
+    wide_ids, wide_mask = (torch.nn.functional.pad(x, (0, 7)) for x in (input_ids, mask))
     with torch.no_grad():
         narrow, wide = own(input_ids, mask), own(wide_ids, wide_mask)
     assert torch.equal(narrow.last_hidden_state, wide.last_hidden_state[:, :9])
@@ -139,8 +173,8 @@ def test_extra_padding_changes_nothing(form):
 
 @FORMS
 def test_training_mode_gives_two_views_and_evaluation_mode_one(form):
-    config = BertConfig(**{**TINY, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1})
-    model = form(BertModel(config))
+    rates = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+    _, model = both("bert", form, **rates)
     input_ids = torch.randint(1, 90, (2, 9))
     model.train()
     assert not torch.equal(model(input_ids)[0], model(input_ids)[0])
@@ -151,18 +185,23 @@ def test_training_mode_gives_two_views_and_evaluation_mode_one(form):
     assert torch.equal(model(input_ids)[0], model(input_ids)[0])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((torch.ones(3, dtype=torch.long),), "batch, length"),
-        ((torch.ones(1, 3, dtype=torch.long), torch.ones(1, 4)), "attention_mask"),
-        ((torch.ones(1, 3, dtype=torch.long), torch.zeros(1, 3)), "no real token"),
-        ((torch.ones(1, 513, dtype=torch.long),), "512 positions"),
-    ],
-)
-def test_impossible_inputs_are_refused_with_both_numbers(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        BertModel(BertConfig(**TINY))(*arguments)
+@pytest.mark.parametrize(("family", "first"), [("bert", 0), ("roberta", 2)])
+def test_the_positions_after_the_first_are_the_longest_text(family, first):
+    config = BertConfig(
+        model_type=family,
+        pad_token_id=1,
+        vocab_size=97,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=512 + first,
+    )
+    model = BertModel(config)
+    assert (config.first_position, config.num_positions) == (first, 512)
+    assert model(torch.full((1, 512), 7)).last_hidden_state.shape == (1, 512, 16)
+    with pytest.raises(ValueError, match=r"513 tokens exceeds.*512 positions"):
+        model(torch.full((1, 513), 7))
 
 
 def test_new_models_have_bert_initial_weights():
@@ -171,3 +210,66 @@ def test_new_models_have_bert_initial_weights():
     assert model.embeddings.word_embeddings.weight.std().item() == pytest.approx(0.02, rel=0.02)
     assert not model.embeddings.word_embeddings.weight[0].any()  # [PAD]
     assert not model.encoder.layer[0].output.dense.bias.any()
+
+
+@FAMILIES
+@pytest.mark.parametrize("kind", ["AutoModel", "AutoModelForMaskedLM"])
+def test_checkpoints_load_with_and_without_head_prefix_and_pooler(family, kind, tmp_path, caplog):
+    folder = checkpoint(tmp_path, family, kind)
+    reference = getattr(transformers, kind).from_pretrained(folder).eval()
+    encoder = reference if kind == "AutoModel" else reference.base_model
+    own = BertModel.from_pretrained(str(folder))
+    assert (own.pooler is None) == (kind != "AutoModel")
+    assert own.config.model_type == family
+    assert not [record for record in caplog.records if "ignored" in record.message]
+    assert_equal_states(encoder, own, *padded([9, 30, 4], own.config.pad_token_id))
+
+
+@FAMILIES
+def test_masked_logits_and_their_gradients_equal_transformers(family, tmp_path):
+    folder = checkpoint(tmp_path, family, "AutoModelForMaskedLM")
+    reference = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    own = BertForMaskedLM.from_pretrained(str(folder), **NO_DROPOUT)
+    input_ids, mask = padded(LENGTHS, own.bert.config.pad_token_id)
+    batch, real = pack_padded(input_ids, mask, None, own.bert.config.pad_token_id)
+    labels = torch.where(torch.rand(len(batch.input_ids)) < 0.4, batch.input_ids, -100)
+    padded_labels = torch.full_like(input_ids, -100).masked_scatter(real, labels)
+    expected = reference(input_ids, attention_mask=mask, labels=padded_labels)
+    found = own(batch, torch.arange(len(labels)))
+    torch.testing.assert_close(found, expected.logits[real], atol=1e-4, rtol=0)
+    loss = own.loss(batch, labels)
+    assert loss.item() == pytest.approx(expected.loss.item(), abs=1e-5)
+    loss.backward(), expected.loss.backward()
+    theirs = reference.get_input_embeddings().weight.grad
+    mine = own.bert.embeddings.word_embeddings.weight.grad
+    torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_old_names_of_a_roberta_checkpoint_are_understood(tmp_path):
+    folder = checkpoint(tmp_path, "roberta", "AutoModelForMaskedLM")
+    tensors = load_file(folder / "model.safetensors")
+    expected = BertForMaskedLM.from_pretrained(str(folder)).state_dict()
+    tensors["lm_head.decoder.bias"] = tensors.pop("lm_head.bias")
+    tensors["roberta.embeddings.position_ids"] = torch.arange(68)[None]
+    save_file(tensors, folder / "model.safetensors")
+    found = BertForMaskedLM.from_pretrained(str(folder)).state_dict()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
+
+
+@pytest.mark.parametrize("kind", ["distilbert", "modernbert", 7])
+def test_other_architectures_are_refused_in_one_line_that_names_these(kind, tmp_path):
+    (tmp_path / "config.json").write_text(f'{{"model_type": {kind!r}}}'.replace("'", '"'))
+    with pytest.raises(CheckpointError, match="supported are bert, roberta, xlm-roberta") as error:
+        BertModel.from_pretrained(str(tmp_path))
+    assert repr(kind) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_robertas_configuration_has_its_defaults_and_a_position(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "roberta"}')
+    config, reference = BertConfig.from_json(path), transformers.RobertaConfig()
+    named = [name for name in BertConfig.__dataclass_fields__ if name != "model_type"]
+    assert {n: getattr(config, n) for n in named} == {n: getattr(reference, n) for n in named}
+    path.write_text('{"model_type": "roberta", "max_position_embeddings": 2}')
+    with pytest.raises(CheckpointError, match="leaves no position"):
+        BertConfig.from_json(path)

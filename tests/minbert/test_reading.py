@@ -46,14 +46,6 @@ def train_step(encoder):
 
 
 @needs_bfloat16
-def test_every_layer_has_kept_weights_while_reading_and_none_afterwards(encoder):
-    assert kept(encoder) == {False}
-    with encoder.reading(encoder.tokenize(MANY)):
-        assert kept(encoder) == {True}
-    assert kept(encoder) == {False}
-
-
-@needs_bfloat16
 def test_copies_last_from_the_number_of_tokens_on_that_is_worth_it(encoder):
     token = encoder.tokenize(["the cat"]).ids[:1]
     for count, lasting in ((KEEP_FROM - 1, False), (KEEP_FROM, True)):
@@ -66,11 +58,15 @@ def test_copies_last_from_the_number_of_tokens_on_that_is_worth_it(encoder):
 
 
 @needs_bfloat16
-def test_a_block_within_a_block_leaves_the_outer_ones_copies(encoder):
-    with encoder.reading(encoder.tokenize(MANY)):
-        encoder.encode(FEW)
-        assert kept(encoder) == {True}
+def test_every_layer_has_kept_weights_while_reading_and_none_afterwards(encoder):
     assert kept(encoder) == {False}
+    sequences = encoder.tokenize(MANY)
+    with pytest.raises(KeyboardInterrupt), encoder.reading(sequences):
+        assert kept(encoder) == {True}
+        encoder.encode(FEW)  # a block within a block leaves the outer one's copies
+        assert kept(encoder) == {True}
+        raise KeyboardInterrupt
+    assert kept(encoder) == {False} and torch.is_grad_enabled()
 
 
 @needs_bfloat16
@@ -97,15 +93,6 @@ def test_no_weights_are_kept_in_float32(tiny_encoder):
 
 
 @needs_bfloat16
-def test_an_exception_while_reading_leaves_no_kept_weights(encoder):
-    sequences = encoder.tokenize(MANY)
-    with pytest.raises(KeyboardInterrupt), encoder.reading(sequences):
-        assert kept(encoder) == {True}
-        raise KeyboardInterrupt
-    assert kept(encoder) == {False} and torch.is_grad_enabled()
-
-
-@needs_bfloat16
 def test_an_exception_while_encoding_leaves_no_kept_weights(encoder, monkeypatch):
     def fails(batch):
         assert kept(encoder) == {True}
@@ -115,11 +102,6 @@ def test_an_exception_while_encoding_leaves_no_kept_weights(encoder, monkeypatch
     with pytest.raises(MemoryError):
         encoder.encode(MANY)
     assert kept(encoder) == {False} and torch.is_grad_enabled()
-
-
-def by_data(encoder):
-    for parameter in encoder.model.parameters():
-        parameter.data.mul_(1.5)
 
 
 def by_a_fused_optimizer_step(encoder):
@@ -137,11 +119,6 @@ def by_a_fused_step_on_older_gradients(encoder):
     optimizer.step()
 
 
-def by_load_state_dict(encoder):
-    state = encoder.model.state_dict()
-    encoder.model.load_state_dict({key: 1.5 * tensor for key, tensor in state.items()})
-
-
 def by_assignment(encoder):
     state = {key: 1.5 * tensor for key, tensor in encoder.model.state_dict().items()}
     encoder.model.load_state_dict(state, assign=True)
@@ -151,10 +128,6 @@ def in_place(encoder):
     with torch.no_grad():
         for parameter in encoder.model.parameters():
             parameter.mul_(1.5)
-
-
-def in_one_matrix_alone(encoder):
-    encoder.model.encoder.layer[1].intermediate.dense.weight.data *= 1.5
 
 
 def through_numpy(encoder):
@@ -169,13 +142,10 @@ def through_numpy(encoder):
 @pytest.mark.parametrize(
     "write",
     [
-        by_data,
         by_a_fused_optimizer_step,
         by_a_fused_step_on_older_gradients,
-        by_load_state_dict,
         by_assignment,
         in_place,
-        in_one_matrix_alone,
         through_numpy,
     ],
 )
@@ -195,16 +165,6 @@ def test_short_and_long_calls_give_the_same_embeddings(encoder, monkeypatch):
     assert np.array_equal(encoder.encode(MANY), lasting)  # copies for the moment, not reordered
 
 
-@needs_bfloat16
-def test_kept_weights_change_embeddings_by_rounding_only(encoder):
-    found = encoder.encode(MANY)
-    encoder.dtype = torch.float32
-    exact = encoder.encode(MANY)
-    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (found, exact)]
-    assert not np.array_equal(found, exact)  # else this says nothing
-    assert (unit[0] * unit[1]).sum(axis=1).min() > 0.99
-
-
 def test_reading_is_in_evaluation_mode_without_gradients(tiny_encoder):
     tiny_encoder.model.train()
     sequences = tiny_encoder.tokenize(FEW)
@@ -215,15 +175,6 @@ def test_reading_is_in_evaluation_mode_without_gradients(tiny_encoder):
         assert torch.equal(first, second) and not first.requires_grad
     assert not torch.is_inference_mode_enabled()
     assert tiny_encoder.embed(batch).requires_grad
-
-
-@needs_bfloat16
-def test_after_reading_gradients_reach_every_parameter_again(encoder):
-    encoder.encode(MANY)
-    encoder.model.train()
-    train_step(encoder)
-    missing = [name for name, p in encoder.model.named_parameters() if p.grad is None]
-    assert not missing
 
 
 @needs_bfloat16
@@ -256,6 +207,8 @@ def test_training_and_clones_start_without_copies(encoder):
     assert set(copies(encoder.clone())) == {None}
     encoder.model.train()
     assert set(copies(encoder)) == {None}
+    train_step(encoder)
+    assert all(p.grad is not None for p in encoder.model.parameters())
 
 
 @needs_bfloat16
