@@ -71,8 +71,8 @@ def read_file(path: Path) -> Tensors:
         if path.suffix == ".safetensors":
             with utf8_name(path) as name:
                 tensors = load_file(name)
-            about = read_about(path)
-            if _metadata(path).get(DIGEST) not in (None, _noted_digest(tensors, about)):
+            noted = _metadata(path).get(DIGEST)
+            if noted is not None and noted != _noted_digest(tensors, read_about(path)):
                 raise CheckpointError(
                     f"{path}: has changed since it was saved; delete it to make it again"
                 )
@@ -94,11 +94,7 @@ def read_file(path: Path) -> Tensors:
 
 
 def _check_plain(tensors: object, path: Path) -> None:
-    """Refuse a file that holds something other than plain tensors by name.
-
-    Raises:
-        CheckpointError: not a dictionary of them, or one is sparse, quantised or without values.
-    """
+    """Refuse a pickle of something other than plain tensors by name."""
     if not isinstance(tensors, dict) or not all(
         isinstance(key, str) and isinstance(tensor, Tensor) for key, tensor in tensors.items()
     ):
@@ -138,9 +134,6 @@ def _check_sizes(tensors: dict[str, Tensor], config: BertConfig, folder: Path) -
     """Refuse sizes of config.json that the weights have not, before memory is taken for them.
 
     All other tensors are compared when they are copied into the model.
-
-    Raises:
-        CheckpointError: too few layers, or a tensor that is missing or of another shape.
     """
     layers = len({key.split(".")[2] for key in tensors if key.startswith("encoder.layer.")})
     if config.num_hidden_layers > layers:
@@ -229,16 +222,7 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
 
 
 def _check_numbers(tensors: dict[str, Tensor], keys: Iterable[str], source: Path) -> None:
-    """Refuse tensors whose numbers are not real and finite.
-
-    Args:
-        tensors: all that the file holds.
-        keys: those to look at, as far as they are there.
-        source: where they are from.
-
-    Raises:
-        CheckpointError: integers, truth values or complex numbers; NaN or infinity.
-    """
+    """Refuse those of the tensors `keys` whose numbers are not real and finite."""
     for key in keys:
         tensor = tensors.get(key)
         if tensor is None:

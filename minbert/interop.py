@@ -6,7 +6,8 @@
     as_llama_index(encoder)   pip install "llama-index-core>=0.14,<1"
     as_sklearn(encoder)       comes with requirements.txt
 
-Each library is imported by its own function only, so none of them is needed by anything else.
+Each library is imported by its own function only, so none of them is needed by anything else; one
+that is not installed is a UserError with the command that installs it.
 Evaluators of sentence-transformers take the encoder as it is. Examples: docs/interop.md.
 """
 
@@ -41,7 +42,7 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
     `name`, as `organization/model`.
 
     Raises:
-        UserError: mteb is not installed, or the name has no organization.
+        UserError: the name has no organization.
     """
     with _imported_for("as_mteb", "mteb>=2.20,<3"):
         from mteb.models import ModelMeta
@@ -51,8 +52,6 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
         raise UserError(f"as_mteb: the name is {name!r}; MTEB expects organization/model")
 
     class MinbertForMTEB(AbsEncoder):
-        """Embeddings of the texts that MTEB's loader yields in batches."""
-
         def __init__(self) -> None:
             self.model = encoder
             self.mteb_model_meta = ModelMeta.create_empty(
@@ -68,30 +67,24 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
                 }
             )
 
-        def encode(self, inputs: Any, *, prompt_type: Any = None, **keywords: Any) -> np.ndarray:
+        def encode(self, inputs: Any, *, prompt_type: Any = None, **keywords: Any) -> Any:
             if keywords.get("precision") not in (None, "float32"):
                 raise UserError("as_mteb: MTEB would compare packed bits; use precision='float32'")
             # Where a text comes from, and whether it is a query, changes nothing: no prompts.
             for word in ("task_metadata", "hf_split", "hf_subset"):
                 keywords.pop(word, None)
             texts = [text for batch in inputs for text in batch["text"]]
-            return np.asarray(encoder.encode(texts, **keywords))
+            return encoder.encode(texts, **keywords)
 
     return MinbertForMTEB()
 
 
 def as_bertopic(encoder: SentenceEncoder) -> Any:
-    """Return an `embedding_model` for `bertopic.BERTopic`.
-
-    Raises:
-        UserError: bertopic is not installed.
-    """
+    """Return an `embedding_model` for `bertopic.BERTopic`."""
     with _imported_for("as_bertopic", "bertopic>=0.17,<1"):
         from bertopic.backend import BaseEmbedder
 
     class MinbertForBERTopic(BaseEmbedder):
-        """Embeddings of documents and of words."""
-
         def embed(self, documents: Sequence[str], verbose: bool = False) -> np.ndarray:
             return np.asarray(encoder.encode(documents, show_progress=verbose))
 
@@ -99,17 +92,11 @@ def as_bertopic(encoder: SentenceEncoder) -> Any:
 
 
 def as_langchain(encoder: SentenceEncoder) -> Any:
-    """Return an `Embeddings` of LangChain; its asynchronous calls compute in a thread.
-
-    Raises:
-        UserError: langchain-core is not installed.
-    """
+    """Return an `Embeddings` of LangChain; its asynchronous calls compute in a thread."""
     with _imported_for("as_langchain", "langchain-core>=1,<2"):
         from langchain_core.embeddings import Embeddings
 
     class MinbertForLangChain(Embeddings):
-        """Embeddings as lists of floats."""
-
         def embed_documents(self, texts: list[str]) -> Any:
             return encoder.encode_quietly(texts).tolist()
 
@@ -120,17 +107,11 @@ def as_langchain(encoder: SentenceEncoder) -> Any:
 
 
 def as_llama_index(encoder: SentenceEncoder, name: str = "minbert") -> Any:
-    """Return an `embed_model` of LlamaIndex; its asynchronous calls compute in a thread.
-
-    Raises:
-        UserError: llama-index-core is not installed.
-    """
+    """Return an `embed_model` of LlamaIndex; its asynchronous calls compute in a thread."""
     with _imported_for("as_llama_index", "llama-index-core>=0.14,<1"):
         from llama_index.core.base.embeddings.base import BaseEmbedding
 
     class MinbertForLlamaIndex(BaseEmbedding):
-        """Embeddings as lists of floats."""
-
         def _get_text_embeddings(self, texts: list[str]) -> Any:
             return encoder.encode_quietly(texts).tolist()
 
@@ -154,9 +135,6 @@ def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> Any
     """Return a transformer for scikit-learn's pipelines: texts in, embeddings (N, H) out.
 
     It learns nothing. Clones share its encoder, so a grid search holds the weights once.
-
-    Raises:
-        UserError: scikit-learn is not installed.
     """
     return _sklearn_transformer()(encoder, batch_tokens)
 
@@ -167,8 +145,6 @@ def _sklearn_transformer() -> Any:
         from sklearn.base import BaseEstimator, TransformerMixin
 
     class MinbertTransformer(TransformerMixin, BaseEstimator):
-        """Embeddings of a list, array or column of texts."""
-
         def __init__(self, encoder: SentenceEncoder, batch_tokens: int | None = None):
             self.encoder = encoder
             self.batch_tokens = batch_tokens
