@@ -3,84 +3,291 @@
     python run_multitask.py --pretrain sup --task sts --encoder bi cross
     python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross --seeds 3
 
-One command is a grid of cells (pretrain x task x encoder x seed). The story of a cell:
-data -> contrastive tuning -> freeze -> head -> metrics -> runs/<name>/. `experiment` tells it.
+One command is a grid of cells: contrastive stage x task x encoder x tuning x seed. `run` below is
+its story: open everything once; for each seed and stage tune the encoder with SimCSE, freeze it,
+train a head per task on its embeddings, score, write; and in the end the verdict.
+From a script: `from run_multitask import Settings, run; cells = run(Settings(task="sts"))`.
 """
 
+from __future__ import annotations
+
+import copy
+import logging
 import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
-from runtime.commands import begin, exit_code, in_one_line
+from experiment.settings import Settings, parse_options
+from runtime.commands import begin, exit_code
 from runtime.interrupt import INTERRUPTED
+from runtime.terminal import Say
 
-# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
+# What takes a second or more to load is imported where it is used: --help answers at once.
+if TYPE_CHECKING:
+    from experiment.grid import Training
+    from experiment.opening import Run, Tuned
+    from minbert.encoder import SentenceEncoder
+    from report.cell import Cell
+    from report.verdict import Judged
+
+
+def say_nothing(line: str) -> None:
+    """Print nothing, for scripts."""
+
+
+def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
+    """Run a grid, or what an earlier run of its folder has not finished.
+
+    Args:
+        settings: what to compare, with what, how.
+        say: called with every line of output; `print` shows them.
+
+    Returns:
+        The cells, one per head and labelled split, as in the folder's results.json.
+
+    Raises:
+        UserError: something that the settings name cannot be used; the message is one line.
+        OSError: the run folder cannot be written.
+    """
+    import torch
+
+    from experiment.cells import keys_of
+    from experiment.grid import trainings
+    from experiment.opening import find_inputs, open_run
+    from experiment.plan import plan, run_config
+    from report.run_folder import COMPARISONS
+    from report.verdict import judge_cells, to_json
+    from runtime.processes import is_main, join_processes, main_decides
+
+    join_processes(settings.device)  # with torchrun; alone otherwise
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+
+    # Every file and folder that the settings name: found and checked before anything is computed.
+    inputs = find_inputs(settings)
+    say(plan(inputs))
+    if settings.dry_run:
+        return []
+
+    # The encoder and the training texts are opened once, here, and handed on.
+    opened = open_run(inputs)
+    cells: list[Cell] = []
+    with opened.alone() as folder:
+        earlier = folder.finished_cells(settings.backbone, settings.data)
+        folder.write_json("config.json", run_config(opened))
+        for seed in settings.all_seeds:
+            for pretrain in settings.pretrain:
+                tuned = contrastive_stage(opened, pretrain, seed, say)
+                for training in trainings(settings, pretrain, seed):
+                    keys = keys_of(opened, training, tuned)
+                    # The first of several processes knows what an earlier run has finished.
+                    done = main_decides(
+                        all(
+                            key in earlier
+                            and folder.has_head(head, key, opened.inputs.splits[head.task])
+                            for head, key in zip(training.heads, keys, strict=True)
+                        )
+                    )
+                    for head in training.heads:
+                        say(f"cell      {head.name}" + (": done earlier" if done else ""))
+                    if done:
+                        cells += [cell for key in keys for cell in earlier[key]]
+                    else:
+                        cells += heads_stage(opened, training, tuned, keys)
+                    folder.write_results(cells, earlier)
+                del tuned  # its weights, before the next stage needs the memory
+
+        if is_main():
+            judged = judge_cells(cells, opened.inputs.splits, folder)
+            folder.write_json(COMPARISONS, to_json(judged))
+            say_results(cells, judged, folder.path, say)
+    return cells
+
+
+def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
+    """Return the encoder under the heads: as loaded, or tuned with SimCSE now or earlier."""
+    import torch
+
+    from baselines.isbert import load_tuned
+    from baselines.objectives import ALL_OBJECTIVES
+    from evaluation.geometry import pair_geometry
+    from evaluation.sts import selection_score
+    from experiment.opening import Tuned
+    from minbert.pooling import choose_pooling
+    from simcse.stage import read_notes, tuned_backbone
+
+    settings, folder, untuned = opened.settings, opened.folder, opened.backbone
+    if pretrain == "none":
+        folder.link("backbones/none", untuned.folder)
+        encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
+        encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
+        return Tuned(encoder, encoder.fingerprint(untuned.weights))
+
+    def dev_score(encoder: SentenceEncoder) -> float:
+        return selection_score(encoder.encode_quietly, opened.inputs.selection)
+
+    def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
+        return pair_geometry(encoder.encode_quietly, opened.inputs.selection)
+
+    say(f"tuning    {pretrain}, seed {seed}")
+    path = tuned_backbone(
+        ALL_OBJECTIVES[pretrain],
+        untuned,
+        opened.texts[pretrain],
+        settings.simcse_config(pretrain, seed),
+        opened.backbones,
+        dev_score if opened.inputs.selection else None,
+        settings.resume,
+        geometry if opened.inputs.selection else None,
+    )
+    folder.link(f"backbones/{pretrain}-{seed}", path)
+    notes = read_notes(path)
+    folder.add_curve(f"{pretrain}-{seed}", notes["history"])
+    score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
+    say(f"          {score}, {notes['seconds']:.0f} s: {path}")
+    threads, now = notes["threads"], torch.get_num_threads()
+    if untuned.encoder.device.type == "cpu" and threads not in (None, now):
+        say(f"          tuned with {threads} threads, this run has {now}: last digits may differ")
+    # A tuned checkpoint states its own pooling.
+    encoder = load_tuned(path, settings.device, settings.precision)
+    return Tuned(encoder, encoder.fingerprint())
+
+
+def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
+    """Train the heads of one training, write what belongs to them, and return their cells."""
+    from experiment.cells import dev_score_of, scored, splits_of
+    from heads.joint import Pupil, fit_joint
+    from heads.train import fit_head, save_head
+    from minbert.checkpoint import check_target
+    from runtime.processes import is_main
+
+    settings, folder, heads = opened.settings, opened.folder, training.heads
+    configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
+    splits = [splits_of(opened, head.task, own) for head, own in zip(heads, configs, strict=True)]
+    state = folder.state_path(training.name, keys[0])  # of an interrupted training
+    models = folder.path / "models"
+    if training.frozen:
+        # No weight of the encoder changes from here on: it reads every text once, and the head
+        # trains on its embeddings in seconds.
+        encoder = tuned.encoder.freeze()
+    else:
+        # A copy of the encoder is trained along with its heads.
+        check_target(models / training.name)
+        encoder = tuned.encoder.clone()
+
+    if training.joint is None:
+        (head,) = heads
+        fitted = [
+            fit_head(
+                encoder,
+                splits[0],
+                head.task,
+                head.kind,
+                configs[0],
+                dev_score_of(opened, head.task),
+                opened.cache,
+                state,
+                settings.resume,
+                tuned.fingerprint,
+            )
+        ]
+    else:
+        pupils = {
+            head.task: Pupil(own, head.kind, config, dev_score_of(opened, head.task))
+            for head, own, config in zip(heads, splits, configs, strict=True)
+        }
+        by_task = fit_joint(encoder, pupils, training.joint, state, settings.resume)
+        fitted = [by_task[head.task] for head in heads]
+
+    if not is_main():
+        return []
+    if not training.frozen:
+        histories = {head.task: own.history for head, own in zip(heads, fitted, strict=True)}
+        encoder.save(
+            models / training.name, {"heads": [h.name for h in heads], "histories": histories}
+        )
+        for head in heads:  # where a head looks for its encoder
+            if head.name != training.name:
+                folder.link(f"models/{head.name}", models / training.name)
+    cells = []
+    for head, own, config, parts, key in zip(heads, fitted, configs, splits, keys, strict=True):
+        folder.add_curve(head.name, own.history)
+        for split, predictions in own.predictions.items():
+            ids = [example.id for example in getattr(parts, split)]
+            folder.write_predictions(head.name, head.task, split, ids, predictions)
+        # The head is written last: its presence shows that the others are complete.
+        save_head(
+            own.head,
+            folder.head_path(head.name),
+            head.task,
+            head.kind,
+            config,
+            key,
+            head.pretrain,
+        )
+        cells += scored(opened, head, own, encoder, tuned.fingerprint, config, key)
+    return cells
+
+
+def say_results(cells: list[Cell], judged: list[Judged], folder: Path, say: Say) -> None:
+    """Say how a run ended: the table, what differs where, and the verdict as the last."""
+    from report.table import contrasts, results_table, threshold_lines, verdict_lines
+    from report.verdict import paragraph
+
+    say(results_table(cells, judged))
+    for heading, lines in (
+        ("bi or cross (every two cells in comparisons.json):", verdict_lines(cells, judged)),
+        ("thresholds chosen on held-out training pairs:", threshold_lines(cells)),
+        ("where the encoders differ (all of it in phenomena.csv):", contrasts(cells)),
+    ):
+        if lines:
+            say("\n  ".join([heading, *lines]))
+    say(f"results, predictions, heads and curves: {folder}")
+    if verdict := paragraph(cells, judged):
+        say(f"\n{fill(verdict, 100, break_on_hyphens=False)}")
+
+
+def add_costs_and_page(settings: Settings, say: Say) -> None:
+    """Measure what the encoders cost, and draw the page; the results stand whatever fails here."""
+    from report.costs import add_costs
+    from report.page.write import write_page
+
+    folder = settings.folder()
+
+    def costs() -> None:
+        add_costs(folder, settings.cost_seconds, settings.device, say)
+
+    def page() -> None:
+        say(f"page: {write_page(folder)}")
+
+    for work, command in ((costs, "cost"), (page, "html")):
+        try:
+            work()
+        except Exception as error:
+            what = f"no {work.__name__} ({type(error).__name__}: {error})"
+            logging.warning("%s; try again: python -m report %s %s", what, command, folder)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    settings = parse_options(argv)
+    say = partial(print, flush=True)
+
+    def work() -> None:
+        from runtime.processes import is_main, leave_processes
+
+        try:
+            if run(settings, say) and is_main():
+                add_costs_and_page(settings, say)
+        finally:
+            leave_processes()
+
+    return exit_code(work, INTERRUPTED)
+
+
 if __name__ == "__main__":
     begin(INTERRUPTED)
-
-from experiment.options import parse_options
-
-SETTINGS = parse_options() if __name__ == "__main__" else None
-
-import logging
-from collections.abc import Callable
-from functools import partial
-
-from experiment.backbones import Say
-from experiment.comparison import run
-from experiment.settings import Settings
-from report.costs import add_costs
-from report.page.write import write_page
-from runtime.errors import UserError
-from runtime.processes import is_main, leave_processes, rank
-from runtime.shortage import shortage_told
-
-
-def main(settings: Settings) -> int:
-    """Run a command line; return its exit code."""
-    try:
-        return exit_code(lambda: _work(settings), INTERRUPTED)
-    finally:
-        leave_processes()
-
-
-def _work(settings: Settings) -> int:
-    """Run the grid; of several processes, each says its own fault and the first all else."""
-    say = partial(print, flush=True)
-    try:
-        with shortage_told():
-            finished = run(settings, say)
-        if finished and is_main():
-            _add(_costs, "cost", settings, say)
-            _add(_page, "html", settings, say)
-        return 0
-    except (UserError, OSError) as error:
-        if is_main():
-            raise
-        print(f"process {rank()} stopped: {in_one_line(error)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        if is_main():
-            raise
-        return 130
-
-
-def _add(part: Callable[[Settings, Say], None], command: str, settings: Settings, say: Say) -> None:
-    """Add to the run's folder; whatever is wrong with that, the results stand and are complete."""
-    try:
-        part(settings, say)
-    except Exception as error:
-        again = f"python -m report {command} {settings.folder()}"
-        what = part.__name__.lstrip("_")
-        logging.warning("no %s (%s: %s); try again: %s", what, type(error).__name__, error, again)
-
-
-def _costs(settings: Settings, say: Say) -> None:
-    add_costs(settings.folder(), settings.cost_seconds, settings.device, say)
-
-
-def _page(settings: Settings, say: Say) -> None:
-    say(f"page: {write_page(settings.folder())}")
-
-
-if __name__ == "__main__":
-    assert SETTINGS is not None
-    sys.exit(main(SETTINGS))
+    sys.exit(main())

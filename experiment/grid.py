@@ -1,7 +1,4 @@
-"""The grid: which trainings a run consists of, and which heads each of them yields.
-
-Reads: settings. Feeds: cells, comparison.
-"""
+"""The grid: which trainings a run consists of, and which heads each of them yields."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,19 +21,19 @@ class Training:
         """Return the name of its encoder, `none-sst+sts-bi-joint-annealed-interaction-42`."""
         return replace(self.heads[0], task="+".join(head.task for head in self.heads)).name
 
-
-def seeds(settings: Settings) -> range:
-    """Return the seeds of a run."""
-    return range(settings.seed, settings.seed + settings.seeds)
+    @property
+    def frozen(self) -> bool:
+        """Return whether the encoder under the heads stays as it is."""
+        return self.heads[0].tune == "frozen"
 
 
 def pairings(settings: Settings) -> list[tuple[str, str]]:
     """Return every task with each encoder that can read it; a single text is read by bi only."""
-    found = []
-    for task in settings.tasks:
-        encoders = settings.encoder if TASKS[task].is_pair else ("bi",)
-        found += [(task, encoder) for encoder in encoders]
-    return found
+    return [
+        (task, encoder)
+        for task in settings.tasks
+        for encoder in (settings.encoder if TASKS[task].is_pair else ("bi",))
+    ]
 
 
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:

@@ -1,4 +1,4 @@
-"""The plan of a run in words, and everything needed to repeat it. Feeds: comparison."""
+"""The plan of a run in words, and everything needed to repeat it."""
 
 import sys
 from dataclasses import asdict
@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
-from experiment.grid import pairings, seeds
-from experiment.inputs import Inputs
-from experiment.settings import Settings
+from experiment.grid import pairings
+from experiment.opening import Inputs, Run
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.processes import world_size
@@ -21,18 +20,15 @@ NOTES = {
 }
 
 
-def notes_on_defaults(settings: Settings) -> list[str]:
-    """Return notes on the model and data that ship with the project, where they are used."""
-    named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
-    return [f"{name:10}{NOTES[name]}" for name in named if name in NOTES]
-
-
-def describe(inputs: Inputs, folder: Path) -> str:
+def plan(inputs: Inputs) -> str:
     """Return the plan in words."""
     settings = inputs.settings
     device = choose_device(settings.device)
     precision = str(choose_precision(settings.precision, device)).removeprefix("torch.")
-    lines = [
+    # Where the model and data that ship with the project are used, say so.
+    named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
+    lines = [f"{name:10}{NOTES[name]}" for name in named if name in NOTES]
+    lines += [
         f"backbone  {settings.backbone} ({inputs.backbone_folder})",
         f"machine   {device}, {precision} products, {torch.get_num_threads()} threads"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
@@ -50,21 +46,20 @@ def describe(inputs: Inputs, folder: Path) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
-    return "\n".join([*lines, f"folder    {folder}"])
+    return "\n".join([*lines, f"folder    {settings.folder()}"])
 
 
-def run_config(inputs: Inputs) -> dict[str, Any]:
+def run_config(run: Run) -> dict[str, Any]:
     """Return everything needed to repeat the run: the content of config.json."""
-    settings = inputs.settings
+    settings = run.settings
     device = choose_device(settings.device)
-    seed = seeds(settings)[0]
     heads = {
-        f"{task} {tune}": asdict(settings.head_config(task, tune, seed))
-        for task in inputs.splits
+        f"{task} {tune}": asdict(settings.head_config(task, tune, settings.seed))
+        for task in run.inputs.splits
         for tune in settings.tune
     }
     joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}
-    simcse = {name: asdict(settings.simcse_config(name, seed)) for name in inputs.files}
+    simcse = {name: asdict(settings.simcse_config(name, settings.seed)) for name in run.texts}
     return {
         "command": sys.argv,
         "options": settings.to_json(),
@@ -75,6 +70,6 @@ def run_config(inputs: Inputs) -> dict[str, Any]:
         "precision": str(choose_precision(settings.precision, device)),
         "threads": torch.get_num_threads(),
         "processes": world_size(),
-        "sha256": inputs.digests,
+        "sha256": run.digests,
         **provenance(),
     }

@@ -1,15 +1,12 @@
-"""All settings of a run: one frozen dataclass, which is also the command line.
+"""All settings of a run: one frozen dataclass, which is also the command line. Loads no torch."""
 
-Reads: the settings and presets of simcse and heads. Feeds: everything here. Loads no torch.
-"""
-
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
-from experiment.combinations import check_joint
 from heads.config import (
     REMEDIES,
     REPORT_ORDER,
@@ -20,6 +17,7 @@ from heads.config import (
     head_config,
 )
 from minbert.config import POOLINGS
+from runtime import options
 from runtime.digests import digest
 from runtime.errors import UserError
 from runtime.options import check, option
@@ -30,10 +28,30 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
+# The schedule that a remedy against forgetting is defined for.
+NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 
-def file_setting(objective: str) -> str:
-    """Return the setting that names an objective's training file; most read the same sentences."""
-    return f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
+DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, paraphrase and
+similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, cost."""
+
+PRESET_TABLE = """presets: length, batch size, learning rate (--help-all has the flags)
+          quick                   report                    paper
+  unsup   40 steps, 64, 1e-4      1 epoch, 64, 3e-5         1 epoch, 64, 3e-5
+  sup     40 steps, 64, 5e-4      3 epochs, 128, 5e-5       3 epochs, 512, 5e-5
+  head    frozen encoder: 10 (sst), 5 (para), 20 (sts) epochs, 64, 1e-3 in all presets
+  tuned   3 epochs, 64, 1e-3;     10/5/20 epochs, 64,       as report
+          encoder 5e-4            1e-5; encoder 1e-5"""
+
+EXAMPLES = """
+examples:
+  python run_multitask.py --pretrain sup --task sts
+  python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
+  the report's table 1, with the original BERT on the original data:
+    python -m data.download cs224n wiki1m nli
+    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross \\
+        --backbone bert-base-uncased --data cs224n --preset report --features concat
+The same command again reuses finished cells, tuned encoders and cached embeddings.
+Exit codes: 0 done, 2 wrong input, 130 interrupted (--resume continues), 1 a bug here."""
 
 
 @dataclass(frozen=True)
@@ -42,81 +60,82 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup); or what it is "
-        "compared with: two encoders (dual), contrastive tension (ct), IS-BERT, SBERT",
+        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup); or a method "
+        "it is compared with: dual, ct, isbert, sbert",
         choices=("none", *OBJECTIVES),
+        metavar="STAGE",
         group="what to compare (several values make a grid)",
     )
     task: tuple[str, ...] = option(
         ("sst",),
-        "; ".join(f"{task.name}: {task.about}" for task in TASKS.values()),
+        "; ".join(f"{task.name}: {task.about}" for task in TASKS.values()) + "; all",
         choices=lambda: (*TASKS, "all"),
+        metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
         ("bi",),
-        "encode two texts separately (bi) or as one joined pair (cross); one text is always bi",
+        "bi: two texts are encoded separately; cross: as one joined pair",
         choices=("bi", "cross"),
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "train the head only (frozen), with it the last 1, 2 or 4 layers, or the whole encoder; or "
-        "one encoder for all tasks of --task, with a head each (joint)",
+        "train the head only (frozen), the last 1, 2 or 4 layers with it (last1, last2, last4), "
+        "the whole encoder (full), or one encoder for all tasks (joint)",
         choices=tuple(TUNES),
+        metavar="HOW",
     )
     schedule: tuple[str, ...] = option(
         ("annealed",),
-        "joint: task after task, as --task names them, all being sst sts para (sequential); in "
-        "turn; drawn by their sizes; or by sizes that matter less and less (annealed)",
+        "joint: one task after the other (sequential), a batch of each in turn (round-robin), "
+        "drawn by size (proportional), or by sizes that level out (annealed)",
         choices=SCHEDULES,
+        rare=True,
     )
     remedies: tuple[str, ...] = option(
         ("none",),
         "joint, against forgetting: gradient surgery (pcgrad), a few batches of earlier tasks "
         "(replay)",
         choices=("none", *REMEDIES),
+        rare=True,
     )
     features: str = option(
         "interaction",
-        "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), "
-        "or the report's [u; v] (cross: [CLS])",
+        "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), or "
+        "the report's [u; v] (cross: [CLS])",
         choices=("interaction", "concat"),
     )
-    seeds: int = option(
-        1, "repeat with N seeds; the table gives mean and standard deviation", least=1, most=1000
-    )
-    seed: int = option(42, "the first seed", least=0, most=2**31)
+    seeds: int = option(1, "repeat with N seeds: mean and deviation", least=1, most=1000)
+    seed: int = option(42, "the first seed", least=0, most=2**31, rare=True)
 
     backbone: str = option(
         "mini",
-        "mini: the small BERT that ships with this project; or a checkpoint folder or hub id, such "
-        "as bert-base-uncased",
+        "mini: the BERT of 4 layers that ships with this project; or a checkpoint folder or hub "
+        "id, such as bert-base-uncased",
         metavar="NAME",
         group="where things come from",
     )
     data: str = option(
         "bundled",
-        "bundled: synthetic data; cs224n: the course's, downloaded if absent; or a folder of files "
-        "in CS224N's formats",
+        "bundled: synthetic data that ships with this project; cs224n: the course's; or a folder "
+        "of files in CS224N's formats",
         metavar="NAME",
     )
     unsup_data: str | None = option(
-        None,
-        "sentences, one per line, for all but sup and sbert (wiki1m_for_simcse.txt in the data "
-        "folder)",
-        metavar="FILE",
+        None, "sentences, one per line, for unsup (wiki1m_for_simcse.txt)", metavar="FILE"
     )
     sup_data: str | None = option(
-        None, "sent0,sent1,hard_neg CSV (nli_for_simcse.csv in the data folder)", metavar="FILE"
+        None, "sent0,sent1,hard_neg CSV for sup (nli_for_simcse.csv)", metavar="FILE"
     )
     sbert_data: str | None = option(
         None,
-        "premise, hypothesis, label TSV (nli_pairs.tsv in the data folder)",
+        "premise, hypothesis, label TSV for sbert (nli_pairs.tsv)",
         metavar="FILE",
+        rare=True,
     )
 
     preset: str = option(
         "quick",
-        "quick: minutes on a laptop, rates for a small encoder; report, paper: as published",
+        "quick: a minute or a few on a laptop; report, paper: as published (table below)",
         choices=tuple(PRESETS),
         group="how (a preset, and single values that override it)",
     )
@@ -124,6 +143,7 @@ class Settings:
         None,
         "from token states to an embedding: what the checkpoint states, else SimCSE's [CLS]",
         choices=POOLINGS,
+        metavar="POOLER",
     )
     simcse: dict[str, Any] = option({}, nested=SimCSEConfig, rare=True)
     head: dict[str, Any] = option({}, nested=HeadConfig, rare=True)
@@ -139,6 +159,7 @@ class Settings:
         "auto",
         "of matrix products; auto: bfloat16 where the hardware has it",
         choices=("auto", "float32", "bfloat16"),
+        rare=True,
     )
     threads: int | None = option(
         None, "CPU threads (all; under torchrun 1 per process)", least=1, most=1000
@@ -148,7 +169,7 @@ class Settings:
     )
     resume: bool = option(False, "continue an interrupted run of this command")
     cost_seconds: float = option(
-        10.0, "seconds to measure costs in after the run, for its page", least=0, most=86_400
+        10.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
     )
     dry_run: bool = option(False, "print the plan and stop")
 
@@ -156,7 +177,7 @@ class Settings:
         """Accept one word where several are possible, and check all values.
 
         Raises:
-            UserError: a value that is out of bounds or unknown.
+            UserError: a value that is out of bounds or unknown, or settings that do not combine.
         """
         for name in ("pretrain", "task", "encoder", "tune", "schedule", "remedies"):
             value = getattr(self, name)
@@ -165,7 +186,7 @@ class Settings:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
-        check_joint(self)
+        self._check_joint()
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -176,6 +197,11 @@ class Settings:
     def in_order(self) -> tuple[str, ...]:
         """Return the tasks as joint training learns them."""
         return tuple(dict.fromkeys((*REPORT_ORDER, *TASKS))) if "all" in self.task else self.task
+
+    @property
+    def all_seeds(self) -> range:
+        """Return the seeds of the run."""
+        return range(self.seed, self.seed + self.seeds)
 
     @property
     def joints(self) -> list[JointConfig]:
@@ -194,10 +220,13 @@ class Settings:
         """Return the contrastive objectives to tune with."""
         return tuple(name for name in self.pretrain if name != "none")
 
-    def training_file(self, objective: str) -> str | None:
-        """Return the training file named for an objective, None for the default one."""
-        named: str | None = getattr(self, file_setting(objective))
-        return named
+    def training_file(self, objective: str) -> tuple[str | None, str]:
+        """Return the training file named for an objective, None for the default one; its flag.
+
+        All objectives but two read the same sentences.
+        """
+        name = f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
+        return getattr(self, name), f"--{name.replace('_', '-')}"
 
     def simcse_config(self, objective: str, seed: int) -> SimCSEConfig:
         """Return the contrastive stage's settings: the preset's, overridden by single values."""
@@ -208,7 +237,14 @@ class Settings:
         return replace(config, seed=seed, pooling=self.pooling or config.pooling, **given)
 
     def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
-        """Return a head's settings: the preset's, overridden by single values."""
+        """Return a head's settings: the preset's, overridden by single values.
+
+        Args:
+            task: its name.
+            tune: of --tune, or the name of a joint training.
+            seed: of the head.
+        """
+        tune = "joint" if tune.startswith("joint") else tune
         config = head_config(self.preset, tune, task)
         return replace(config, seed=seed, features=self.features, **self.head)
 
@@ -226,3 +262,34 @@ class Settings:
         """Return the settings as config.json holds them."""
         named = {found.name: getattr(self, found.name) for found in fields(self)}
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
+
+    def _check_joint(self) -> None:
+        """Raise UserError for a joint training that cannot be done, or settings of none."""
+        remedies = [name for name in self.remedies if name != "none"]
+        if "joint" not in self.tune:
+            if remedies or self.joint or self.schedule != ("annealed",):
+                raise UserError("--schedule and --remedies: nothing reads them; add --tune joint")
+            return
+        if len(self.tasks) < 2:
+            raise UserError(f"--tune joint: {self.tasks[0]} is one task; give --task several")
+        for name in self.joint:
+            remedy = name.partition("_")[0]
+            if remedy not in remedies:
+                flag = f"--{name.replace('_', '-')}"
+                raise UserError(f"{flag}: nothing reads it; add --remedies {remedy}")
+        for remedy in set(remedies) & set(NEEDS):
+            if self.schedule != (NEEDS[remedy],):
+                raise UserError(
+                    f"--remedies {remedy}: needs --schedule {NEEDS[remedy]}, and no other"
+                )
+
+
+def parse_options(argv: Sequence[str] | None = None) -> Settings:
+    """Return the settings; `--help` and wrong flags end the program here, with codes 0 and 2."""
+    return options.parse(
+        Settings,
+        argv,
+        prog="python run_multitask.py",
+        description=DESCRIPTION,
+        epilog=f"{PRESET_TABLE}\n{EXAMPLES}",
+    )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from statistics import mean
 from typing import Any
 
+from data.tasks import TASKS
 from evaluation.metrics import METRICS, Metrics
 
 METRIC_COLUMNS = (*METRICS, "cosine_spearman")  # of results.csv
@@ -47,6 +48,11 @@ class Coordinates:
         """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
         names = [each.name for each in fields(Coordinates) if each.name not in NOT_IN_NAME]
         return "-".join(str(getattr(self, name)) for name in names)
+
+    @property
+    def kind(self) -> str:
+        """Return how its texts are read: a single text by `bi`, whatever reads the pairs."""
+        return self.encoder if TASKS[self.task].is_pair else "bi"
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import numpy as np
 
 from data.examples import DataError, Example
 from data.tables import number, numbered_lines
-from data.tasks import TASKS
+from data.tasks import SPLITS, TASKS, Splits
 from evaluation.table import csv_text
-from report.cell import Cell, csv_columns, phenomena_rows
+from minbert.checkpoint import read_about
+from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
 from runtime.files import link, sweep, whole_file, write_text
 from runtime.json_file import read_json
 from runtime.locks import alone_in
@@ -172,6 +173,12 @@ class RunFolder:
     def head_path(self, name: str) -> Path:
         """Return where the trained head of a cell is."""
         return self.path / "heads" / f"{name}.safetensors"
+
+    def has_head(self, head: Coordinates, key: str, splits: Splits) -> bool:
+        """Return whether the files of a finished head are there: it, and its predictions."""
+        saved = read_about(self.head_path(head.name)).get("key") == key
+        predicted = [split for split in SPLITS[1:] if getattr(splits, split)]
+        return saved and self.has_predictions(head.name, head.task, predicted)
 
     def has_predictions(self, cell_name: str, task: str, splits: Sequence[str]) -> bool:
         """Return whether the predictions of all these splits are there."""

@@ -23,7 +23,7 @@ import report.page.charts  # noqa: F401
 import run_multitask
 from data import download
 from data.sources import RemoteFile
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from minbert import pretrain
 from minbert.encode import __main__ as encode
 from minbert.encode.options import parse_options as encode_options

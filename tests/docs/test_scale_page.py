@@ -6,7 +6,7 @@ import shlex
 
 from test_readme import ROOT, commands, table
 
-from experiment.options import parse_options as parse_run
+from experiment.settings import parse_options as parse_run
 from minbert.encode.options import Options, parse_options
 
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import command_of
 from experiment.ablate.tables import TABLES
 from experiment.forgetting import drift, layer_means, perplexity
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from heads.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint

@@ -8,7 +8,7 @@ from transformers import AutoModel
 
 from baselines.isbert import load_tuned
 from data.tasks import read_task
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from experiment.settings import Settings
 from heads.saved import load_head
 from report.costs import measure_run

@@ -2,7 +2,7 @@
 
 from toy_runs import compare, small
 
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from experiment.plan import notes_on_defaults
 
 

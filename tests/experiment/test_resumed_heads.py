@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from data.tasks import read_task
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from heads.config import HeadConfig
 from heads.train import HeadTrainer, fit_head
 from minbert.encoder import SentenceEncoder

@@ -8,7 +8,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 from toy_runs import SMALL
 
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from run_multitask import main
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import run_multitask
 from experiment.comparison import run as compare
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from experiment.settings import Settings
 from report.cell import Cell
 from runtime.digests import file_digest

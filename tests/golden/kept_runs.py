@@ -14,7 +14,7 @@ from conftest import toy_sentences
 from data.examples import Triplet
 from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from heads.config import HeadConfig
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder

@@ -8,7 +8,7 @@ import signal
 import sys
 
 import run_multitask
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from runtime.processes import rank
 from simcse import train
 

@@ -13,7 +13,7 @@ from experiment import run
 from experiment.ablate.command import ablate
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.tables import TABLES
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from runtime.errors import UserError
 from simcse.train import SimCSETrainer
 

@@ -9,7 +9,7 @@ from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import SCALES, settings_of, words_of
 from experiment.ablate.table import ALIKE, LESS, TUNING
 from experiment.ablate.tables import TABLES
-from experiment.options import parse_options
+from experiment.settings import parse_options
 from simcse.config import SimCSEConfig
 
 KNOWN = {found.name for found in fields(SimCSEConfig)}

@@ -1,0 +1,185 @@
+"""All that the settings name, opened once: found and checked first, then read.
+
+`find_inputs` looks at every file, folder and table row that a run will need; `open_run` loads the
+encoder and the training texts. Everything else is handed these records and opens nothing again.
+"""
+
+import copy
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from baselines.isbert import FILE as ISBERT
+from baselines.objectives import ALL_OBJECTIVES
+from data.examples import DataError, Example, SentencePair
+from data.locate import data_folder, training_file
+from data.overlap import Seen
+from data.tables import content_digest
+from data.selection import hold_out, selection_pairs
+from data.tasks import TASKS, Splits, read_task
+from experiment.grid import pairings
+from experiment.settings import Settings
+from heads.config import TUNES
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.hub import find_checkpoint
+from report.run_folder import RunFolder
+from runtime.device import choose_device
+from runtime.digests import digest
+from runtime.errors import UserError
+from runtime.processes import is_main, main_decides, main_first
+from simcse.stage import Backbone, TrainingTexts, read_texts
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the settings name: where it is, and the rows of the tasks."""
+
+    settings: Settings
+    data_folder: Path
+    backbone_folder: Path
+    splits: dict[str, Splits]  # by task
+    files: dict[str, Path]  # training file by contrastive objective
+    selection: list[SentencePair]  # that checkpoints are selected by
+
+
+def find_inputs(settings: Settings) -> Inputs:
+    """Find everything that the settings name, and read the tasks.
+
+    Raises:
+        DataError, CheckpointError, MachineError: something is missing or broken.
+    """
+    choose_device(settings.device)
+    with main_first():  # what is missing is downloaded once
+        folder = data_folder(settings.data)
+        backbone_folder = find_checkpoint(settings.backbone)
+    splits = {task: read_task(folder, task) for task in settings.tasks}
+    files = {}
+    for name in settings.objectives:
+        named, flag = settings.training_file(name)
+        files[name] = training_file(name, ALL_OBJECTIVES[name].source, named, folder, flag)
+    selection = selection_pairs(folder) if files else []
+    return Inputs(settings, folder, backbone_folder, splits, files, selection)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with everything it reads opened: the encoder, the training texts, its folder."""
+
+    inputs: Inputs
+    folder: RunFolder
+    backbone: Backbone  # the encoder before any tuning
+    texts: dict[str, TrainingTexts]  # by contrastive objective
+    seen: dict[str, Seen] = field(repr=False)  # by contrastive stage: what it read, for the audit
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings of the run."""
+        return self.inputs.settings
+
+    @property
+    def cache(self) -> Path:
+        """Return the folder of frozen embeddings, which all runs share."""
+        return self.folder.path.parent / "cache"
+
+    @property
+    def backbones(self) -> Path:
+        """Return the folder of tuned encoders, which all runs share."""
+        return self.folder.path.parent / "backbones"
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of everything that is trained on, selected by or scored."""
+        digests = {name: content_digest(path) for name, path in self.inputs.files.items()}
+        digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
+        for task, splits in self.inputs.splits.items():
+            rows = (*splits.train, *splits.dev, *splits.test)
+            digests[task] = digest([asdict(example) for example in rows])
+        return digests
+
+    def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
+        """Return the examples to train heads on, and those that only thresholds are chosen by."""
+        train = self.inputs.splits[task].train
+        return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
+
+    def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
+        """Return every text and pair read in training a head and its backbone."""
+        seen = copy.deepcopy(self.seen[pretrain])
+        seen.add_examples(trained_on)
+        return seen
+
+    @contextmanager
+    def alone(self) -> Iterator[RunFolder]:
+        """Hold the folder's lock for the block; if the first process cannot have it, all stop."""
+        with ExitStack() as held:
+            refusal = None
+            try:
+                held.enter_context(self.folder.alone())
+            except DataError as error:
+                refusal = error
+            if refusal := main_decides(refusal):
+                raise refusal
+            yield self.folder
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The encoder under the heads, and the fingerprint of what decides its embeddings."""
+
+    encoder: SentenceEncoder
+    fingerprint: str
+
+
+def open_run(inputs: Inputs) -> Run:
+    """Load the backbone and read the training texts, so that errors in them show now.
+
+    A folder that must not be written to is refused before anything large is read.
+
+    Raises:
+        DataError, CheckpointError, MachineError, TrainingError: as the stages would.
+        UserError: more layers are to be tuned than there are.
+    """
+    settings = inputs.settings
+    folder = RunFolder(settings.folder(), read_only=not is_main())
+    folder.finished_cells(settings.backbone, settings.data)
+    if (inputs.backbone_folder / ISBERT).is_file():
+        raise CheckpointError(
+            f"{inputs.backbone_folder}: IS-BERT's embeddings are the mean of its convolutions, "
+            "which --backbone would drop; measure it with python -m evaluation"
+        )
+    # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
+    # [CLS] adds a pooler: the checkpoint need not have one.
+    encoder = SentenceEncoder.from_pretrained(
+        str(inputs.backbone_folder),
+        settings.pooling,
+        settings.device,
+        settings.precision,
+        tuning=True,
+    )
+    if settings.pooling and "none" in settings.pretrain:
+        copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
+    if any(kind == "cross" for _, kind in pairings(settings)):
+        encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+    layers = encoder.model.config.num_hidden_layers
+    for tune in settings.tune:
+        if (TUNES[tune] or 0) > layers:
+            raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
+
+    backbone = Backbone(inputs.backbone_folder, encoder)
+    seen = {name: Seen() for name in settings.pretrain}
+    texts = {}
+    for name, path in inputs.files.items():
+        # Read once: its token ids for training, its texts for the audit.
+        texts[name] = read_texts(
+            ALL_OBJECTIVES[name],
+            path,
+            backbone,
+            settings.simcse_config(name, settings.seed),
+            inputs.selection,
+            inputs.data_folder,
+            seen[name],
+        )
+    return Run(inputs, folder, backbone, texts, seen)
