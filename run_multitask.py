@@ -86,8 +86,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                     # The first of several processes knows what an earlier run has finished.
                     done = main_decides(
                         all(
-                            key in earlier
-                            and folder.has_head(head, key, opened.inputs.splits[head.task])
+                            key in earlier and folder.has_head(head, key, opened.splits[head.task])
                             for head, key in zip(training.heads, keys, strict=True)
                         )
                     )
@@ -101,7 +100,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 del tuned  # its weights, before the next stage needs the memory
 
         if is_main():
-            judged = judge_cells(cells, opened.inputs.splits, folder)
+            judged = judge_cells(cells, opened.splits, folder)
             folder.write_json(COMPARISONS, to_json(judged))
             say_results(cells, judged, folder.path, say)
     return cells
@@ -127,10 +126,10 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
 
     def dev_score(encoder: SentenceEncoder) -> float:
-        return selection_score(encoder.encode_quietly, opened.inputs.selection)
+        return selection_score(encoder.encode_quietly, opened.selection)
 
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
-        return pair_geometry(encoder.encode_quietly, opened.inputs.selection)
+        return pair_geometry(encoder.encode_quietly, opened.selection)
 
     say(f"tuning    {pretrain}, seed {seed}")
     path = tuned_backbone(
@@ -139,9 +138,9 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
         opened.texts[pretrain],
         settings.simcse_config(pretrain, seed),
         opened.backbones,
-        dev_score if opened.inputs.selection else None,
+        dev_score if opened.selection else None,
         settings.resume,
-        geometry if opened.inputs.selection else None,
+        geometry if opened.selection else None,
     )
     folder.link(f"backbones/{pretrain}-{seed}", path)
     notes = read_notes(path)

@@ -50,12 +50,12 @@ def splits_of(run: Run, task: str, config: HeadConfig) -> Splits:
     train, _ = run.kept_and_held_out(task)
     if config.both_orders:
         train = [*train, *in_the_other_order(train)]
-    return replace(run.inputs.splits[task], train=train)
+    return replace(run.splits[task], train=train)
 
 
 def dev_score_of(run: Run, task: str) -> Score:
     """Return the function of dev predictions that the best epoch of a head is chosen by."""
-    labels, metric = labels_of(run.inputs.splits[task].dev), TASKS[task].main_metric
+    labels, metric = labels_of(run.splits[task].dev), TASKS[task].main_metric
     return lambda predictions: task_metrics(task, predictions, labels)[metric]
 
 
@@ -79,7 +79,7 @@ def scored(
         config: how the head was trained.
         key: of its cells.
     """
-    task, splits = TASKS[head.task], run.inputs.splits[head.task]
+    task, splits = TASKS[head.task], run.splits[head.task]
     _, held_out = run.kept_and_held_out(head.task)
     seen = run.seen_by(head.pretrain, splits.train)
 

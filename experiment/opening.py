@@ -81,6 +81,16 @@ class Run:
         return self.inputs.settings
 
     @property
+    def splits(self) -> dict[str, Splits]:
+        """Return the rows of the tasks, by name."""
+        return self.inputs.splits
+
+    @property
+    def selection(self) -> list[SentencePair]:
+        """Return the pairs that checkpoints are selected by, [] for none."""
+        return self.inputs.selection
+
+    @property
     def cache(self) -> Path:
         """Return the folder of frozen embeddings, which all runs share."""
         return self.folder.path.parent / "cache"
@@ -94,15 +104,15 @@ class Run:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
         digests = {name: content_digest(path) for name, path in self.inputs.files.items()}
-        digests["selection"] = digest([asdict(pair) for pair in self.inputs.selection])
-        for task, splits in self.inputs.splits.items():
+        digests["selection"] = digest([asdict(pair) for pair in self.selection])
+        for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)
             digests[task] = digest([asdict(example) for example in rows])
         return digests
 
     def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
         """Return the examples to train heads on, and those that only thresholds are chosen by."""
-        train = self.inputs.splits[task].train
+        train = self.splits[task].train
         return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:

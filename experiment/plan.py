@@ -55,7 +55,7 @@ def run_config(run: Run) -> dict[str, Any]:
     device = choose_device(settings.device)
     heads = {
         f"{task} {tune}": asdict(settings.head_config(task, tune, settings.seed))
-        for task in run.inputs.splits
+        for task in run.splits
         for tune in settings.tune
     }
     joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}

@@ -21,19 +21,18 @@ from experiment.ablate.measuring import Measured
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import command_of
 from experiment.ablate.table import BEFORE, HEAD, Row, Table
-from experiment.backbones import Say
-from experiment.comparison import run
-from experiment.inputs import Inputs
+from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings
 from heads.config import REPORT_ORDER
 from heads.features import FEATURES
 from heads.inputs import frozen_inputs
-from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates, best_known
+from run_multitask import run
 from runtime.digests import digest
 from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.json_file import read_object
+from runtime.terminal import Say
 
 # What makes a run; the rest of a row's settings are places in its grid.
 RUN = ("tune", "features", "schedule", "remedies")
@@ -148,29 +147,26 @@ def measured_linear(row: Row, options: AblateOptions) -> list[Measured]:
     layer rather than one trained for a while. It is the same for every seed.
 
     Raises:
-        UserError: as `Inputs`.
+        UserError: as `find_inputs`.
     """
     names = ("backbone", "data", "device", "precision")
     values = {name: getattr(options, name) for name in names}
     settings = Settings(task=("sts",), features=row.settings["features"], **values)
-    inputs = Inputs(settings)
+    opened = open_run(find_inputs(settings))
     how = (settings.features, *(values[name] for name in names))
-    path = options.out / "measured" / f"linear-{digest([*how, inputs.digests['sts']])[:16]}.json"
+    path = options.out / "measured" / f"linear-{digest([*how, opened.digests['sts']])[:16]}.json"
     if not path.is_file():
-        write_text(path, json.dumps({"score": _ridge(inputs, options.out / "cache")}) + "\n")
+        write_text(path, json.dumps({"score": _ridge(opened, options.out / "cache")}) + "\n")
     score = {"score": read_object(path)["score"]}
     made = {"command": "python -m experiment.ablate report"}
     seeds = range(options.seed, options.seed + options.seeds)
     return [Measured(row.label, seed, score, 0.0, [], made, path.stem) for seed in seeds]
 
 
-def _ridge(inputs: Inputs, cache: Path) -> float | None:
+def _ridge(opened: Run, cache: Path) -> float | None:
     """Return Pearson's r on dev of ridge regression on a head's features, standardised."""
-    settings, splits = inputs.settings, inputs.splits["sts"]
-    encoder = SentenceEncoder.from_pretrained(
-        str(inputs.backbone_folder), None, settings.device, settings.precision
-    )
-    encoder.freeze()
+    settings, splits = opened.settings, opened.splits["sts"]
+    encoder = opened.backbone.encoder.freeze()
     both = [splits.train, splits.dev]
     read = frozen_inputs(
         encoder, encoder.fingerprint(), both, FEATURES["bi"](settings.features), cache

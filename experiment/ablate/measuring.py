@@ -2,7 +2,7 @@
 
 All that a table needs of a tuning is its history, a few kilobytes, so no weights are kept. The
 name of the file is a hash of everything that decides the numbers.
-Reads: recipes, experiment.inputs, simcse. Feeds: the command.
+Reads: recipes, simcse. Feeds: the command.
 """
 
 import json
@@ -19,13 +19,13 @@ from baselines.objectives import ALL_OBJECTIVES
 from evaluation.geometry import pair_geometry
 from evaluation.sts import selection_score, sts_metrics
 from experiment.ablate.recipes import command_of
-from experiment.inputs import Inputs
+from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 from runtime.files import sweep, write_text
 from runtime.json_file import read_object
-from simcse.stage import Backbone, TrainingTexts, stage_key
+from simcse.stage import TrainingTexts, stage_key
 from simcse.train import SimCSETrainer
 
 # Of the contrastive settings, those that decide which texts are read, and as what.
@@ -59,13 +59,13 @@ class Bench:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._read: tuple[Any, Inputs, Backbone] | None = None
+        self._read: tuple[Any, Run] | None = None
 
-    def inputs(self, settings: Settings) -> tuple[Inputs, Backbone]:
+    def opened(self, settings: Settings) -> Run:
         """Return what settings name, read once for all rows of the same texts in a row.
 
         Raises:
-            UserError: as `Inputs` and `Inputs.load`.
+            UserError: as `find_inputs` and `open_run`.
         """
         # What is drawn for the positives is the same for all seeds.
         views = {name: settings.simcse.get(name) for name in VIEWS}
@@ -74,9 +74,8 @@ class Bench:
         key = (*how, *places, *views.values())
         if self._read is None or self._read[0] != key:
             self._read = None  # its memory, before as much is needed again
-            inputs = Inputs(settings)
-            self._read = (key, inputs, inputs.load())
-        return self._read[1:]
+            self._read = (key, open_run(find_inputs(settings)))
+        return self._read[1]
 
     def measured(self, label: str, settings: Settings, before: str = "") -> Measured:
         """Return what was measured of a row with one seed; measure it unless an earlier run did.
@@ -90,16 +89,17 @@ class Bench:
             UserError: something that the settings name cannot be used.
             OSError: the folder cannot be written.
         """
-        inputs, backbone = self.inputs(settings)
+        run = self.opened(settings)
+        backbone = run.backbone
         (name,) = settings.objectives
         config = settings.simcse_config(name, settings.seed)
-        texts = inputs.texts[name]
-        digests = texts.digests | {"measured on": inputs.digests["sts"]}
+        texts = run.texts[name]
+        digests = texts.digests | {"measured on": run.digests["sts"]}
         key = stage_key(backbone, ALL_OBJECTIVES[name], config, digests)
         path = self.folder / f"{name}-{key}.json"
         sweep(self.folder)
         if not path.is_file():
-            self._tune(inputs, backbone, texts, settings, path)
+            self._tune(run, texts, settings, path)
         _state_path(path).unlink(missing_ok=True)  # also where a run was killed before this
         try:
             found = read_object(path)
@@ -111,8 +111,7 @@ class Bench:
 
     def _tune(
         self,
-        inputs: Inputs,
-        backbone: Backbone,
+        run: Run,
         texts: TrainingTexts,
         settings: Settings,
         path: Path,
@@ -122,7 +121,7 @@ class Bench:
         config = settings.simcse_config(name, settings.seed)
         started = time.perf_counter()
         trainer: SimCSETrainer
-        dev, selection = inputs.splits["sts"].dev, inputs.selection
+        backbone, dev, selection = run.backbone, run.splits["sts"].dev, run.selection
         trainer = SimCSETrainer(
             backbone.encoder.clone(),
             texts.data,

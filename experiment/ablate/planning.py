@@ -18,7 +18,7 @@ from experiment.ablate.pricing import PROBE, Price, projected, stage_price, summ
 from experiment.ablate.recipes import command_of
 from experiment.ablate.table import Table
 from experiment.grid import pairings
-from experiment.inputs import Inputs
+from experiment.opening import find_inputs, open_run
 from experiment.settings import Settings
 from heads.config import HeadConfig
 from heads.train import fit_head
@@ -72,8 +72,8 @@ class Projection:
             for objective in settings.objectives
             if self._is_new("stage", objective)
         ]  # fmt: skip
-        inputs = Inputs(replace(settings, pretrain=("none",)))
-        encoder = inputs.load().encoder
+        opened = open_run(find_inputs(replace(settings, pretrain=("none",))))
+        encoder = opened.backbone.encoder
         for tune in settings.tunings:
             for task, kind in pairings(settings):
                 how = (tune, settings.features, task, kind)
@@ -81,7 +81,7 @@ class Projection:
                 # A joint training takes the steps of its tasks' own trainings.
                 alone = tune if tune in settings.tune else "full"
                 config = settings.head_config(task, alone, settings.seed)
-                one = self._head(encoder, inputs.splits[task], task, kind, config)
+                one = self._head(encoder, opened.splits[task], task, kind, config)
                 count = len(new) * settings.seeds
                 prices.append(Price(one.steps * count, one.seconds * count))
         return summed(prices)

@@ -119,7 +119,7 @@ def stage_price(
     kind = (name, config.batch_size, config.chunk_tokens)
     if kind not in rates:
         rates[kind] = _probe(name, settings, bench)
-    inputs, _ = bench.inputs(settings)
+    inputs = bench.opened(settings)
     steps = steps_per_epoch(len(inputs.texts[name].data), config.batch_size)
     steps = min(steps * config.num_epochs, config.max_steps or steps * config.num_epochs)
     per_step, per_check = rates[kind]
@@ -131,7 +131,7 @@ def _probe(name: str, settings: Settings, bench: Bench) -> tuple[float, float]:
     """Return the seconds of a step, and of a check with its point on the curve."""
     few = {"max_steps": PROBE, "eval_steps": PROBE, "geometry_steps": PROBE, "num_epochs": PROBE}
     found = bench.measured(name, replace(settings, simcse={**settings.simcse, **few}))
-    inputs, _ = bench.inputs(settings)
+    inputs = bench.opened(settings)
     speed = found.history[-1]["sentences_per_second"]
     data, config = inputs.texts[name].data, found.made["config"]
     training = PROBE * min(len(data), config["batch_size"]) * data.rows.shape[1] / speed

@@ -18,17 +18,17 @@ from experiment.ablate.heads import grid_settings, grids, is_of, scored_on
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.table import Table
 from experiment.ablate.telling import Study
-from experiment.backbones import Say
-from experiment.comparison import run
 from experiment.forgetting import drift
-from experiment.grid import seeds, trainings
+from experiment.grid import trainings
 from experiment.settings import Settings
 from heads.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
+from run_multitask import run
 from runtime.digests import digest, texts_digest
 from runtime.files import write_text
 from runtime.json_file import read_object
+from runtime.terminal import Say
 
 TEXTS = 500  # dev texts per task that drift is measured on
 UNTUNED = "untuned"
@@ -49,7 +49,7 @@ def tuned(table: Table, options: AblateOptions) -> Iterator[Tuned]:
     """Yield the tuned encoders of a table's rows, run by run and seed by seed."""
     for rows in grids(table):
         settings = grid_settings(table, rows, options)
-        for pretrain, seed in product(settings.pretrain, seeds(settings)):
+        for pretrain, seed in product(settings.pretrain, settings.all_seeds):
             for training in trainings(settings, pretrain, seed):
                 heads = training.heads
                 own = [row for row in rows if any(is_of(row, head) for head in heads)]
@@ -65,7 +65,7 @@ def transfer(table: Table, options: AblateOptions, say: Say) -> Study:
     """Return the scores of heads on frozen encoders that were tuned for one task, or for none.
 
     Raises:
-        UserError: as `experiment.run`.
+        UserError: as `run_multitask.run`.
     """
     found = []
     own = [one for one in tuned(table, options) if one.task]

@@ -11,10 +11,11 @@ import pytest
 
 from evaluation.options import Options
 from evaluation.options import parse_options as parse_evaluation
-from experiment.options import build_parser, parse_options
+from experiment.settings import Settings, parse_options
 from minbert import pretrain
 from minbert.pretraining.options import PretrainOptions
 from runtime import options
+from runtime.options import build_parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -86,7 +87,7 @@ def test_every_module_that_is_run_exists():
 
 def test_every_flag_of_the_readme_exists():
     mentioned = set(re.findall(r"`(--[a-z-]+)", README + PAGES["docs/evaluation.md"]))
-    parsers = (build_parser(), *map(options.build_parser, (PretrainOptions, Options)))
+    parsers = (build_parser(Settings), *map(options.build_parser, (PretrainOptions, Options)))
     actions = [action for parser in parsers for action in parser._actions]
     known = {flag for action in actions for flag in action.option_strings}
     assert mentioned <= known, mentioned - known

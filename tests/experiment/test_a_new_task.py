@@ -9,8 +9,9 @@ from conftest import toy_sentences
 from data.examples import SentencePair
 from data.tables import read_table
 from data.tasks import TASKS, Task
-from experiment.options import build_parser, parse_options
+from experiment.settings import Settings, parse_options
 from report.table import results_table
+from runtime.options import build_parser
 
 HEADER = "number\tpremise\thypothesis\tgold"
 
@@ -85,7 +86,7 @@ def test_the_command_line_knows_a_new_task(nli_data, tiny_checkpoint, tmp_path):
     assert settings.tasks == ("nli",)
     assert parse_options(["--task", "all"]).tasks == ("sst", "para", "sts", "nli")
     assert settings.head_config("nli", "frozen", 1).num_epochs == 10
-    assert "nli" in build_parser().format_help()
+    assert "nli" in build_parser(Settings).format_help()
     assert toy_runs.run(tiny_checkpoint, nli_data, tmp_path / "r", "--task", "nli") == 0
 
 

@@ -9,7 +9,8 @@ import torch
 from command import ROOT, start
 from toy_runs import SMALL
 
-from experiment.options import build_parser
+from experiment.settings import Settings
+from runtime.options import build_parser
 
 
 def test_help_names_every_flag_without_loading_torch():
@@ -24,7 +25,7 @@ def test_help_names_every_flag_without_loading_torch():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for action in build_parser()._actions:
+    for action in build_parser(Settings)._actions:
         assert action.option_strings[-1] in done.stdout
         assert action.help
 

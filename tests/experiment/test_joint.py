@@ -8,8 +8,7 @@ from transformers import AutoModel
 
 from baselines.isbert import load_tuned
 from data.tasks import read_task
-from experiment.settings import parse_options
-from experiment.settings import Settings
+from experiment.settings import Settings, parse_options
 from heads.saved import load_head
 from report.costs import measure_run
 from report.page.write import write_page

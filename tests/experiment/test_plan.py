@@ -2,8 +2,8 @@
 
 from toy_runs import compare, small
 
-from experiment.settings import parse_options
 from experiment.plan import notes_on_defaults
+from experiment.settings import parse_options
 
 
 def test_the_defaults_say_what_they_are_and_how_to_have_the_originals():

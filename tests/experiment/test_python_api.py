@@ -54,7 +54,7 @@ def test_the_names_of_the_package_are_loaded_on_first_use():
 
 
 def test_the_documented_import_gives_the_function():
-    code = "from experiment import Settings, run\nassert callable(run)"
+    code = "from run_multitask import Settings, run\nassert callable(run)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -8,10 +8,10 @@ import pytest
 
 from baselines.objectives import ALL_OBJECTIVES as TABLE
 from data.tasks import TASKS
-from experiment.options import build_parser, parse_options
-from experiment.settings import OBJECTIVES, Settings
+from experiment.settings import OBJECTIVES, Settings, parse_options
 from heads.config import HeadConfig, head_config
 from runtime.errors import UserError
+from runtime.options import build_parser
 from simcse.config import PRESETS, SimCSEConfig
 
 BOTH = ("bi", "cross")
@@ -19,7 +19,7 @@ BOTH = ("bi", "cross")
 
 def test_help_tells_the_presets():
     """Every value of a preset that a flag would override stands in that flag's help."""
-    told = {action.dest: action.help for action in build_parser()._actions}
+    told = {action.dest: action.help for action in build_parser(Settings)._actions}
     simcse = ("max_steps", "num_epochs", "batch_size", "learning_rate", "eval_steps")
     head = ("num_epochs", "batch_size", "learning_rate", "backbone_learning_rate")
     for preset in ("quick", "report", "paper"):
@@ -35,7 +35,7 @@ def test_help_tells_the_presets():
 
 
 def test_single_values_are_fields_of_their_stages_settings():
-    dests = [action.dest for action in build_parser()._actions]
+    dests = [action.dest for action in build_parser(Settings)._actions]
     for stage, config in (("simcse", SimCSEConfig), ("head", HeadConfig)):
         names = {dest.partition(".")[2] for dest in dests if dest.startswith(f"{stage}.")}
         assert 4 <= len(names) and names < {found.name for found in fields(config)}

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import run_multitask
-from experiment.comparison import run as compare
-from experiment.settings import parse_options
-from experiment.settings import Settings
+from experiment.settings import Settings, parse_options
 from report.cell import Cell
+from run_multitask import run as compare
 from runtime.digests import file_digest
 
 __all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "results", "run", "small"]

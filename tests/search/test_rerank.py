@@ -10,8 +10,8 @@ from indexing import command, write_lines
 
 from data.examples import DataError
 from data.tasks import read_task
-from experiment import Settings, run
 from minbert.config import CheckpointError
+from run_multitask import Settings, run
 from search.opening import open_cross_encoder
 
 

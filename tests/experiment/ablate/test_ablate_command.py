@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from experiment import run
 from experiment.ablate.command import ablate
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.tables import TABLES
 from experiment.settings import parse_options
+from run_multitask import run
 from runtime.errors import UserError
 from simcse.train import SimCSETrainer
 
