@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from command import ROOT, start
+from command import ROOT, command, start
 from toy_runs import SMALL
 
 from experiment.settings import Settings
@@ -110,5 +110,7 @@ def test_a_run_dir_that_cannot_be_written_is_one_line(tiny_checkpoint, toy_data,
 def test_an_ascii_terminal_shows_the_table(tiny_checkpoint, toy_data, tmp_path):
     argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--task", "sts", "--seeds", "2"]
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = start(*SMALL, *argv, "--run-dir", tmp_path / "r", env=env)
+    done = subprocess.run(
+        command(*SMALL, *argv, "--run-dir", tmp_path / "r"), capture_output=True, text=True, env=env
+    )
     assert done.returncode == 0 and "Traceback" not in done.stderr

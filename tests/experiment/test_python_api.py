@@ -7,11 +7,8 @@ import pytest
 import toy_runs
 from command import ROOT
 
-import experiment
 from data.examples import DataError
-from experiment.settings import Settings
 from minbert.config import CheckpointError
-from report.cell import Cell
 from runtime.errors import UserError
 
 
@@ -46,20 +43,13 @@ def test_what_is_wrong_is_raised_not_printed(tiny_checkpoint, toy_data, tmp_path
     assert capsys.readouterr().err == "" and not (tmp_path / "r").exists()
 
 
-def test_the_names_of_the_package_are_loaded_on_first_use():
-    assert experiment.Settings is Settings and experiment.Cell is Cell
-    assert set(experiment.__all__) == {"Cell", "Settings", "run"}
-    with pytest.raises(AttributeError, match="nonsense"):
-        experiment.nonsense  # noqa: B018
-
-
 def test_the_documented_import_gives_the_function():
     code = "from run_multitask import Settings, run\nassert callable(run)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("module", ["experiment", "experiment.options", "experiment.settings"])
+@pytest.mark.parametrize("module", ["run_multitask", "experiment.settings"])
 def test_the_command_line_loads_neither_torch_nor_numpy(module):
     heavy = ("torch", "numpy", "scipy", "tokenizers")
     code = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"

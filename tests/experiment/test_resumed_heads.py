@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from data.tasks import read_task
-from experiment.settings import parse_options
 from heads.config import HeadConfig
 from heads.train import HeadTrainer, fit_head
 from minbert.encoder import SentenceEncoder
@@ -109,7 +108,7 @@ def test_resume_never_goes_on_from_other_settings(
         return train_epoch(trainer, tick)
 
     def run(folder, *argv) -> int:
-        return main(parse_options([*base, "--run-dir", str(folder), *argv]))
+        return main([*base, "--run-dir", str(folder), *argv])
 
     mixed, clean = tmp_path / "mixed" / "r", tmp_path / "clean" / "r"
     monkeypatch.setattr(HeadTrainer, "_train_epoch", interrupted)
@@ -142,7 +141,7 @@ def test_resume_reaches_the_head_and_only_when_asked(
         return train_epoch(trainer, tick)
 
     monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
-    assert main(parse_options(argv)) == 130
-    assert main(parse_options([*argv, *flags])) == 0
+    assert main(argv) == 130
+    assert main([*argv, *flags]) == 0
     assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
     assert not list(tmp_path.rglob("*.pt"))

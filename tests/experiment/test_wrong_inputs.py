@@ -8,14 +8,13 @@ import pytest
 from safetensors.torch import load_file, save_file
 from toy_runs import SMALL
 
-from experiment.settings import parse_options
 from run_multitask import main
 
 
 def in_process(tmp_path, capsys, *argv) -> tuple[int, list[str], list[Path]]:
     """Run a command here, for speed: its exit code, its errors, the files that it left."""
     options = [*SMALL, *argv, "--run-dir", tmp_path / "runs" / "r"]
-    code = main(parse_options(list(map(str, options))))
+    code = main(list(map(str, options)))
     lines = [line for line in capsys.readouterr().err.splitlines() if line[:6] != "note: "]
     return code, lines, [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
 

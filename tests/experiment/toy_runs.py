@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import run_multitask
-from experiment.settings import Settings, parse_options
+from experiment.settings import Settings
 from report.cell import Cell
 from run_multitask import run as compare
 from runtime.digests import file_digest
@@ -20,11 +20,11 @@ ALL = ["--pretrain", "none", "unsup", "sup", "--task", "all", "--encoder", "bi",
 def run(checkpoint, data, folder, *argv) -> int:
     """Run a command line in this process; return its exit code."""
     files = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
-    return run_multitask.main(parse_options([*files, *SMALL, "--precision", "float32", *argv]))
+    return run_multitask.main([*files, *SMALL, "--precision", "float32", *argv])
 
 
 def small(checkpoint, data, folder, **more: Any) -> Settings:
-    """Return the settings of such a run, for `compare`, which is `experiment.run`."""
+    """Return the settings of such a run, for `compare`, which is `run_multitask.run`."""
     simcse = {"max_steps": 4, "eval_steps": 2} | more.pop("simcse", {})
     return Settings(
         backbone=str(checkpoint), data=str(data), run_dir=Path(folder), device="cpu",

@@ -14,7 +14,6 @@ from conftest import toy_sentences
 from data.examples import Triplet
 from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
-from experiment.settings import parse_options
 from heads.config import HeadConfig
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
@@ -94,7 +93,7 @@ def grid(checkpoint: Path, data: Path, folder: Path, *flags: str) -> dict[str, A
     """Return the scores of every cell of a command, by its name."""
     argv = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
     argv += "--simcse-steps 4 --eval-steps 2 --head-epochs 2 --device cpu --cost-seconds 0".split()
-    assert main(parse_options([*argv, "--precision", "float32", "--threads", "1", *flags])) == 0
+    assert main([*argv, "--precision", "float32", "--threads", "1", *flags]) == 0
     names = ("pretrain", "task", "encoder", "tune", "features", "seed", "split")
     return {
         "-".join(str(cell[name]) for name in names): [

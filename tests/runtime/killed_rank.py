@@ -8,7 +8,6 @@ import signal
 import sys
 
 import run_multitask
-from experiment.settings import parse_options
 from runtime.processes import rank
 from simcse import train
 
@@ -23,7 +22,7 @@ def main(victim: int, number: int, argv: list[str]) -> int:
         save(*arguments)
 
     train.save_training = saving
-    return run_multitask.main(parse_options(argv))
+    return run_multitask.main(argv)
 
 
 if __name__ == "__main__":
