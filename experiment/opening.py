@@ -17,8 +17,8 @@ from baselines.objectives import ALL_OBJECTIVES
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen
-from data.tables import content_digest
 from data.selection import hold_out, selection_pairs
+from data.tables import content_digest
 from data.tasks import TASKS, Splits, read_task
 from experiment.grid import pairings
 from experiment.settings import Settings

@@ -23,7 +23,6 @@ import report.page.charts  # noqa: F401
 import run_multitask
 from data import download
 from data.sources import RemoteFile
-from experiment.settings import parse_options
 from minbert import pretrain
 from minbert.encode import __main__ as encode
 from minbert.encode.options import parse_options as encode_options
@@ -78,7 +77,7 @@ def _grid(words: str) -> Callable[[Material, Path, bool], int]:
     def work(given: Material, folder: Path, again: bool) -> int:
         argv = ["--backbone", str(given.checkpoint), "--data", str(given.data), *TINY]
         argv += ["--run-dir", str(folder / "run"), *words.split()]
-        return run_multitask.main(parse_options([*argv, *["--resume"][: int(again)]]))
+        return run_multitask.main([*argv, *["--resume"][: int(again)]])
 
     return work
 
