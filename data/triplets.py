@@ -147,10 +147,10 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
         rows = ((line, [row[name].strip() for name in names]) for line, row in table)
     else:
         rows = ((line, fields[:2]) for line, fields in plain_fields(path, 2))
-    for line, texts in rows:
-        if not all(texts):
+    for line, (text, other) in rows:
+        if not (text and other):
             raise DataError(f"{path}:{line}: a pair lacks a text; correct or delete the row")
-        yield Related(*texts, "pair")
+        yield Related(text, other, "pair")
 
 
 def iter_captions(path: PathLike) -> Iterator[Related]:

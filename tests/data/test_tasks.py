@@ -1,26 +1,20 @@
-"""Tasks: their records, and the folders in which their files lie."""
+"""CS224N's three tasks: their files, their records, and the pairs that choose among checkpoints."""
 
-from dataclasses import replace
+import logging
+from collections import Counter
+from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from conftest import real_data
+from reading import error_of, plain_rows, write
 
-from data.examples import DataError, SentencePair
-from data.tasks import TASKS, Splits, read_task
+from data.examples import DataError, Sentence, SentencePair, Triplet
+from data.selection import hold_out, selection_pairs
+from data.tasks import TASKS, Splits, official_dev, read_quora, read_sst, read_sts, read_task
 
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
-
-
-def write(folder: Path, content: str, name: str) -> None:
-    (folder / name).write_text(content)
-
-
-def error_of(folder: Path, name: str) -> str:
-    with pytest.raises(DataError) as caught:
-        read_task(folder, name)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -57,24 +51,26 @@ def test_a_link_to_a_test_file_that_is_gone_is_an_error(name, tmp_path):
     (sts_folder(tmp_path) / name).symlink_to(tmp_path / "gone.csv")
     if name == "sts-test-student.csv":  # no other file stands in for it
         write(tmp_path, STS + "0\tt\tx\ty\t4\n", "sts-test.csv")
-    assert f"{name}: cannot be read (No such file or directory)" in error_of(tmp_path, "sts")
+    assert f"{name}: cannot be read (No such file or directory)" in error_of(
+        read_task, tmp_path, "sts"
+    )
 
 
 def test_an_empty_test_file_is_an_error(tmp_path):
     write(sts_folder(tmp_path), "", "sts-test-student.csv")
-    assert "sts-test-student.csv: is empty" in error_of(tmp_path, "sts")
+    assert "sts-test-student.csv: is empty" in error_of(read_task, tmp_path, "sts")
 
 
 def test_missing_files_and_folders_name_the_remedy(tmp_path):
     sts_folder(tmp_path)
     (tmp_path / "sts-dev.csv").unlink()
-    message = error_of(tmp_path, "sts")
+    message = error_of(read_task, tmp_path, "sts")
     remedy = f"python -m data.download cs224n --out {tmp_path}"
     assert message.startswith(f"looked for sts-dev.csv in {tmp_path}: not found")
     assert remedy in message
-    message = error_of(tmp_path / "nowhere", "sst")
+    message = error_of(read_task, tmp_path / "nowhere", "sst")
     assert "ids-sst-train.csv and ids-sst-dev.csv" in message and "no such folder" in message
-    assert "choose one of sst, para, sts" in error_of(tmp_path, "nli")
+    assert "choose one of sst, para, sts" in error_of(read_task, tmp_path, "nli")
 
 
 def test_the_records_say_what_cs224n_does():
@@ -119,4 +115,206 @@ def test_a_new_task_is_one_record(tmp_path, monkeypatch):
         write(tmp_path, STS + f"0\t{name}\tx\ty\t2\n", name)
     splits = read_task(tmp_path, "news")
     assert splits == Splits(news.read(tmp_path / files[0]), news.read(tmp_path / files[1]), [])
-    assert "choose one of sst, para, sts, news" in error_of(tmp_path, "weather")
+    assert "choose one of sst, para, sts, news" in error_of(read_task, tmp_path, "weather")
+
+
+# --- sentiment
+
+
+SST = "\tid\tsentence\tsentiment\n"
+
+
+def test_sst_train_has_the_published_label_counts():
+    labels = Counter(sentence.label for sentence in read_sst(real_data("cs224n/ids-sst-train.csv")))
+    assert labels == {0: 1092, 1: 2218, 2: 1624, 3: 2322, 4: 1288}
+
+
+def test_cfimdb_reads_as_two_classes():
+    train = read_sst(real_data("cs224n/ids-cfimdb-train.csv"), num_classes=2)
+    dev = read_sst(real_data("cs224n/ids-cfimdb-dev.csv"), num_classes=2)
+    assert (len(train), len(dev)) == (1707, 245)
+    assert {sentence.label for sentence in train + dev} == {0, 1}
+
+
+def test_sst_equals_a_plain_csv_pass():
+    for name in ("ids-sst-train.csv", "ids-sst-dev.csv"):
+        assert read_sst(real_data(f"cs224n/{name}")) == [
+            Sentence(row["id"].strip().lower(), row["sentence"].strip(), int(row["sentiment"]))
+            for row in plain_rows(real_data(f"cs224n/{name}"))
+        ]
+
+
+def test_ids_are_lower_cased_and_texts_stripped_only(tmp_path):
+    path = write(tmp_path, SST + "0\t AB1 \t  Two  Blanks , kept \t3\n")
+    assert read_sst(path) == [Sentence("ab1", "Two  Blanks , kept", 3)]
+
+
+def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
+    path = write(tmp_path, "0\t\tid\tsentence\n1\t0.0\tk1\tA tidy little film\n")
+    assert read_sst(path, labelled=False) == [Sentence("k1", "A tidy little film")]
+
+
+@pytest.mark.parametrize("label", ["", "good", "5", "-1", "2.5", "nan"])
+def test_a_bad_sst_label_is_named_by_file_and_line(tmp_path, label):
+    path = write(tmp_path, SST + f"0\ta\tfine\t4\n1\tb\tbad\t{label}\n")
+    message = error_of(read_sst, path)
+    assert f"file.csv:3: sentiment is {label!r}, expected an integer from 0 to 4" in message
+
+
+def test_two_classes_refuse_a_third(tmp_path):
+    path = write(tmp_path, SST + "0\ta\tfine\t2\n")
+    assert "from 0 to 1" in error_of(read_sst, path, num_classes=2)
+
+
+# --- paraphrases
+
+
+QUORA = "\tid\tsentence1\tsentence2\tis_duplicate\n"
+
+
+@pytest.mark.parametrize("name", ["quora-train.csv", "quora-dev.csv"])
+def test_quora_equals_a_plain_csv_pass_less_the_rows_without_label(name, caplog):
+    rows = plain_rows(real_data(f"cs224n/{name}"))
+    labelled = [row for row in rows if row["is_duplicate"]]
+    assert len(rows) == {"quora-train.csv": 12000, "quora-dev.csv": 4000}[name]
+    assert len(labelled) == len(rows) - 1
+    pairs = read_quora(real_data(f"cs224n/{name}"))
+    assert [(pair.id, pair.text_a, pair.text_b, pair.label) for pair in pairs] == [
+        (row["id"], row["sentence1"].strip(), row["sentence2"].strip(), float(row["is_duplicate"]))
+        for row in labelled
+    ]
+    assert f"1 of {len(rows)} rows do not parse" in caplog.text
+
+
+def test_quora_rows_that_do_not_parse_are_dropped_aloud(tmp_path, caplog):
+    body = "0\ta\tx\ty\t1.0\n1\tb\tx\n2\tc\tx\ty\t\n3\td\tx\ty\tmaybe\n4\te\tx\ty\t0.0\tsurplus\n"
+    path = write(tmp_path, QUORA + body)
+    with caplog.at_level(logging.WARNING, "data"):
+        pairs = read_quora(path)
+    assert pairs == [SentencePair("a", "x", "y", 1.0), SentencePair("e", "x", "y", 0.0)]
+    assert f"{path}: 3 of 5 rows do not parse (first: line 3)" in caplog.text
+
+
+def test_a_clean_quora_file_warns_of_nothing(tmp_path, caplog):
+    path = write(tmp_path, "\tid\tsentence1\tsentence2\n0\tA\tx \t y\n")
+    assert read_quora(path, labelled=False) == [SentencePair("a", "x", "y")]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("label", ["2", "0.5", "-1.0"])
+def test_a_quora_number_other_than_0_and_1_is_an_error(tmp_path, label):
+    path = write(tmp_path, QUORA + f"0\ta\tx\ty\t1\n1\tb\tx\ty\t{label}\n")
+    assert "file.csv:3: is_duplicate is" in error_of(read_quora, path)
+
+
+def test_a_quora_file_of_dropped_rows_only_is_an_error(tmp_path):
+    path = write(tmp_path, QUORA + "0\ta\tx\ty\t\n1\tb\n")
+    assert "file.csv:2: 2 of 2 rows do not parse" in error_of(read_quora, path)
+
+
+# --- similarity
+
+
+def test_sts_equals_a_plain_csv_pass():
+    for name in ("sts-train.csv", "sts-dev.csv"):
+        assert read_sts(real_data(f"cs224n/{name}")) == [
+            SentencePair(
+                row["id"].strip().lower(),
+                row["sentence1"].strip(),
+                row["sentence2"].strip(),
+                float(row["similarity"]),
+                int(row[""]),
+            )
+            for row in plain_rows(real_data(f"cs224n/{name}"))
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "labelled", "count"),
+    [
+        ("sts-train.csv", True, 1031),
+        ("sts-dev.csv", True, 148),
+        ("sts-test-student.csv", False, 321),
+    ],
+)
+def test_official_dev_pairs_are_spread_over_all_three_parts(name, labelled, count):
+    assert len(official_dev(read_sts(real_data(f"cs224n/{name}"), labelled))) == count
+
+
+@pytest.mark.parametrize("label", ["", "alike", "5.1", "-0.1", "inf", "nan"])
+def test_a_bad_sts_label_is_named_by_file_and_line(tmp_path, label):
+    path = write(tmp_path, STS + f"0\ta\tx\ty\t5\n1\tb\tx\ty\t{label}\n")
+    assert f"file.csv:3: similarity is {label!r}, expected a number" in error_of(read_sts, path)
+
+
+def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
+    body = "".join(f"{row}\tk\tx\ty\t1.5\n" for row in ("5748", "5749", "7248", "7249", "", "a"))
+    pairs = read_sts(write(tmp_path, STS + body))
+    assert [pair.row for pair in pairs] == [5748, 5749, 7248, 7249, None, None]
+    assert official_dev(pairs) == pairs[1:3]
+    no_such_column = write(tmp_path, "id\tsentence1\tsentence2\tsimilarity\na\tx\ty\t1\n")
+    assert read_sts(no_such_column) == [SentencePair("a", "x", "y", 1.0)]
+
+
+# --- selection
+
+
+def test_selection_never_peeks_at_pairs_that_are_scored():
+    folder = real_data("cs224n")
+    chosen = selection_pairs(folder)
+    splits = read_task(folder, "sts")
+    assert len(chosen) == 1031
+    ids = {pair.id for pair in chosen}
+    assert ids <= {pair.id for pair in splits.train}
+    assert not ids & {pair.id for pair in (*splits.dev, *splits.test)}
+
+
+def test_selection_without_official_rows_takes_training_pairs(toy_data, tmp_path):
+    assert [pair.id for pair in selection_pairs(toy_data)] == [
+        pair.id for pair in read_task(toy_data, "sts").train
+    ]
+    assert selection_pairs(tmp_path) == []
+
+
+def test_a_column_that_counts_the_rows_is_not_of_official_rows(tmp_path):
+    """As pandas writes one: from row 5,749 on it looks like the official dev set's."""
+    rows = [f"{i}\ts{i}\tone {i}\tother {i}\t{i % 6}" for i in range(5_760)]
+    table = "\n".join(["\tid\tsentence1\tsentence2\tsimilarity", *rows]) + "\n"
+    (tmp_path / "sts-train.csv").write_text(table)
+    assert [pair.id for pair in selection_pairs(tmp_path)] == [f"s{i}" for i in range(1000)]
+
+
+@pytest.mark.parametrize(
+    ("count", "held"), [(0, 0), (999, 0), (1000, 100), (6004, 600), (40_000, 1000)]
+)
+def test_a_tenth_is_held_out_and_the_rest_keeps_its_order(count, held):
+    examples = [Sentence(str(i), "x", 1) for i in range(count)]
+    kept, chosen = hold_out(examples)
+    assert len(chosen) == held
+    assert sorted([*kept, *chosen], key=lambda one: int(one.id)) == examples
+    assert kept == sorted(kept, key=lambda one: int(one.id))
+    assert hold_out(examples) == (kept, chosen)
+
+
+def test_held_out_rows_are_spread_over_the_file():
+    _, chosen = hold_out([Sentence(str(i), "x", 1) for i in range(5000)])
+    numbers = [int(one.id) for one in chosen]
+    assert abs(sum(numbers) / len(numbers) - 2500) < 250
+    assert len({after - before for before, after in pairwise(numbers)}) > 10
+
+
+# --- examples
+
+
+@pytest.mark.parametrize(
+    ("example", "texts"),
+    [
+        (Sentence("1", "a kite"), ("a kite",)),
+        (SentencePair("1", "a kite", "a lamp"), ("a kite", "a lamp")),
+        (Triplet("a kite", "the kite"), ("a kite", "the kite")),
+        (Triplet("a kite", "the kite", "a lamp"), ("a kite", "the kite", "a lamp")),
+    ],
+)
+def test_texts_are_all_texts_in_order(example, texts):
+    assert example.texts == texts
+    assert "texts" not in asdict(example)  # digests of examples are of their fields
