@@ -55,7 +55,7 @@ def attack(name: str, **words: object) -> str:
 @pytest.mark.parametrize("name", STOPS)
 def test_an_attack_earns_nothing_and_the_honest_rest_counts(tmp_path, suite, name):
     words = {"ANSWERS": suite / "answers.npz", "MARKER": tmp_path / "x", "GRADER": os.getpid()}
-    mark = graded(tmp_path / name, suite, attack(name, **words), cpu_seconds=3)
+    mark = graded(tmp_path / name, suite, attack(name, **words), cpu_seconds=2)
     assert passed(mark) == HONEST_PART
     told = mark.stops.get("double", "")
     assert set(mark.stops) <= {"double"}

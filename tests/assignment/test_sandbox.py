@@ -32,27 +32,26 @@ def test_a_command_ends_with_its_output_and_its_exit_code(tmp_path):
     assert outcome.layers["no new privileges"] == "" and outcome.layers["limits"] == ""
 
 
-def test_the_environment_is_small_and_home_is_the_scratch_folder(tmp_path, monkeypatch):
+def test_environment_handles_and_limits_are_those_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "12345")
-    program = "import os, json; print(json.dumps([dict(os.environ), os.getcwd(), os.umask(0)]))"
-    environment, folder, umask = json.loads(run(tmp_path / "w", program).output)
+    own = LIMITS.of_a_process()
+    program = f"""
+import json, os, resource
+handles = []
+for n in range(3, 100):
+    try:
+        os.fstat(n)
+        handles.append(n)
+    except OSError:
+        pass
+limits = {{n: resource.getrlimit(getattr(resource, n)) for n in {list(own)}}}
+print(json.dumps([dict(os.environ), os.getcwd(), os.umask(0), handles, limits]))
+"""
+    environment, folder, umask, handles, limits = json.loads(run(tmp_path / "w", program).output)
     assert set(environment) <= {*sandbox.ENVIRONMENT, "HOME", "TMPDIR", "LC_CTYPE"}
     assert folder == environment["HOME"] == str((tmp_path / "w" / "scratch").resolve())
-    assert umask == 0o077
-
-
-def test_no_handle_of_the_parent_is_left_open(tmp_path):
-    program = (
-        "import os\nfor n in range(3, 100):\n  try: os.fstat(n); print(n)\n  except OSError: pass"
-    )
-    assert run(tmp_path / "w", program).output == ""
-
-
-def test_resource_limits_are_those_asked_for(tmp_path):
-    names = sorted(LIMITS.of_a_process())
-    program = f"import resource as r; print([r.getrlimit(getattr(r, n)) for n in {names}])"
-    own = LIMITS.of_a_process()
-    assert run(tmp_path / "w", program).output.strip() == str([(own[n], own[n]) for n in names])
+    assert (umask, handles) == (0o077, [])
+    assert limits == {name: [most, most] for name, most in own.items()}
 
 
 def test_output_is_kept_up_to_a_bound_and_then_stops_the_command(tmp_path):

@@ -9,7 +9,7 @@ def double(values):
     (out / "double.npz").mkdir()
     (out / "double.error.txt").mkdir()
     os.chdir(out)
-    for _ in range(1500):
+    for _ in range(1100):
         os.mkdir("d")
         os.chdir("d")
     return values
