@@ -3,10 +3,8 @@
 Source: Gradescope's autograder specification, "Output format".
 """
 
-import csv
 import json
 import shutil
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from assignment.compare import CaseResult
-from runtime.files import whole_file, write_text
+from evaluation.table import csv_text
+from runtime.files import write_text
 from runtime.terminal import printable
 
 SCRIPTS = Path(__file__).parent / "templates" / "autograder"
@@ -137,31 +136,19 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
     """
     names = [part["name"] for part in about["parts"]]
     ranked = ranked_names(marks)
-    with (
-        whole_file(out / "marks.csv") as path,
-        path.open("w", newline="", encoding="utf-8") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(["submission", "score", *names, "stopped", *ranked])
-        for mark in marks:
-            points = [total(mark, about, name) for name in names]
-            values = [mark.leaderboard.get(name) for name in ranked]
-            row = [cell(mark.name), total(mark, about), *points, len(mark.stops), *values]
-            writer.writerow(row)
+    rows = []
+    for mark in marks:
+        points = [total(mark, about, name) for name in (None, *names)]
+        values = [mark.leaderboard.get(name) for name in ranked]
+        rows.append([printable(mark.name), *points, len(mark.stops), *values])
+    table = csv_text(["submission", "score", *names, "stopped", *ranked], rows)
+    write_text(out / "marks.csv", table)
     write_json(out / "marks.json", [plain(mark, about) for mark in marks])
 
 
 def ranked_names(marks: Sequence[Mark]) -> list[str]:
     """Return the names of all values for a leaderboard."""
     return list(dict.fromkeys(name for mark in marks for name in mark.leaderboard))
-
-
-def cell(text: str) -> str:
-    """Return a text of one line that no spreadsheet takes for a formula."""
-    text = printable(text)
-    # Full-width signs begin a formula, too, in some languages' versions.
-    begin = unicodedata.normalize("NFKC", text).lstrip()[:1]
-    return f"'{text}" if begin and begin in "=+-@" else text
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -1,20 +1,16 @@
 """`python -m assignment similar`: the submissions of a class that are alike, as a table.
 
 A file becomes a row of tokens in which variables have no names and comments, docstrings and layout
-are gone. Hashes of K tokens in a row are thinned to fingerprints by winnowing: two files that share
-GUARANTEE tokens in a row share a fingerprint. A list to read, not a verdict: short functions of an
-equation are alike because the equation is.
-Source: Schleimer, Wilkerson and Aiken, 2003, "Winnowing: Local Algorithms for Document
-Fingerprinting", sections 2 to 4.
+are gone. Two submissions are alike by the share of their runs of K tokens that are in both, without
+those of the code that all were given. A list to read, not a verdict: short functions of an equation
+are alike because the equation is.
 """
 
 import builtins
-import csv
 import io
 import keyword
 import tempfile
 import tokenize
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,18 +19,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assignment.intake import asked_files, read_code, submissions
-from assignment.marks import cell
 from assignment.parts import PARTS
+from evaluation.table import csv_text
 from runtime.commands import exit_code
 from runtime.errors import UserError
-from runtime.files import whole_file
+from runtime.files import write_text
 from runtime.options import option, parse
 from runtime.terminal import printable
 
-K = 12  # tokens per hash: shorter ones are shared by chance
-WINDOW = 8  # hashes, of which the least is kept
-GUARANTEE = WINDOW + K - 1
-# A hash in more submissions than this is how the task is solved, and says nothing of who knew whom.
+K = 19  # tokens in a run: shorter ones are shared by chance
+# A run in more submissions than this is how the task is solved, and says nothing of who knew whom.
 MOST_SHARERS = 10
 SHOWN = 20  # pairs
 PLACES = 5  # of a pair, in the table
@@ -42,42 +36,24 @@ PLACES = 5  # of a pair, in the table
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 KEPT_NAMES = set(keyword.kwlist) | set(dir(builtins))
 
-Token = tuple[str, int]  # its kind or its text, and its line
+Place = tuple[str, int, int]  # file, first and last line
+Runs = dict[tuple[str, ...], Place]  # K tokens, and where they are
 
 
-class Place(NamedTuple):
-    """Lines of a file, both ends included."""
-
-    file: str
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.first}-{self.last}"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two submissions and what they share.
-
-    Attributes:
-        a, b: their names, in order.
-        shared: fingerprints in both.
-        of_a, of_b: the share of each one's own fingerprints that they are, from 0 to 1.
-        places: where, as "file:first-last = file:first-last", the longest first.
-    """
+class Pair(NamedTuple):
+    """Two submissions, the runs that both have, and these as a share of each one's own."""
 
     a: str
     b: str
-    shared: int
+    runs: int
     of_a: float
     of_b: float
-    places: tuple[str, ...]
+    places: list[str]  # "file:first-last = file:first-last", the longest first
 
 
-def tokens(source: str) -> list[Token]:
-    """Return a file's tokens without names of its own; of code that breaks off, those before."""
-    found: list[Token] = []
+def tokens(source: str) -> list[tuple[str, int]]:
+    """Return kind or text, and line, of a file's tokens; of code that breaks off, those before."""
+    found: list[tuple[str, int]] = []
     begins_line = True
     previous = ""
     try:
@@ -100,90 +76,62 @@ def tokens(source: str) -> list[Token]:
     return found
 
 
-def hashes(found: Sequence[Token]) -> list[int]:
-    """Return the hashes of all K tokens in a row."""
-    texts = [text for text, _ in found]
-    return [zlib.crc32(" ".join(texts[i : i + K]).encode()) for i in range(len(texts) - K + 1)]
-
-
-def winnowed(row: Sequence[int]) -> list[int]:
-    """Return the places of the fingerprints in a row of hashes.
-
-    Of each window the least hash is kept, of equal ones the rightmost.
-    """
-    kept: list[int] = []
-    for start in range(max(1, len(row) - WINDOW + 1) if row else 0):
-        window = row[start : start + WINDOW]
-        least = min(window)
-        place = start + max(i for i, value in enumerate(window) if value == least)
-        if not kept or kept[-1] != place:
-            kept.append(place)
-    return kept
-
-
-def fingerprints(files: Mapping[str, str], known: set[int]) -> dict[int, Place]:
-    """Return a submission's fingerprints, and where each is, but for the `known` hashes."""
-    places: dict[int, Place] = {}
+def runs(files: Mapping[str, str]) -> Runs:
+    """Return all runs of K tokens in sources by name, and where each is first."""
+    places: Runs = {}
     for name, source in files.items():
         found = tokens(source)
-        row = hashes(found)
-        for place in winnowed(row):
-            if row[place] not in known:
-                lines = found[place][1], found[place + K - 1][1]
-                places.setdefault(row[place], Place(name, *lines))
+        for start in range(len(found) - K + 1):
+            run = found[start : start + K]
+            places.setdefault(tuple(kind for kind, _ in run), (name, run[0][1], run[-1][1]))
     return places
 
 
 def similar(
-    sources: Mapping[str, Mapping[str, str]], starter: Iterable[str], least: int
+    sources: Mapping[str, Mapping[str, str]], starter: Mapping[str, str], least: int
 ) -> list[Pair]:
-    """Return the pairs of submissions that share at least `least` fingerprints.
+    """Return the pairs of submissions that share at least `least` runs.
 
     Args:
         sources: of each submission by name: file -> source.
-        starter: the sources that were handed out, which do not count.
+        starter: file -> source, as handed out.
 
     Returns:
         the pairs, those first of which the larger share is shared.
     """
-    known = {value for source in starter for value in hashes(tokens(source))}
-    prints = {name: fingerprints(sources[name], known) for name in sorted(sources)}
-    owners: dict[int, list[str]] = defaultdict(list)
-    for name, places in prints.items():
-        for value in places:
-            owners[value].append(name)
-    rare = {value: names for value, names in owners.items() if len(names) <= MOST_SHARERS}
-    counts = Counter(pair for names in rare.values() for pair in combinations(names, 2))
-    sizes = {name: len(places.keys() & rare.keys()) for name, places in prints.items()}
-    pairs = []
-    for (a, b), shared in counts.items():
-        if shared >= least:
-            common = prints[a].keys() & prints[b].keys() & rare.keys()
-            where = _joined((prints[a][value], prints[b][value]) for value in common)
-            pairs.append(Pair(a, b, shared, shared / sizes[a], shared / sizes[b], where))
-    return sorted(
-        pairs, key=lambda pair: (-max(pair.of_a, pair.of_b), -pair.shared, pair.a, pair.b)
-    )
+    given = runs(starter)
+    owners: dict[tuple[str, ...], dict[str, Place]] = defaultdict(dict)
+    for name in sorted(sources):
+        for run, place in runs(sources[name]).items():
+            if run not in given:
+                owners[run][name] = place
+    rare = [places for places in owners.values() if len(places) <= MOST_SHARERS]
+    sizes = Counter(name for places in rare for name in places)
+    shared: dict[tuple[str, str], list[tuple[Place, Place]]] = defaultdict(list)
+    for places in rare:
+        for a, b in combinations(places, 2):
+            shared[a, b].append((places[a], places[b]))
+    pairs = [
+        Pair(a, b, len(matches), len(matches) / sizes[a], len(matches) / sizes[b], _joined(matches))
+        for (a, b), matches in shared.items()
+        if len(matches) >= least
+    ]
+    return sorted(pairs, key=lambda pair: (-max(pair.of_a, pair.of_b), -pair.runs, pair.a, pair.b))
 
 
-def _joined(matches: Iterable[tuple[Place, Place]]) -> tuple[str, ...]:
-    """Return where two submissions share code: neighbouring matches are one."""
+def _joined(matches: Iterable[tuple[Place, Place]]) -> list[str]:
+    """Return where two submissions share code: matches that overlap in both are one."""
     joined: list[tuple[Place, Place]] = []
-    for match in sorted(matches):
-        before = joined[-1] if joined else ()
-        if before and all(
-            old.file == new.file and old.first <= new.first <= old.last + 1
-            for old, new in zip(before, match, strict=True)
-        ):
-            a, b = (
-                Place(old.file, old.first, max(old.last, new.last))
-                for old, new in zip(before, match, strict=True)
-            )
-            joined[-1] = a, b
-        else:
-            joined.append(match)
-    joined.sort(key=lambda match: match[0].first - match[0].last)
-    return tuple(f"{a} = {b}" for a, b in joined)
+    for a, b in sorted(matches):
+        if joined:
+            (file_a, first_a, last_a), (file_b, first_b, last_b) = joined[-1]
+            inside_b = first_b <= b[1] <= last_b + 1
+            if (file_a, file_b) == (a[0], b[0]) and a[1] <= last_a + 1 and inside_b:
+                a, b = (a[0], first_a, max(last_a, a[2])), (b[0], first_b, max(last_b, b[2]))
+                joined.pop()
+        joined.append((a, b))
+    joined.sort(key=lambda match: match[0][1] - match[0][2])
+    return [" = ".join(f"{file}:{first}-{last}" for file, first, last in match) for match in joined]
 
 
 @dataclass(frozen=True)
@@ -197,7 +145,7 @@ class SimilarOptions:
         Path("student"), "the tree as handed out, whose code does not count", metavar="DIR"
     )
     out: Path | None = option(None, "write all pairs there, as CSV", metavar="FILE")
-    least: int = option(4, "fingerprints that a pair shares at least", least=1)
+    least: int = option(10, f"runs of {K} tokens that a pair shares at least", least=1)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -214,8 +162,8 @@ you judge: the functions of an assignment are alike by nature.""",
 example:
   python -m assignment similar submissions --starter made/student --out similar.csv
 
-Fingerprints by winnowing (Schleimer et al., 2003): whatever two submissions share of {GUARANTEE}
-tokens or more is found. What more than ten submissions share is left out.""",
+Whatever two submissions share of {K} tokens or more is found. What more than ten
+submissions share is left out.""",
     )
     return exit_code(lambda: list_pairs(options))
 
@@ -237,22 +185,18 @@ def list_pairs(options: SimilarOptions) -> None:
         sources = {one.name: read_code(one.tree, files) for one in found}
     for fault in filter(None, (one.fault for one in found)):
         print(f"left out: {fault}")
-    pairs = similar(sources, given.values(), options.least)
+    pairs = similar(sources, given, options.least)
     for pair in pairs[:SHOWN]:
         names = f"{printable(pair.a)} and {printable(pair.b)}"
         shares = f"{pair.of_a:.0%} and {pair.of_b:.0%} of their own"
-        print(f"{names}: {shares}, {pair.shared} fingerprints  {printable(pair.places[0])}")
+        print(f"{names}: {shares}, {pair.runs} runs  {printable(pair.places[0])}")
     print(f"pairs that share {options.least} or more: {len(pairs)}, of {len(found)} submissions")
-    if options.out is None:
-        return
-    with (
-        whole_file(options.out) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(["a", "b", "fingerprints", "of a", "of b", "places"])
-        for pair in pairs:
-            shares_of = [f"{share:.3f}" for share in (pair.of_a, pair.of_b)]
-            places = cell("; ".join(pair.places[:PLACES]))
-            writer.writerow([cell(pair.a), cell(pair.b), pair.shared, *shares_of, places])
-    print(f"pairs: {options.out}")
+    if options.out is not None:
+        rows = [
+            [printable(a), printable(b), count, round(of_a, 3), round(of_b, 3),
+             printable("; ".join(places[:PLACES]))]
+            for a, b, count, of_a, of_b, places in pairs
+        ]  # fmt: skip
+        header = ["a", "b", "runs", "of a", "of b", "places"]
+        write_text(options.out, csv_text(header, rows))
+        print(f"pairs: {options.out}")
