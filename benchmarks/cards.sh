@@ -25,7 +25,8 @@ bundled=data/bundled
 python -m data.synthetic.probes.baselines $bundled > docs/results/bundled-baselines.txt
 python -m data.synthetic.probes.shortcuts $bundled > docs/results/bundled-shortcuts.txt
 python -m data.synthetic.probes.labels --pairs 1000000 > docs/results/bundled-labels.txt
-python -m benchmarks.random_twin mini --out "$random"
+python -c "from benchmarks.probe import random_twin; from minbert import SentenceEncoder
+random_twin(SentenceEncoder.from_pretrained('mini')).save('$random')"
 run bundled-random --backbone "$random" --task all --encoder bi cross
 
 # The model card: probes on data that mini never saw.

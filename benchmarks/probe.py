@@ -16,41 +16,32 @@ same sizes, tokenizer and pooling with fresh weights: what the architecture give
 """
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from benchmarks.random_twin import random_twin
 from data.examples import Example
 from data.locate import data_folder
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task, read_task
 from evaluation.metrics import pearson
-from evaluation.scoring import score_split
+from evaluation.scoring import labels_of, score_split
 from evaluation.sts import cosine_scores
 from evaluation.table import csv_text
 from minbert.config import POOLINGS
-from minbert.encoder import SentenceEncoder
+from runtime.commands import begin, exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import GridSearchCV
+
+    from minbert.encoder import SentenceEncoder
 
 Embeddings = Any  # a float32 array (N, H), or a sparse matrix (N, words)
 Encode = Callable[[Sequence[str]], Embeddings]
@@ -90,8 +81,23 @@ class Options:
     csv: Path | None = option(None, "the table as a file as well", metavar="FILE")
 
 
+def random_twin(encoder: "SentenceEncoder", seed: int = 0) -> "SentenceEncoder":
+    """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
+    from minbert.encoder import SentenceEncoder
+    from minbert.model import BertModel
+    from runtime.seeds import set_seed
+
+    set_seed(seed)
+    model = BertModel(encoder.model.config, encoder.model.pooler is not None)
+    twin = SentenceEncoder(model, encoder.tokenizer, encoder.pooling, str(encoder.device))
+    twin.max_length = encoder.max_length
+    return twin
+
+
 def bag_of_words(splits: dict[str, Splits]) -> Encode:
     """Return TF-IDF, fitted on every training text; single words are what it knows."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     texts: list[str] = []
     for parts in splits.values():
         for example in parts.train:
@@ -106,10 +112,7 @@ def probe(encode: Encode, splits: dict[str, Splits]) -> dict[str, float]:
     for task, parts in splits.items():
         record = TASKS[task]
         train, dev = (_features(encode, record, rows) for rows in (parts.train, parts.dev))
-        gold, labels = (
-            np.array([example.label for example in rows], np.float64)
-            for rows in (parts.train, parts.dev)
-        )
+        gold, labels = labels_of(parts.train), labels_of(parts.dev)
         seen = Seen()
         seen.add_examples(parts.train)
         scored = score_split(task, parts.dev, _fit(record, train, gold).predict(dev), seen)
@@ -131,8 +134,14 @@ def _features(encode: Encode, task: Task, examples: Sequence[Example]) -> Embedd
     return sparse.hstack(parts).tocsr() if sparse.issparse(u) else np.hstack(parts)
 
 
-def _fit(task: Task, features: Embeddings, labels: np.ndarray) -> GridSearchCV:
+def _fit(task: Task, features: Embeddings, labels: np.ndarray) -> "GridSearchCV":
     """Choose the strength of the regularisation on train alone, then fit."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     # The weakest strengths need more than a hundred iterations, and are never chosen.
     warnings.simplefilter("ignore", ConvergenceWarning)
     scaler = StandardScaler(with_mean=not sparse.issparse(features))
@@ -157,6 +166,8 @@ def rivals(
     names: Sequence[str], splits: dict[str, Splits], pooling: str | None
 ) -> Iterator[tuple[str, Encode]]:
     """Yield what is compared, by name."""
+    from minbert.encoder import SentenceEncoder
+
     yield "bag of words (TF-IDF)", bag_of_words(splits)
     titles = [name.partition("=")[0] for name in names]
     encoders = [
@@ -185,15 +196,11 @@ def run(options: Options) -> None:
         print(f"{name[-39:]:40}" + "".join(shown), flush=True)
         rows.append({"encoder": name, **{key: f"{scores[key]:.4f}" for key in scores}})
     if options.csv:
-        write(options.csv, rows)
+        names = list(rows[0])
+        write_text(options.csv, csv_text(names, [[row[name] for name in names] for row in rows]))
         print(f"table: {options.csv}")
 
 
-def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """Write the table as a file."""
-    names = list(rows[0])
-    write_text(path, csv_text(names, [[row[name] for name in names] for row in rows]))
-
-
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

@@ -13,7 +13,7 @@ import numpy as np
 
 from baselines.embedder import Embedder, similarities
 from baselines.words import tfidf, word_overlap
-from benchmarks.random_twin import random_twin
+from benchmarks.probe import random_twin
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
 from data.tasks import TASKS, Splits, read_task

@@ -1,4 +1,4 @@
-"""What the benchmarks work on: sentences, pairs, triplets, encoders; the same on every machine.
+"""What the benchmarks work on: sentences, pairs and encoders; the same on every machine.
 
 With `--data` the sentences are CS224N's. Without, they are made of the bundled data's words, in
 lengths drawn from the quantiles of CS224N's STS and SST training files.
@@ -41,6 +41,7 @@ class Bench:
     texts: Sequence[str]  # distinct, in random order
     scratch: Path  # for checkpoints and caches; gone afterwards
     similar: Sequence[SentencePair] = ()  # with STS labels, for the quality of embeddings
+    checkpoint: str | None = None  # encoded with instead of the three usual encoders
 
     @property
     def dtype(self) -> torch.dtype:

@@ -73,7 +73,7 @@ class Figure:
 def measure(work: Work, device: torch.device) -> list[Figure]:
     """Return a figure per side; within a round the sides take turns, and the first one changes.
 
-    A side's first round tells its memory, after all that was freed went back to the system. Its
+    A side's first round measures its memory, after all that was freed went back to the system. Its
     time counts only where there is no other.
     """
     seconds: dict[str, list[float]] = {side.name: [] for side in work.sides}
@@ -88,32 +88,40 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
             if number == 0:
                 release_memory()
             peak = PeakMemory(device)
-            started = time.perf_counter()
-            side.run(number)
-            synchronize(device)
-            seconds[side.name].append((time.perf_counter() - started) * side.times)
+            seconds[side.name].append(_seconds(partial(side.run, number), device) * side.times)
             if number == 0:
                 memory[side.name] = peak.rise()
-    rates = {name: _rates(work.amounts, taken) for name, taken in seconds.items()}
-    ours = median(rates[work.sides[0].name])
-    return [
-        Figure(
-            work.title,
-            side.name,
-            median(timed := _warm(seconds[side.name])),
-            min(timed),
-            max(timed),
-            median(work.amounts),
-            median(rates[side.name]),
-            work.unit,
-            ours / median(rates[side.name]),
-            _peak_share(work, side, seconds[side.name], device),
-            memory[side.name],
-            len(timed),
-            side.quality,
+
+    def rate(amounts: Sequence[float], side: Side) -> float:
+        taken = seconds[side.name]
+        return median(_warm([n / s for n, s in zip(amounts, taken, strict=False)]))
+
+    ours = rate(work.amounts, work.sides[0])
+    figures = []
+    for side in work.sides:
+        timed = _warm(seconds[side.name])
+        flops = side.flops or work.flops
+        share = None
+        if flops is not None and side.dtype is not None:
+            share = rate(flops, side) / matmul_peak(side.dtype, device, torch.get_num_threads())
+        figures.append(
+            Figure(
+                work=work.title,
+                side=side.name,
+                seconds=median(timed),
+                fastest=min(timed),
+                slowest=max(timed),
+                amount=median(work.amounts),
+                rate=rate(work.amounts, side),
+                unit=work.unit,
+                ratio=ours / rate(work.amounts, side),
+                peak_share=share,
+                memory_mib=memory[side.name],
+                rounds=len(timed),
+                quality=side.quality,
+            )
         )
-        for side in work.sides
-    ]
+    return figures
 
 
 def _warm(rounds: list[float]) -> list[float]:
@@ -121,28 +129,12 @@ def _warm(rounds: list[float]) -> list[float]:
     return rounds[1:] or rounds
 
 
-def _rates(amounts: Sequence[float], seconds: Sequence[float]) -> list[float]:
-    """Return the amount per second of every round that counts."""
-    return _warm([amount / taken for amount, taken in zip(amounts, seconds, strict=False)])
-
-
-def _peak_share(
-    work: Work, side: Side, seconds: Sequence[float], device: torch.device
-) -> float | None:
-    counts = side.flops or work.flops
-    if counts is None or side.dtype is None:
-        return None
-    return median(_rates(counts, seconds)) / matmul_peak(side.dtype, device)
-
-
-def matmul_peak(dtype: torch.dtype, device: torch.device) -> float:
-    """Return the floating-point operations per second of the best of some large products."""
-    return _matmul_peak(dtype, device, torch.get_num_threads())
-
-
 @cache
-def _matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
-    """Return that of PyTorch's own product or of `minbert.fast.linear`'s, whichever is faster."""
+def matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> float:
+    """Return the floating-point operations per second of the best of some large products.
+
+    PyTorch's own product or that of `minbert.fast.linear`, whichever is faster.
+    """
     best = 0.0
     for rows, inner, columns in MATMUL_SHAPES:
         layer = Linear(inner, columns, bias=False).eval().to(device)
@@ -151,26 +143,24 @@ def _matmul_peak(dtype: torch.dtype, device: torch.device, threads: int) -> floa
         kept = kept_weights(layer, device, dtype)
         with torch.inference_mode(), autocast(device, dtype), kept:
             for product in (partial(linear, x, weight), partial(layer, x)):
-                taken = _median_seconds(product, device)
-                best = max(best, 2 * rows * inner * columns / taken)
+                seconds = [_seconds(product, device) for _ in range(12)]
+                best = max(best, 2 * rows * inner * columns / median(seconds[2:]))
     return best
 
 
-def _median_seconds(run: Callable[[], Any], device: torch.device) -> float:
-    """Return the median of ten calls after two."""
-    seconds = []
-    for _ in range(12):
-        started = time.perf_counter()
-        run()
-        synchronize(device)
-        seconds.append(time.perf_counter() - started)
-    return median(seconds[2:])
+def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
+    """Return the batch size with which a peer's warm `run(size)` is fastest."""
+    sizes = GPU_BATCH_SIZES if device.type == "cuda" else BATCH_SIZES
+    return min(sizes, key=lambda size: _seconds(partial(run, size), device))
 
 
-def synchronize(device: torch.device) -> None:
-    """Wait for a GPU; a CPU is done when it says so."""
+def _seconds(run: Callable[[], Any], device: torch.device) -> float:
+    """Return what a call takes; a GPU is waited for."""
+    started = time.perf_counter()
+    run()
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+    return time.perf_counter() - started
 
 
 class PeakMemory:
@@ -214,14 +204,3 @@ def expect(same: bool, what: str) -> None:
     """
     if not same:
         raise AssertionError(f"the sides differ: {what}")
-
-
-def best_batch_size(run: Callable[[int], Any], device: torch.device) -> int:
-    """Return the batch size with which a peer's warm `run(size)` is fastest."""
-    taken = {}
-    for size in GPU_BATCH_SIZES if device.type == "cuda" else BATCH_SIZES:
-        started = time.perf_counter()
-        run(size)
-        synchronize(device)
-        taken[size] = time.perf_counter() - started
-    return min(taken, key=lambda size: taken[size])

@@ -1,11 +1,10 @@
-"""Full fine-tuning on one set: by transformers' own class for it, or with the project's heads.
+"""Full fine-tuning by transformers' own classifier, as BERTs are judged.
 
-Legend: B examples of a batch, N of a split. Reads: glue, peers, heads. Feeds: yardstick.
+Legend: B examples of a batch, N of a split.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.glue import GlueSet, Truths, labels_of, selection
-from benchmarks.peers import PADDED, quieten
-from data.tasks import Splits
-from heads.config import HeadConfig
-from heads.features import FEATURES
-from heads.inputs import LiveInputs
-from heads.train import HeadTrainer, build_head
-from minbert.encoder import SentenceEncoder
+from benchmarks import peers
+from benchmarks.peers import PADDED
+from data.tasks import Splits, Task
+from evaluation.scoring import labels_of
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.optimizer import adamw, check_finite, linear_schedule
@@ -30,8 +25,6 @@ from runtime.seeds import set_seed
 MAX_LENGTH = 128
 # As BERT was tuned (Devlin et al. 2019, appendix A.3).
 WEIGHT_DECAY, WARMUP_RATIO, MAX_GRAD_NORM = 0.01, 0.1, 1.0
-HEAD_RATE = 1e-3  # of the project's heads, as in all of its presets
-SCORED = ("dev", "test")
 
 
 @dataclass(frozen=True)
@@ -42,10 +35,6 @@ class Recipe:
     num_epochs: int
     batch_size: int
     seed: int
-    precision: str = "auto"
-
-
-Tune = Callable[[Path, GlueSet, Splits, Recipe], Truths]
 
 
 class Classifier:
@@ -55,15 +44,15 @@ class Classifier:
     one sequence, a pair joined as `[CLS] a [SEP] b [SEP]`; one logit is a score.
     """
 
-    def __init__(self, folder: Path, glue: GlueSet, recipe: Recipe):
+    def __init__(self, folder: Path, task: Task, recipe: Recipe):
+        peers.prepare()
         from transformers import AutoTokenizer, BertForSequenceClassification
 
-        quieten()
         set_seed(recipe.seed)
-        self.glue, self.recipe = glue, recipe
+        self.task, self.recipe = task, recipe
         self.device = choose_device()
-        self.dtype = choose_precision(recipe.precision, self.device)
-        outputs = 1 if glue.task.kind == "score" else 2
+        self.dtype = choose_precision("auto", self.device)
+        outputs = 1 if task.kind == "score" else 2
         self.tokenizer: Any = AutoTokenizer.from_pretrained(str(folder))
         model = BertForSequenceClassification.from_pretrained(str(folder), num_labels=outputs)
         self.model: Any = model.to(self.device, torch.float32)
@@ -84,7 +73,7 @@ class Classifier:
 
     def loss(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return cross-entropy of classes, the squared error of scores, as transformers does."""
-        if self.glue.task.kind == "score":
+        if self.task.kind == "score":
             return nn.functional.mse_loss(logits.squeeze(-1), labels)
         return nn.functional.cross_entropy(logits, labels.long())
 
@@ -96,7 +85,7 @@ class Classifier:
         optimizer = adamw([(self.model, recipe.learning_rate)], WEIGHT_DECAY, ("LayerNorm",))
         schedule = linear_schedule(optimizer, steps, WARMUP_RATIO)
         self.model.train()
-        with progress(self.glue.task.name, steps, "step") as bar:
+        with progress(self.task.name, steps, "step") as bar:
             for step in range(steps):
                 rows = batch_rows(step, len(tokens), recipe.batch_size, recipe.seed)
                 loss = self.loss(self.logits([tokens[row] for row in rows]), labels[rows])
@@ -116,7 +105,7 @@ class Classifier:
         with torch.inference_mode():
             for rows in _by_length(tokens, self.recipe.batch_size):
                 logits = self.logits([tokens[row] for row in rows])
-                score = self.glue.task.kind == "score"
+                score = self.task.kind == "score"
                 found = logits.squeeze(-1) if score else logits.argmax(dim=-1)
                 predictions[rows] = found.cpu().numpy()
         return predictions
@@ -129,50 +118,8 @@ def _by_length(tokens: Sequence[dict[str, list[int]]], size: int) -> Iterator[np
         yield order[start : start + size]
 
 
-def tune_classifier(folder: Path, glue: GlueSet, splits: Splits, recipe: Recipe) -> Truths:
-    """Return the predictions of dev and test of transformers' classifier, tuned on train."""
-    classifier = Classifier(folder, glue, recipe)
+def tune(folder: Path, task: Task, splits: Splits, recipe: Recipe) -> dict[str, np.ndarray]:
+    """Return the predictions of dev and test, (N,) each, of a classifier tuned on train."""
+    classifier = Classifier(folder, task, recipe)
     classifier.train(splits.train)
-    return {part: classifier.predict(getattr(splits, part)) for part in SCORED}
-
-
-def tune_head(folder: Path, glue: GlueSet, splits: Splits, recipe: Recipe, kind: str) -> Truths:
-    """Return the predictions of dev and test of the project's head, tuned along with its encoder.
-
-    Args:
-        folder: of the checkpoint.
-        glue, splits: the set.
-        recipe: the encoder's rate; the epoch is that of the best dev score.
-        kind: `bi` or `cross`.
-    """
-    encoder = SentenceEncoder.from_pretrained(str(folder), precision=recipe.precision)
-    config = HeadConfig(
-        tune="full",
-        num_epochs=recipe.num_epochs,
-        batch_size=recipe.batch_size,
-        learning_rate=HEAD_RATE,
-        backbone_learning_rate=recipe.learning_rate,
-        weight_decay=WEIGHT_DECAY,
-        warmup_ratio=WARMUP_RATIO,
-        seed=recipe.seed,
-    )
-    features = FEATURES[kind](config.features)
-    inputs = {
-        part: LiveInputs(encoder, getattr(splits, part), features) for part in ("train", *SCORED)
-    }
-    set_seed(recipe.seed)  # the head's initial weights
-    head = build_head(glue.task, kind, encoder.model.config.hidden_size, config)
-    dev = labels_of(splits.dev)
-    trainer = HeadTrainer(
-        head.to(encoder.device), inputs["train"], labels_of(splits.train), inputs["dev"],
-        lambda guess: selection(glue.scores(guess, dev)), config,
-    )  # fmt: skip
-    trainer.run()
-    return {part: trainer.predict(inputs[part]) for part in SCORED}
-
-
-WAYS: dict[str, Tune] = {
-    "pooler": tune_classifier,
-    "bi": partial(tune_head, kind="bi"),
-    "cross": partial(tune_head, kind="cross"),
-}
+    return {"dev": classifier.predict(splits.dev), "test": classifier.predict(splits.test)}

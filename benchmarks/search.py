@@ -3,22 +3,20 @@
 All sides are exact. Every fiftieth vector is nearly the one before it, so that there are pairs.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import torch
+from search.query import FaissIndex
 from sentence_transformers.util import paraphrase_mining_embeddings, semantic_search
 from threadpoolctl import threadpool_limits
 
-from benchmarks.material import Bench
-from benchmarks.measure import Side, Work, expect
-from search.flat import FaissIndex
+from benchmarks.engine import Side, Work, expect
+from benchmarks.inputs import Bench
 from search.index import PART
-from search.nearest import top_k
-from search.pairs import PairSearch
+from search.nearest import PairSearch, top_k
 
 DIMENSIONS = 384
 ROWS, QUERIES, K = 1_000_000, 100, 10
@@ -26,7 +24,7 @@ MINED, THRESHOLD = 10_000, 0.9
 NEAREST = 100  # partners of a text that sentence-transformers looks at
 
 
-def works(bench: Bench) -> Iterator[Work]:
+def search(bench: Bench) -> Iterator[Work]:
     """Yield the search and the mining."""
     rows = vectors(ROWS)
     with threadpool_limits(torch.get_num_threads()):  # NumPy's and faiss's products, too
@@ -52,38 +50,36 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
         return np.take_along_axis(best, order, 1)
 
     def by_semantic_search() -> list[list[int]]:
-        found = semantic_search(torch.from_numpy(queries), torch.from_numpy(rows), top_k=K)
-        return [[int(hit["corpus_id"]) for hit in hits] for hits in found]
+        answers = semantic_search(torch.from_numpy(queries), torch.from_numpy(rows), top_k=K)
+        return [[int(hit["corpus_id"]) for hit in hits] for hits in answers]
 
     sides: dict[str, Callable[[], Any]] = {
         "minbert": lambda: top_k(queries, blocks, K)[1],
         "sentence-transformers, semantic_search": by_semantic_search,
         "numpy, one matrix and argpartition": by_numpy,
     }
+    missing = []
     if find_spec("faiss"):
-        sides["faiss, IndexFlatIP"] = _faiss(blocks, queries)
+        index = FaissIndex(blocks)
+        sides["faiss, IndexFlatIP"] = lambda: index.top_k(queries, K)[1]
+    else:
+        missing.append("faiss; pip install -r requirements-bench.txt")
     ours = sides["minbert"]()
     for name, run in sides.items():
         expect(bool((np.array(run()) == ours).all()), f"nearest rows of minbert and {name}")
     title = f"{K} nearest of {len(queries)} queries among {len(rows):,} vectors"
-    missing = () if find_spec("faiss") else ("faiss; pip install -r requirements-bench.txt",)
-    return replace(_work(title, "queries", len(queries), sides, rounds), skipped=missing)
-
-
-def _faiss(blocks: list[np.ndarray], queries: np.ndarray) -> Callable[[], np.ndarray]:
-    index = FaissIndex(blocks)
-    return lambda: index.top_k(queries, K)[1]
+    return _work(title, "queries", len(queries), sides, rounds, missing)
 
 
 def _mining(rows: np.ndarray, rounds: int) -> Work:
-    search = PairSearch(_blocks(rows), THRESHOLD)
+    pair_search = PairSearch(_blocks(rows), THRESHOLD)
 
     def mined() -> set[tuple[int, int]]:
-        return {(i, j) for _, pairs in search.all() for i, j in pairs.tolist()}
+        return {(i, j) for _, pairs in pair_search.all() for i, j in pairs.tolist()}
 
     def mined_by_peer() -> set[tuple[int, int]]:
-        found = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)
-        return {(min(i, j), max(i, j)) for score, i, j in found if score >= THRESHOLD}
+        pairs = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)
+        return {(min(i, j), max(i, j)) for score, i, j in pairs if score >= THRESHOLD}
 
     expect(len(mined()) > 0 and mined() == mined_by_peer(), "pairs above the threshold")
     sides = {"minbert": mined, "sentence-transformers, paraphrase mining": mined_by_peer}
@@ -96,10 +92,16 @@ def _blocks(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _work(
-    title: str, unit: str, amount: int, sides: dict[str, Callable[[], Any]], rounds: int
+    title: str,
+    unit: str,
+    amount: int,
+    sides: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    skipped: Sequence[str] = (),
 ) -> Work:
-    return Work(title, unit, [amount] * rounds, [_side(*side) for side in sides.items()])
+    def side(name: str, run: Callable[[], Any]) -> Side:
+        return Side(name, lambda r: run())
 
-
-def _side(name: str, run: Callable[[], Any]) -> Side:
-    return Side(name, lambda r: run())
+    return Work(
+        title, unit, [amount] * rounds, [side(*item) for item in sides.items()], skipped=skipped
+    )

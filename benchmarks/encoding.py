@@ -1,0 +1,226 @@
+"""Texts to embeddings and pairs to scores, beside sentence-transformers and its engines.
+
+A round reads a fifth of the texts, the next round the next; on a GPU, all. The quality of a side is
+that of its results beside float32's.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks import peers
+from benchmarks.engine import Side, Work, expect
+from benchmarks.inputs import Bench, bert_base, made_sentences, minilm
+from benchmarks.peers import Engine
+from data.examples import SentencePair
+from evaluation.sts import Encode, sts_metrics
+from evaluation.sts import pair_cosines as cosines
+from minbert.encoder import SentenceEncoder
+from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
+from minbert.flops import encoder_flops
+from minbert.hub import MINI, find_checkpoint
+from minbert.packing import PackedBatch, TokenSequences
+from runtime.errors import MachineError
+
+COUNT = 2000  # sentences, or pairs
+CHECKED = 64  # texts that the sides are compared on first
+COUNTS = (1_000, 10_000, 100_000)
+LENGTHS = (8, 32, 64, 128)
+TOKENS = 32_768  # of every length
+
+
+def encode(bench: Bench) -> Iterator[Work]:
+    """Yield the encoders' works: bert-base's shape, real MiniLM, and mini; or one that is named.
+
+    Quality is what Spearman's correlation on STS gains or loses or, of random weights, which have
+    none, the mean cosine; int8 has no meaning for them either.
+    """
+    if bench.checkpoint:
+        folder = find_checkpoint(bench.checkpoint)
+        yield _encode(f"encode, {folder.name}", folder, bench, bench.similar)
+        return
+    yield _encode("encode, bert-base shape", bert_base(bench), bench, ())
+    yield _encode("encode, MiniLM", minilm(bench), bench, bench.similar)
+    yield _encode("encode, mini", MINI, bench, bench.similar)
+
+
+def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair]) -> Work:
+    parts = bench.parts_in_turn(bench.texts[:COUNT])
+    few = parts[0][:CHECKED]
+    ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
+    default = peers.sentence_transformer(folder, bench.device, torch.float32)
+    best = peers.sentence_transformer(folder, bench.device, bench.dtype)
+    check(ours.encode(few), default.encode(few), best.encode(few))
+    calibration = [(text,) for text in bench.texts[COUNT:]]
+    others, skipped = peers.engines(
+        bench, peers.sentence_transformer, folder, calibration, int8=bool(pairs)
+    )
+    for other in others:
+        same = other.dtype is None or cosines(other.model.encode(few), default.encode(few)) >= 0.99
+        expect(bool(np.all(same)), f"embeddings of sentence-transformers, {other.name}")
+    wanted = correlation(default.encode, pairs) if pairs else default.encode(few)
+
+    def quality(encode: Encode) -> str:
+        if pairs:
+            return f"Spearman {correlation(encode, pairs) - float(wanted):+.4f}"
+        return f"cosine {cosines(encode(few), np.asarray(wanted)).mean():.4f}"
+
+    def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:
+        read = encoder.encode
+        return Side(name, lambda r: read(parts[r]), dtype, quality=quality(read))
+
+    once = None if pairs else 1  # float32 on bert-base's shape
+    sides = [our_side("minbert", ours, ours.dtype)]
+    if pairs:
+        int8, missing = in_int8(bench, folder)
+        skipped = [*missing, *skipped]
+        sides += [
+            Side("minbert, int8", lambda r: own.encode(parts[r]), quality=quality(own.encode))
+            for own in int8
+        ]
+    sides.append(
+        Side(
+            "sentence-transformers", lambda r: default.encode(parts[r]), torch.float32, rounds=once
+        )
+    )
+    for other in [Engine(bench.precision, best, bench.dtype), *others]:
+        read = other.model.encode
+        made = other.side("sentence-transformers", read, parts, quality(read), bench.device)
+        sides.append(replace(made, rounds=once) if other.dtype == torch.float32 else made)
+    flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
+    return Work(title, "sentences", [len(part) for part in parts], sides, flops, skipped)
+
+
+def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
+    """Expect the same directions: cosines of 0.999; between the peer's two precisions, 0.99."""
+    same = cosines(ours, default).min() >= 0.999
+    expect(same, "embeddings of minbert and sentence-transformers")
+    expect(cosines(best, default).min() >= 0.99, "sentence-transformers' own two precisions")
+
+
+def correlation(encode: Encode, pairs: Sequence[SentencePair]) -> float:
+    """Return Spearman's correlation of the texts' cosines with the pairs' labels."""
+    return sts_metrics(encode, pairs)["spearman"] or 0.0
+
+
+def in_int8(
+    bench: Bench, folder: Path, pooling: str | None = None
+) -> tuple[list[SentenceEncoder], list[str]]:
+    """Return minbert's encoder in int8, or a line that says why there is none; neither on a GPU."""
+    if bench.device.type != "cpu":
+        return [], []
+    try:
+        return [SentenceEncoder.from_pretrained(str(folder), pooling, "cpu", "int8").freeze()], []
+    except MachineError as error:
+        return [], [f"minbert: {error}"]
+
+
+def cross(bench: Bench) -> Iterator[Work]:
+    """Yield the scoring of joined pairs with MiniLM's encoder and one random linear layer."""
+    pairs = list(zip(bench.texts[:COUNT], bench.texts[COUNT : 2 * COUNT], strict=True))
+    parts = bench.parts_in_turn(pairs)
+    few = parts[0]
+    folder = with_classifier(bench)
+    default = peers.cross_encoder(folder, bench.device, torch.float32)
+    best = peers.cross_encoder(folder, bench.device, bench.dtype)
+    classifier = default.model.classifier  # the peer's, on all sides
+    ours = SentenceEncoder.from_pretrained(
+        str(minilm(bench)), pooling="cls", device=str(bench.device)
+    ).freeze()
+    calibration = list(zip(bench.texts[1:], bench.texts, strict=False))
+    others, skipped = peers.engines(bench, peers.cross_encoder, folder, calibration)
+    wanted = default.predict(few)
+    own = score(ours, few, classifier)
+    expect(float(np.abs(own - wanted).max()) < 0.05, "scores of minbert and CrossEncoder")
+
+    def quality(scores: np.ndarray, name: str, exact: bool = True) -> str:
+        agreement = float(np.corrcoef(scores, wanted)[0, 1])
+        expect(agreement > 0.995 or not exact, f"scores of CrossEncoder and of {name}")
+        return f"correlation {agreement:.4f}"
+
+    def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:
+        read = partial(score, encoder, classifier=classifier)
+        agreement = quality(read(few), name, dtype is not None)
+        return Side(name, lambda r: read(parts[r]), dtype, quality=agreement)
+
+    int8, missing = in_int8(bench, minilm(bench), "cls")
+    sides = [our_side("minbert", ours, ours.dtype)]
+    sides += [our_side("minbert, int8", encoder, None) for encoder in int8]
+    sides.append(Side("CrossEncoder", lambda r: default.predict(parts[r]), torch.float32))
+    for other in [Engine(bench.precision, best, bench.dtype), *others]:
+        read = other.model.predict
+        agreement = quality(read(few), other.name, other.dtype is not None)
+        sides.append(other.side("CrossEncoder", read, parts, agreement, bench.device))
+    flops = [encoder_flops(tokenize(ours, part).lengths, ours.model.config) for part in parts]
+    amounts = [len(part) for part in parts]
+    title = "cross-encoder scoring, MiniLM"
+    yield Work(title, "pairs", amounts, sides, flops, [*missing, *skipped])
+
+
+def with_classifier(bench: Bench) -> Path:
+    """Write MiniLM with one random linear layer, so that every side has the same."""
+    folder = bench.scratch / "cross"
+    if not folder.exists():
+        torch.manual_seed(0)
+        model = peers.cross_encoder(minilm(bench), bench.device, torch.float32)
+        model.save_pretrained(str(folder))
+    return folder
+
+
+def tokenize(encoder: SentenceEncoder, pairs: list[tuple[str, str]]) -> TokenSequences:
+    """Return joined pairs."""
+    return encoder.tokenize([a for a, _ in pairs], [b for _, b in pairs])
+
+
+def score(
+    encoder: SentenceEncoder, pairs: list[tuple[str, str]], classifier: torch.nn.Module
+) -> np.ndarray:
+    """Return one logit per pair, (N,), in batches of real tokens, longest first."""
+
+    def judge(batch: PackedBatch) -> torch.Tensor:
+        return classifier(encoder.embed(batch)).squeeze(-1)
+
+    sequences = tokenize(encoder, pairs)
+    at_once = batches_at_once(encoder.device, encoder.model.config.hidden_size)
+    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, at_once)
+    scores = np.empty(len(pairs), np.float32)
+    with encoder.reading(sequences):
+        for rows, logits in embed_batches(sequences, batches, judge, at_once):
+            scores[rows] = logits
+    return scores
+
+
+def growth(bench: Bench) -> Iterator[Work]:
+    """Yield how encoding grows with the number of sentences, their length, and threads; mini.
+
+    A million sentences are ten times a hundred thousand: the rate from 10,000 on says whether.
+    """
+    encoder = SentenceEncoder.from_pretrained("mini", device=str(bench.device))
+    texts = made_sentences(max(COUNTS), random.Random(1))
+    for count in COUNTS:
+        rounds = bench.rounds if count < 100_000 else 1
+        yield _ours_alone(f"encode {count:,} sentences, mini", encoder, texts[:count], rounds)
+    words = dict.fromkeys(" ".join(texts[:20_000]).split())
+    known = [word for word in words if len(encoder.tokenizer([word])[0]) == 3]
+    for length in LENGTHS:
+        draw = random.Random(length)  # words of one piece each, and the two special tokens
+        lines = [" ".join(draw.choices(known, k=length - 2)) for _ in range(TOKENS // length)]
+        expect(set(encoder.tokenize(lines).lengths) == {length}, f"lines of {length} tokens")
+        yield _ours_alone(f"encode, {length} tokens each, mini", encoder, lines, bench.rounds)
+    threads = torch.get_num_threads()
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        yield _ours_alone(f"encode, {number} threads, mini", encoder, texts[:2_000], bench.rounds)
+    torch.set_num_threads(threads)
+
+
+def _ours_alone(title: str, encoder: SentenceEncoder, texts: list[str], rounds: int) -> Work:
+    side = Side("minbert", lambda r: encoder.encode(texts), encoder.dtype)
+    lengths = encoder.tokenize(list(dict.fromkeys(texts))).lengths
+    flops = encoder_flops(lengths, encoder.model.config)
+    return Work(title, "sentences", [len(texts)] * rounds, [side], [flops] * rounds)

@@ -1,0 +1,102 @@
+"""All works, one after another: prints their tables and writes the figures."""
+
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks import peers
+from benchmarks.__main__ import WORKS, Options
+from benchmarks.engine import Figure, matmul_peak, measure
+from benchmarks.inputs import Bench, sentences, similar_pairs
+from runtime.device import choose_device, choose_precision
+from runtime.errors import UserError
+from runtime.files import write_text
+
+TEXTS = 4000
+PAIRS = 300
+
+
+def run(options: Options) -> None:
+    """Measure work after work.
+
+    Raises:
+        UserError: a peer, or the data, is not there.
+    """
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    device = choose_device("cuda" if options.gpu else "cpu")
+    figures: list[Figure] = []
+    started = time.perf_counter()
+    try:
+        peers.prepare()
+        machine = describe(device)
+        print("\n".join(f"{key:23}{value}" for key, value in machine.items()), flush=True)
+        texts, similar = sentences(options.data, TEXTS), similar_pairs(options.data, PAIRS)
+        with tempfile.TemporaryDirectory() as scratch:
+            bench = Bench(device, options.rounds, texts, Path(scratch), similar, options.checkpoint)
+            for name in options.only or WORKS:
+                begun = time.perf_counter()
+                module = import_module(f"benchmarks.{WORKS[name]}")
+                for work in getattr(module, name)(bench):
+                    figures += measure(work, device)
+                    print(table(figures[-len(work.sides) :]), flush=True)
+                    for line in work.skipped:
+                        print(f"  skipped: {line}", flush=True)
+                    if options.json:  # now, so that nothing measured is lost
+                        report = {"machine": machine, "figures": [asdict(f) for f in figures]}
+                        write_text(options.json, json.dumps(report, indent=1) + "\n")
+                print(f"\n{name} took {time.perf_counter() - begun:.0f} s", flush=True)
+    except ModuleNotFoundError as error:
+        raise UserError(f"{error}; pip install -r requirements-bench.txt") from None
+    where = f": {options.json}" if options.json else ""
+    print(f"\n{len(figures)} figures in {time.perf_counter() - started:.0f} s{where}")
+
+
+def describe(device: torch.device) -> dict[str, Any]:
+    """Return what the figures depend on."""
+    best = choose_precision("auto", device)
+    packages = ("torch", "transformers", "sentence-transformers", "scikit-learn")
+    machine: dict[str, Any] = {"device": str(device), "processor": processor(device)}
+    machine["threads"] = threads = torch.get_num_threads()
+    for dtype in dict.fromkeys((best, torch.float32)):
+        name = str(dtype).removeprefix("torch.")
+        machine[f"peak {name}"] = f"{matmul_peak(dtype, device, threads) / 1e12:.2f} TFLOP/s"
+    return machine | {name: version(name) for name in packages}
+
+
+def processor(device: torch.device) -> str:
+    """Return the name of the processor or GPU."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((x.split(": ")[1] for x in lines if x.startswith("model name")), "unknown")
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Return the figures of one work as lines."""
+    first = figures[0]
+    lines = [
+        f"\n{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds\n"
+        f"  {'':54}{'seconds':>9}{first.unit + '/s':>13}{'ratio':>8}{'of peak':>9}{'MiB':>8}"
+        "  quality"
+    ]
+    for figure in figures:
+        share = "-" if figure.peak_share is None else f"{figure.peak_share:.0%}"
+        memory = "-" if (figure.memory_mib or 0) < 1 else f"{figure.memory_mib:.0f}"
+        lines.append(
+            f"  {figure.side:54}{figure.seconds:9.3f}{figure.rate:13.1f}"
+            f"{figure.ratio:8.2f}{share:>9}{memory:>8}  {figure.quality or '-'}"
+        )
+    return "\n".join(lines)

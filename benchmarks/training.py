@@ -1,0 +1,288 @@
+"""Training steps beside plain loops of transformers: contrastive, in chunks, and masked words.
+
+The peers take fewer rounds of the contrastive steps: two after the first, and one in float32.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from benchmarks import peers
+from benchmarks.engine import Side, Work, expect
+from benchmarks.inputs import Bench, bert_base
+from benchmarks.peers import PADDED
+from data.examples import Triplet
+from minbert.encoder import SentenceEncoder
+from minbert.flops import encoder_flops
+from minbert.hub import MINI
+from minbert.mlm import BertForMaskedLM, mask_tokens
+from minbert.packing import TokenSequences
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import NO_DROPOUT, PretrainConfig
+from minbert.tokenizer import BertTokenizer
+from runtime.device import autocast
+from simcse.config import SimCSEConfig
+from simcse.train import SimCSETrainer
+from simcse.views import supervised, unsupervised
+
+Views = list[PADDED]
+
+BATCH_SIZE, GPU_BATCH_SIZE = 64, 512  # sentences or triplets of a contrastive step
+MAX_LENGTH = 32
+CHUNK_TOKENS = 2048
+LEARNING_RATE = 3e-5
+
+CACHED, CACHED_TOKENS = 192, 4096  # triplets, and tokens of a chunk
+
+MLM_BATCH_SIZE, MLM_LENGTH = 32, 128
+MLM_STEPS = 12  # so many that the first, on fresh memory, weighs little
+MLM_LEARNING_RATE = 1e-4
+
+
+def simcse_step(bench: Bench) -> Iterator[Work]:
+    """Yield a contrastive training step of both objectives, on bert-base's shape."""
+    batch_size = GPU_BATCH_SIZE if bench.device.type == "cuda" else BATCH_SIZE
+    folder = bert_base(bench, "cls")
+    yield _contrastive("unsup step, bert-base shape", folder, batch_size, 1, bench)
+    yield _contrastive("sup step, bert-base shape", folder, batch_size, 3, bench)
+
+
+def _contrastive(title: str, folder: Path, batch_size: int, num_texts: int, bench: Bench) -> Work:
+    texts = bench.texts[: num_texts * batch_size]
+    columns = [list(texts[i::num_texts]) for i in range(num_texts)]
+    trainer = our_trainer(folder, columns, batch_size, bench)
+    trainer.encoder.save(folder)  # the peers start from the same MLP
+    views = columns * 2 if num_texts == 1 else columns  # a sentence is its own positive
+    plain, loop, ranking = peer_steps(folder, views, trainer, bench)
+    trainer._train_step()  # AdamW's state appears in the first step
+
+    lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
+    config, rounds = trainer.encoder.model.config, bench.rounds
+    flops = [encoder_flops(lengths, config, training=True)] * rounds
+    # Only what is computed counts as such (`minbert.fast.first_tokens`).
+    fewer = None
+    if bench.device.type == "cpu" and trainer.encoder.dtype == torch.bfloat16:
+        fewer = [encoder_flops(lengths, config, training=True, last_at_first=True)] * rounds
+
+    def chunked(number: int) -> None:
+        before = trainer.config
+        trainer.config = replace(before, chunk_tokens=CHUNK_TOKENS)
+        trainer._train_step()
+        trainer.config = before
+
+    ours, theirs = trainer.encoder.dtype, bench.precision
+    sides = [
+        Side("minbert", lambda r: trainer._train_step(), ours, flops=fewer),
+        Side("transformers, float32 loop", plain, torch.float32, rounds=1),
+        Side(f"transformers, {theirs} autocast loop", loop, bench.dtype, rounds=3),
+        Side(f"MultipleNegativesRankingLoss, {theirs} autocast", ranking, bench.dtype, rounds=3),
+    ]
+    if num_texts == 1:  # what chunks cost; what they save is in `grad_cache`
+        sides.append(Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, ours, flops=fewer))
+    return Work(title, "sentences", [len(lengths)] * rounds, sides, flops)
+
+
+def our_trainer(
+    folder: Path,
+    columns: Sequence[list[str]],
+    batch_size: int,
+    bench: Bench,
+    **settings: Any,
+) -> SimCSETrainer:
+    """Return our trainer: the weights in `folder` and a fresh MLP over [CLS]."""
+    encoder = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
+    tokenizer = encoder.tokenizer
+    if len(columns) == 1:
+        data = unsupervised(columns[0], tokenizer, MAX_LENGTH)
+    else:
+        triplets = [Triplet(*row) for row in zip(*columns, strict=True)]
+        data = supervised(triplets, tokenizer, MAX_LENGTH)
+    config = SimCSEConfig(
+        batch_size=batch_size,
+        learning_rate=LEARNING_RATE,
+        pooling="cls",
+        num_epochs=1000,
+        **settings,
+    )
+    return SimCSETrainer(encoder, data, config)
+
+
+def peer_steps(
+    folder: Path, texts: Sequence[list[str]], trainer: SimCSETrainer, bench: Bench
+) -> list[Callable[[int], float]]:
+    """Return the peers' steps: plain float32, plain autocast, and sentence-transformers' loss.
+
+    Without dropout, all losses are first checked to be ours.
+    """
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+    from transformers import AutoModel, AutoTokenizer
+
+    plain = AutoModel.from_pretrained(str(folder)).to(bench.device)
+    wrapped = peers.sentence_transformer(folder, bench.device, torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
+    views = [peers.padded(tokenizer, column, MAX_LENGTH, bench.device) for column in texts]
+    temperature = trainer.config.temperature
+    theirs = MultipleNegativesRankingLoss(wrapped, scale=1 / temperature)
+
+    def contrastive(batch: Views) -> Tensor:
+        return contrastive_loss(plain, batch, temperature)
+
+    def ranking(batch: Views) -> Tensor:
+        # It normally gets features from its own collator; they are the same tensors.
+        loss: Tensor = theirs([dict(view) for view in batch], None)
+        return loss
+
+    for module in (trainer.trained, plain, wrapped):
+        module.eval()  # no dropout: all must now find the same loss
+    ours = trainer.add_gradients(np.arange(len(trainer.data)))[0].item()
+    trainer.trained.zero_grad()
+    with torch.no_grad():
+        for name, loss in {"loop": contrastive(views), "ranking": ranking(views)}.items():
+            same = abs(loss.item() - ours) <= 0.03 * loss.item()
+            expect(same, f"losses: ours {ours:.4f}, {name} {loss.item():.4f}")
+
+    def rounds(model: Any, loss: Callable[[Any], Tensor], dtype: torch.dtype) -> Any:
+        step = training_step(model, loss, LEARNING_RATE, dtype)
+        step([{key: tensor[:4] for key, tensor in view.items()} for view in views])
+        return lambda number: step(views)
+
+    return [
+        rounds(plain, contrastive, torch.float32),
+        rounds(plain, contrastive, bench.dtype),
+        rounds(wrapped, ranking, bench.dtype),
+    ]
+
+
+def contrastive_loss(model: nn.Module, views: Sequence[PADDED], temperature: float) -> Tensor:
+    """Return SimCSE's loss by a plain loop's means: views joined, padded, [CLS] and pooler."""
+    length = max(view["input_ids"].shape[1] for view in views)
+    joined = {
+        key: torch.cat([nn.functional.pad(v[key], (0, length - v[key].shape[1])) for v in views])
+        for key in views[0]
+    }
+    embeddings = model(**joined).pooler_output.float().chunk(len(views))
+    anchors, others = embeddings[0], torch.cat(embeddings[1:])
+    anchors, others = (nn.functional.normalize(x, dim=-1) for x in (anchors, others))
+    scores = anchors @ others.T / temperature
+    return nn.functional.cross_entropy(scores, torch.arange(len(anchors), device=scores.device))
+
+
+def training_step(
+    model: nn.Module, loss: Callable[[Any], Tensor], learning_rate: float, dtype: torch.dtype
+) -> Callable[[Any], float]:
+    """Return a step on a batch, as plain loops have it: autocast, backward, clip, AdamW."""
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=learning_rate, weight_decay=0.0, fused=True
+    )
+
+    def step(batch: Any) -> float:
+        model.train()
+        with autocast(next(model.parameters()).device, dtype):
+            value = loss(batch)
+        value.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        return value.item()
+
+    return step
+
+
+def grad_cache(bench: Bench) -> Iterator[Work]:
+    """Yield one step of 192 triplets on bert-base's shape, in chunks and at once: memory.
+
+    The memory is everything: weights, gradients, AdamW's state, activations. One round; the seconds
+    contain loading. What caching costs in time is in `simcse_step`.
+    """
+    folder = bert_base(bench, "cls")
+    texts = bench.texts[: 3 * CACHED]
+    columns = [list(texts[i::3]) for i in range(3)]
+
+    def step(chunk_tokens: int | None) -> None:
+        our_trainer(folder, columns, CACHED, bench, chunk_tokens=chunk_tokens)._train_step()
+
+    sides = [
+        Side(f"minbert, chunks of {CACHED_TOKENS} tokens", lambda r: step(CACHED_TOKENS)),
+        Side("minbert, at once", lambda r: step(None)),
+    ]
+    title = f"loading and one sup step, {CACHED} triplets, bert-base shape"
+    yield Work(title, "sentences", [len(texts)], sides)
+
+
+def mlm(bench: Bench) -> Iterator[Work]:
+    """Yield pre-training on mini's shape, MLM_STEPS steps per round, all sides without dropout."""
+    from transformers import BertForMaskedLM as PeerForMaskedLM
+
+    tokenizer = BertTokenizer.from_pretrained(MINI)
+    rows = full_rows(tokenizer, bench.texts)
+    model = BertForMaskedLM.from_pretrained("mini", **NO_DROPOUT)
+    config = PretrainConfig(
+        length=MLM_LENGTH,
+        batch_size=MLM_BATCH_SIZE,
+        learning_rate=MLM_LEARNING_RATE,
+        warmup_steps=0,
+    )
+    ours = Pretrainer(model, tokenizer, rows, rows, config, bench.scratch, device=str(bench.device))
+    peer = PeerForMaskedLM.from_pretrained(str(MINI), dtype=torch.float32, **NO_DROPOUT)
+    peer.to(bench.device)
+    check_losses(ours, peer, rows)
+    masked = masked_batches(ours, rows, bench.device)
+
+    def loop(dtype: torch.dtype) -> Side:
+        step = training_step(peer, lambda b: peer(**b).loss, MLM_LEARNING_RATE, dtype)
+        name = "float32" if dtype == torch.float32 else f"{bench.precision} autocast"
+        step(masked[0])
+        return Side(
+            f"transformers, {name} loop",
+            lambda r: [step(batch) for batch in masked],
+            dtype,
+            rounds=1 if dtype == torch.float32 else None,
+        )
+
+    ours._train_step()
+    sides = [Side("minbert", lambda r: [ours._train_step() for _ in range(MLM_STEPS)], ours.dtype)]
+    sides += [loop(dtype) for dtype in dict.fromkeys((torch.float32, bench.dtype))]
+    tokens, rounds = MLM_STEPS * MLM_BATCH_SIZE * MLM_LENGTH, bench.rounds
+    yield Work("MLM pre-training, mini's shape", "tokens", [tokens] * rounds, sides)
+
+
+def full_rows(tokenizer: BertTokenizer, texts: Sequence[str]) -> TokenSequences:
+    """Return the texts end to end in rows of MLM_LENGTH tokens."""
+    ids = tokenizer(texts).ids
+    count = len(ids) // MLM_LENGTH
+    offsets = np.arange(count + 1) * MLM_LENGTH
+    return TokenSequences(ids[: count * MLM_LENGTH], offsets, np.full(count, MLM_LENGTH, np.int32))
+
+
+def masked_batches(
+    ours: Pretrainer, rows: TokenSequences, device: torch.device
+) -> list[dict[str, torch.Tensor]]:
+    """Return a round's batches with masks as transformers takes them: labels (B, T), or -100."""
+    tokenizer = ours.tokenizer
+    made = []
+    for start in range(MLM_STEPS):
+        packed = rows.pack(np.arange(start * MLM_BATCH_SIZE, (start + 1) * MLM_BATCH_SIZE))
+        masked, labels = mask_tokens(
+            packed, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size
+        )
+        input_ids = masked.input_ids.view(MLM_BATCH_SIZE, MLM_LENGTH).to(device)
+        made.append(
+            {"input_ids": input_ids, "labels": labels.view(MLM_BATCH_SIZE, MLM_LENGTH).to(device)}
+        )
+    return made
+
+
+def check_losses(ours: Pretrainer, peer: torch.nn.Module, rows: TokenSequences) -> None:
+    """Expect the same loss of both on the same masked batch."""
+    batch = masked_batches(ours, rows, ours.device)[0]
+    packed = rows.pack(np.arange(MLM_BATCH_SIZE)).to(ours.device)
+    masked = replace(packed, input_ids=batch["input_ids"].flatten())
+    with torch.inference_mode():
+        found = ours.model.loss(masked, batch["labels"].flatten()).item()
+        wanted = peer.eval()(**batch).loss.item()
+    expect(abs(found - wanted) <= 1e-3 * wanted, f"MLM losses {found:.4f} and {wanted:.4f}")
