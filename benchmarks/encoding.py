@@ -74,20 +74,14 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
         read = encoder.encode
         return Side(name, lambda r: read(parts[r]), dtype, quality=quality(read))
 
-    once = None if pairs else 1  # float32 on bert-base's shape
     sides = [our_side("minbert", ours, ours.dtype)]
     if pairs:
         int8, missing = in_int8(bench, folder)
         skipped = [*missing, *skipped]
-        sides += [
-            Side("minbert, int8", lambda r: own.encode(parts[r]), quality=quality(own.encode))
-            for own in int8
-        ]
-    sides.append(
-        Side(
-            "sentence-transformers", lambda r: default.encode(parts[r]), torch.float32, rounds=once
-        )
-    )
+        sides += [our_side("minbert, int8", encoder, None) for encoder in int8]
+    once = None if pairs else 1  # float32 on bert-base's shape
+    plain = Side("sentence-transformers", lambda r: default.encode(parts[r]), torch.float32)
+    sides.append(replace(plain, rounds=once))
     for other in [Engine(bench.precision, best, bench.dtype), *others]:
         read = other.model.encode
         made = other.side("sentence-transformers", read, parts, quality(read), bench.device)

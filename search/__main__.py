@@ -1,35 +1,77 @@
 """Finds the nearest texts: `python -m search index FILE --out INDEX`, then `query` or `pairs`."""
 
 import sys
+from collections.abc import Sequence
 
 from runtime.commands import begin, exit_code
-
-# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
-if __name__ == "__main__":
-    begin()
-
-from search.options import IndexOptions, Options, parse_options
-
-OPTIONS = parse_options() if __name__ == "__main__" else None
-
-from functools import partial
-
+from runtime.options import parse
 from runtime.streams import need_reader
-from search.command import run
+from search.options import (
+    HELP,
+    INDEX_ABOUT,
+    PAIRS_ABOUT,
+    QUERY_ABOUT,
+    IndexOptions,
+    PairsOptions,
+    QueryOptions,
+)
 
 # `index` keeps the parts that it has finished, the other commands have nothing to keep.
-INTERRUPTED = "\ninterrupted; the same command goes on from what it had finished"
+KEPT = "\ninterrupted; the same command goes on from what it had finished"
 
 
-def main(options: Options) -> int:
-    """Run a command line; return its exit code."""
-    kept = isinstance(options, IndexOptions)
-    if not kept:
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one of the commands; return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command, rest = words[:1], words[1:]
+    if command == ["index"]:
+        made = parse(IndexOptions, rest, **INDEX_ABOUT)
+        return exit_code(lambda: index(made), KEPT)
+    if command == ["query"]:
+        asked = parse(QueryOptions, rest, **QUERY_ABOUT)
         need_reader()
-    say = partial(print, flush=True)
-    return exit_code(lambda: run(options, say), INTERRUPTED if kept else "\ninterrupted")
+        return exit_code(lambda: query(asked))
+    if command == ["pairs"]:
+        mined = parse(PairsOptions, rest, **PAIRS_ABOUT)
+        need_reader()
+        return exit_code(lambda: pairs(mined))
+    helped = command in (["-h"], ["--help"])
+    print(HELP, file=sys.stdout if helped else sys.stderr)
+    return 0 if helped else 2
+
+
+def index(options: IndexOptions) -> None:
+    """Make an index; what is heavy loads here."""
+    from search.build import make_index
+
+    use_threads(options.threads)
+    make_index(options)
+
+
+def query(options: QueryOptions) -> None:
+    """Answer queries."""
+    from search.query import answer
+
+    use_threads(options.threads)
+    answer(options)
+
+
+def pairs(options: PairsOptions) -> None:
+    """Print pairs."""
+    from search.pairs import mine_pairs
+
+    use_threads(options.threads)
+    mine_pairs(options)
+
+
+def use_threads(count: int) -> None:
+    """Let PyTorch compute in so many threads; 0 leaves it to PyTorch."""
+    import torch
+
+    if count:
+        torch.set_num_threads(count)
 
 
 if __name__ == "__main__":
-    assert OPTIONS is not None
-    sys.exit(main(OPTIONS))
+    begin()
+    sys.exit(main())

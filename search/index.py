@@ -5,30 +5,39 @@
 
 A part's name is a hash of its encoder and texts. meta.json is written last: a query sees the index
 before a command or after it, and an interrupted command finds the parts that it had finished.
-Legend: N texts, n of a part, H hidden_size. Reads: texts. Feeds: nearest, the command line.
+Legend: N texts, n of a part, H hidden_size.
 """
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import minbert
 from data.examples import DataError
+from data.readers.tables import decoded_lines, numbered_lines
 from runtime.digests import digest, file_digest
 from runtime.json_file import read_json
 from runtime.sealed import sealed_files
-from search.texts import Row
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
 PART = 8192
 FORMAT = 1
 # What NumPy raises of a missing or damaged file.
 UNREADABLE = (OSError, ValueError, EOFError, TokenError)
+STDIN = Path("-")
+
+
+class Row(NamedTuple):
+    """A text and its id, neither with a line end; the id has no tab."""
+
+    id: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,7 @@ def read_meta(folder: Path) -> Meta | None:
     path = folder / "meta.json"
     if not path.is_file():
         if folder.exists() and (not folder.is_dir() or _has_other_files(folder)):
-            raise DataError(f"{folder}: is there and no index; name another folder")
+            raise DataError(f"{folder}: holds other files and no index; name another folder")
         return None
     try:
         raw = read_json(path)
@@ -148,16 +157,13 @@ class Index:
         Raises:
             DataError: a part is missing or damaged.
         """
-        return [self._row(int(number)) for number in numbers]
-
-    def _row(self, number: int) -> Row:
-        which = int(np.searchsorted(self._starts, number, side="right")) - 1
-        return self._texts(which).row(number - int(self._starts[which]))
-
-    def _texts(self, which: int) -> "Texts":
-        if which not in self._opened:
-            self._opened[which] = Texts(self.folder, self.meta.parts[which])
-        return self._opened[which]
+        rows = []
+        for number in map(int, numbers):
+            which = int(np.searchsorted(self._starts, number, side="right")) - 1
+            if which not in self._opened:
+                self._opened[which] = Texts(self.folder, self.meta.parts[which])
+            rows.append(self._opened[which].row(number - int(self._starts[which])))
+        return rows
 
 
 class Texts:
@@ -224,3 +230,47 @@ def _damaged(path: Path, error: object) -> DataError:
         f"{path}: missing or damaged ({error}); delete {path.parent} and run the command that made "
         "the index again"
     )
+
+
+def read_rows(
+    path: Path, with_ids: bool = False, lines_before: int = 0
+) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, text) of a file; texts are stripped, empty lines skipped, but counted.
+
+    Args:
+        path: a file with one text per line; "-" is stdin.
+        with_ids: each line is `id<TAB>text`; else the line number is the id.
+        lines_before: added to the line numbers.
+
+    Raises:
+        DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the
+            end, no text at all.
+    """
+    name, found = _name(path), False
+    for number, line in lines_of(path):
+        counted = lines_before + number
+        id, _, text = line.strip().partition("\t") if with_ids else (str(counted), "", line)
+        if not line.strip():
+            continue
+        if not id.strip() or not text.strip():
+            raise DataError(f"{name}:{number}: expected ID<TAB>TEXT; add ids, or leave out --ids")
+        found = True
+        yield counted, Row(id.strip(), text.strip())
+    if not found:
+        raise DataError(f"{name}: is empty; expected one text per line")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line with its line end) of a file, or of stdin.
+
+    Raises:
+        DataError: an unreadable file, or a line that is not UTF-8.
+    """
+    if path != STDIN:
+        yield from numbered_lines(path)
+    elif sys.stdin is not None:  # a closed one has no lines
+        yield from decoded_lines(sys.stdin.buffer, _name(path))
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else str(path)

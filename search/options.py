@@ -1,21 +1,19 @@
 """The command lines of `python -m search`; no work and no heavy imports."""
 
-import argparse
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
 from minbert.config import POOLINGS
-from runtime.options import option, parse
+from runtime.options import option
 
-PROGRAM = "python -m search"
-DESCRIPTION = """\
+HELP = """\
+usage: python -m search index|query|pairs ...
+
 Find the texts nearest to a query by the cosine of their embeddings, exactly. An index
-is a folder: each text is encoded once, and vectors are read from disk as needed."""
-EXAMPLES = """\
+is a folder: each text is encoded once, and vectors are read from disk as needed.
+
 examples:
   python -m search index sentences.txt --out my-index
   python -m search query my-index "a man plays the guitar"
@@ -72,6 +70,22 @@ class IndexOptions:
             raise DataError("--ids: with --vectors, the ids are those of the vectors")
 
 
+INDEX_ABOUT = {
+    "prog": "python -m search index",
+    "description": """\
+Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
+already, only the others are encoded: the same command continues after an
+interruption, and adds the lines that FILE has gained since.""",
+    "epilog": """\
+examples:
+  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
+  zcat sentences.txt.gz | python -m search index - --out my-index
+  python -m search index products.tsv --ids --out my-index --append
+  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
+  python -m search index texts.txt.gz --vectors vectors --out my-index""",
+}
+
+
 @dataclass(frozen=True)
 class QueryOptions:
     """`python -m search query`."""
@@ -88,11 +102,25 @@ class QueryOptions:
         metavar="RUN",
     )
     candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=10_000)
-    faiss: bool = option(False, "search with faiss (pip install faiss-cpu)")
     json: bool = option(False, "print one JSON object per query")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
+
+
+QUERY_ABOUT = {
+    "prog": "python -m search query",
+    "description": """\
+Print the texts of an index that are nearest to each query. The cosine of every text
+is computed, so none is missed; equal ones come in the order of the index.""",
+    "epilog": """\
+examples:
+  python -m search query my-index "a man plays the guitar" "rain in spring" --top-k 5
+  python -m search query my-index --json < queries.txt > found.jsonl
+  python -m search query my-index "a man plays the guitar" --rerank runs/cross --candidates 50
+
+A terminal is answered line by line; other input is read 256 queries at a time.""",
+}
 
 
 @dataclass(frozen=True)
@@ -107,65 +135,14 @@ class PairsOptions:
     threads: int = option(0, **THREADS, group="machine")
 
 
-Options = IndexOptions | QueryOptions | PairsOptions
-
-COMMANDS: dict[str, tuple[type[Any], str, str]] = {
-    "index": (
-        IndexOptions,
-        """\
-Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
-already, only the others are encoded: the same command continues after an
-interruption, and adds the lines that FILE has gained since.""",
-        """\
-examples:
-  python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
-  zcat sentences.txt.gz | python -m search index - --out my-index
-  python -m search index products.tsv --ids --out my-index --append
-  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
-  python -m search index texts.txt.gz --vectors vectors --out my-index""",
-    ),
-    "query": (
-        QueryOptions,
-        """\
-Print the texts of an index that are nearest to each query. The cosine of every text
-is computed, so none is missed; equal ones come in the order of the index.""",
-        """\
-examples:
-  python -m search query my-index "a man plays the guitar" "rain in spring" --top-k 5
-  python -m search query my-index --json < queries.txt > found.jsonl
-  python -m search query my-index "a man plays the guitar" --rerank runs/cross --candidates 50
-
-A terminal is answered line by line; other input is read 256 queries at a time.""",
-    ),
-    "pairs": (
-        PairsOptions,
-        """\
+PAIRS_ABOUT = {
+    "prog": "python -m search pairs",
+    "description": """\
 Print the most similar pairs of texts in an index, for example near duplicates. All
 pairs are compared, block by block; time grows with the square of the texts, memory
-with --top only. What takes long says how long, once it has begun.""",
-        """\
+with --top only.""",
+    "epilog": """\
 examples:
   python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
   python -m search pairs my-index --threshold 0.9 --all --json > pairs.jsonl""",
-    ),
 }
-
-
-def parse_options(argv: Sequence[str] | None = None) -> Options:
-    """Return the options of a command; `--help` and wrong words end the program, with 0 and 2."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if not words or words[0] not in COMMANDS:
-        parser = argparse.ArgumentParser(
-            prog=PROGRAM,
-            description=DESCRIPTION,
-            epilog=EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.add_argument("command", choices=list(COMMANDS), help="what to do")
-        parser.add_argument("more", nargs="*", help="of the command")
-        parser.parse_args(words)
-        parser.error("the command comes first")
-    settings, description, epilog = COMMANDS[words[0]]
-    about = {"description": description, "epilog": epilog}
-    options: Options = parse(settings, words[1:], prog=f"{PROGRAM} {words[0]}", **about)
-    return options

@@ -1,11 +1,10 @@
 """The command line of `python -m minbert.encode`; no work and no heavy imports."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config import POOLINGS
-from runtime.options import option, parse
+from runtime.options import option
 
 PROGRAM = "python -m minbert.encode"
 DESCRIPTION = """\
@@ -19,7 +18,7 @@ examples:
   python -m minbert.encode texts-*.txt.gz --out vectors --ray --workers 8
 
 A file is text (one text per line; empty lines are skipped), .tsv or .csv with a header,
-or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md tells more.
+or .parquet; text and tables also as .gz, .xz or .bz2. docs/scale.md has more.
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 
 
@@ -61,7 +60,7 @@ class Options:
         choices=("auto", "float32", "bfloat16", "int8"),
     )
     batch_tokens: int | None = option(
-        None, "tokens per forward pass (what suits the device)", least=1, most=10_000_000
+        None, "tokens per forward pass (what suits the device)", least=1, most=10_000_000, rare=True
     )
     threads: int = option(
         0, "CPU threads per process; 0 leaves it to PyTorch, with --ray means 1", least=0, most=4096
@@ -70,9 +69,3 @@ class Options:
     workers: int | None = option(
         None, "with --ray: processes that encode (all GPUs, else all CPUs)", least=1, most=100_000
     )
-
-
-def parse_options(argv: Sequence[str] | None = None) -> Options:
-    """Return the options; `--help` and wrong flags end the program, with codes 0 and 2."""
-    about = {"description": DESCRIPTION, "epilog": EXAMPLES}
-    return parse(Options, argv, prog=PROGRAM, **about)

@@ -4,8 +4,6 @@ One task per file reads it and hands out its shards; workers, each with an encod
 encode and write them. Only texts and records travel. Ray replaces workers that die and gives their
 shard to another one; files appear whole, so nothing is left of the first attempt.
 All machines must see this project and the files under the same paths.
-
-Reads: encoding. Feeds: folder.
 """
 
 import logging
@@ -16,11 +14,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from minbert.encode.encoding import ShardEncoder
-from minbert.encode.extras import ray_data
+from minbert.encode.folder import ShardEncoder
 from minbert.encode.options import Options
-from minbert.encode.shards import RECORDS, Record
-from minbert.encode.texts import Source, Text
+from minbert.encode.shards import RECORDS, Record, Source, Text, optional
 from runtime.errors import MachineError, UserError
 
 # Workers that may die of a shard. Ray would try for ever; there are texts that take all memory.
@@ -33,7 +29,7 @@ class Worker:
     """An encoder in a process of Ray's, called with one shard after another."""
 
     def __init__(self, options: Options):
-        # An error here would look to Ray like a worker that died; it is told with the first shard.
+        # An error here would look to Ray like a worker that died: the first shard reports it.
         self.error, self.out = "", options.out
         try:
             self.encode = ShardEncoder(options)
@@ -90,7 +86,7 @@ def encode_on_ray(options: Options) -> Iterator[Record]:
         MachineError: Ray is not installed, has too few processors, or gave up a shard.
         UserError: what a worker or a reader raised.
     """
-    ray = ray_data("--ray")
+    ray = optional("ray", "ray.data", "--ray")
     options = _from_anywhere(options)
     for path in options.out.glob(f"{RECORDS}/.*{TRIES}"):  # of an earlier command
         path.unlink()

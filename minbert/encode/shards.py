@@ -1,32 +1,150 @@
-"""A shard on disk: a file of ids and vectors, and the record that says what it holds.
+"""Texts read as a stream and cut into shards, and a shard of vectors on disk.
 
     DIR/vectors/wiki.txt-00003.parquet    id: string, vector: list of H float32 (or float16)
     DIR/records/wiki.txt-00003.json       rows, seconds, and two digests: of what the shard was
                                           made of, and of the file
 
-The record is written last: a shard that has none, or another than its file, is made again. A seal
-(`runtime.sealed`) would stand where readers of Parquet look for the end, hence a file of its own.
-Reads: texts. Feeds: encoding, the command line. Legend: n rows, H hidden_size.
+The record is written last: a shard without a record, or with one that does not match its file, is
+encoded again. It is a file of its own because a seal (`runtime.sealed`) would stand where readers of
+Parquet look for the end.
+
+Legend: n rows, H hidden_size.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import chain
+from importlib import import_module
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-import minbert
-from minbert.encode.extras import pyarrow
-from minbert.encode.texts import Text
+from data.examples import DataError
+from data.readers.tables import numbered_lines, read_table
 from runtime.digests import file_digest, texts_digest
-from runtime.errors import UserError
-from runtime.files import whole_file, write_text
+from runtime.errors import MachineError, UserError
+from runtime.files import OPENERS, whole_file, write_text
 from runtime.json_file import read_object
 
+FORMAT = 2  # of shards and records; raised when their meaning changes
 VECTORS, RECORDS = "vectors", "records"
+DELIMITERS = {".tsv": "\t", ".csv": ","}
+PARQUET_ROWS = 4096  # that are read at a time
+
+
+def optional(library: str, module: str, what_for: str) -> Any:
+    """Return a library of requirements-scale.txt, with one of its modules.
+
+    Raises:
+        MachineError: it is not installed.
+    """
+    try:
+        import_module(module)
+        return import_module(library)
+    except ImportError as error:
+        raise MachineError(
+            f"{what_for}: needs {library} ({error}); pip install -r requirements-scale.txt"
+        ) from None
+
+
+def pyarrow(what_for: str) -> Any:
+    """Return pyarrow, with its module parquet; raise MachineError where it is not installed."""
+    return optional("pyarrow", "pyarrow.parquet", what_for)
+
+
+class Text(NamedTuple):
+    """A text and its id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of texts.
+
+    Attributes:
+        path: of text, .tsv, .csv (these also compressed) or .parquet.
+        column: of a table, with the texts.
+        id_column: of a table, with the ids; None: a text's id is its file's name and line.
+    """
+
+    path: Path
+    column: str = "text"
+    id_column: str | None = None
+
+    def shards(self, rows: int) -> Iterator[list[Text]]:
+        """Yield the texts in lists of `rows`, the last one shorter; blank ones are left out.
+
+        Raises:
+            DataError: an unreadable file, a missing column, a blank id; at the end, no text at all.
+            MachineError: a .parquet file without pyarrow.
+        """
+        any_text = False
+        texts = self._texts()
+        while shard := list(islice(texts, rows)):
+            any_text = True
+            yield shard
+        if not any_text:
+            raise DataError(f"{self.path}: no text; expected one per line, or per row of a table")
+
+    def shard_name(self, number: int) -> str:
+        """Return what a shard of the file is called, counted from 0."""
+        return f"{self.path.name}-{number:05d}"
+
+    def _texts(self) -> Iterator[Text]:
+        for line, id, text in self._rows():
+            where = f"{self.path.name}:{line}"
+            if not text.strip():
+                continue
+            if self.id_column is not None and not id.strip():
+                raise DataError(f"{self.path}:{line}: no id in column {self.id_column!r}; add one")
+            yield Text(where if self.id_column is None else id.strip(), text.strip())
+
+    def _rows(self) -> Iterator[tuple[int, str, str]]:
+        """Yield line (of .parquet, row from 1), id ("" without an id column) and text."""
+        name = self.path.with_suffix("") if self.path.suffix in OPENERS else self.path
+        if name.suffix == ".parquet":
+            yield from self._parquet_rows()
+        elif name.suffix in DELIMITERS:
+            table = read_table(self.path, self._columns(), DELIMITERS[name.suffix])
+            for line, row in table:
+                yield line, row[self.id_column] if self.id_column else "", row[self.column]
+        elif self.id_column is not None:
+            raise DataError(f"{self.path}: --id-column is for .tsv, .csv and .parquet files")
+        else:
+            for line, text in numbered_lines(self.path):
+                yield line, "", text
+
+    def _parquet_rows(self) -> Iterator[tuple[int, str, str]]:
+        parquet = pyarrow(str(self.path)).parquet
+        line = 0
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                missing = set(self._columns()) - set(file.schema_arrow.names)
+                if missing:
+                    raise DataError(
+                        f"{self.path}: no column {missing.pop()!r}; found "
+                        f"{', '.join(map(repr, file.schema_arrow.names))}; name one with --column"
+                    )
+                for batch in file.iter_batches(PARQUET_ROWS, columns=self._columns()):
+                    columns = [batch.column(name).to_pylist() for name in self._columns()]
+                    for values in zip(*columns, strict=True):
+                        line += 1
+                        # A field without a value is blank.
+                        text, *id = ["" if value is None else str(value) for value in values]
+                        yield line, id[0] if id else "", text
+        except OSError as error:  # pyarrow's errors of files are OSErrors or ValueErrors
+            raise DataError(f"{self.path}: cannot be read ({error}); check the file") from None
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{self.path}: not a readable Parquet file ({error})") from None
+
+    def _columns(self) -> list[str]:
+        return [self.column, *([self.id_column] if self.id_column else [])]
 
 
 @dataclass(frozen=True)
@@ -50,22 +168,16 @@ class Record:
     seconds: float
 
 
-def made_of(
-    texts: Iterable[Text],
-    encoder: str,
-    settings: Mapping[str, Any],
-    version: str = minbert.__version__,
-) -> str:
+def made_of(texts: Iterable[Text], encoder: str, settings: Mapping[str, Any]) -> str:
     """Return the SHA-256 of what decides the bytes of a shard, rounding left aside.
 
     Args:
         texts: of the shard.
         encoder: the encoder's fingerprint.
         settings: of the command, as the manifest holds them.
-        version: of this project, that made the shard.
     """
     decisive = tuple(settings[name] for name in ("normalize", "float16", "format"))
-    return texts_digest(f"{version} {encoder} {decisive}", chain(*texts))
+    return texts_digest(f"{FORMAT} {encoder} {decisive}", chain(*texts))
 
 
 def record_path(folder: Path, name: str) -> Path:
@@ -94,19 +206,15 @@ def write_shard(path: Path, ids: list[str], vectors: np.ndarray) -> str:
     """
     with whole_file(path) as temporary:
         if path.suffix == ".parquet":
-            _write_parquet(temporary, ids, vectors)
+            pa = pyarrow("--format parquet")
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+            table = pa.table({"id": ids, "vector": lists})
+            # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
+            pa.parquet.write_table(table, temporary, compression="none", use_dictionary=False)
         else:
             with temporary.open("wb") as file:
                 np.savez(file, id=np.array(ids), vector=vectors)
         return file_digest(temporary)
-
-
-def _write_parquet(path: Path, ids: list[str], vectors: np.ndarray) -> None:
-    pa = pyarrow("--format parquet")
-    flat = pa.array(vectors.ravel())
-    columns = {"id": ids, "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])}
-    # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
-    pa.parquet.write_table(pa.table(columns), path, compression="none", use_dictionary=False)
 
 
 def read_vectors(path: Path) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The loop of masked-language-model pre-training; stops and resumes without changing a number.
 
-Legend: M masked positions, V vocab_size. Reads: corpus, spans, mlm. Feeds: pretrain.
+Legend: M masked positions, V vocab_size.
 """
 
 import hashlib
@@ -22,8 +22,14 @@ from minbert.model import UNDECAYED
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import mean_of_tokens
 from minbert.pretraining.options import PretrainConfig
-from minbert.pretraining.spans import cut_spans, span_logits, span_loss
-from minbert.pretraining.twins import TwinHeads, cut_twins, whole_words
+from minbert.pretraining.segments import (
+    TwinHeads,
+    cut_spans,
+    cut_twins,
+    span_logits,
+    span_loss,
+    whole_words,
+)
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.epochs import batch_rows

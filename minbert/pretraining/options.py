@@ -1,16 +1,17 @@
-"""The settings of a pre-training run, and the command line made of them. Feeds: loop, pretrain."""
+"""The settings of a pre-training run, and the command line made of them; no heavy imports."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from minbert.pretraining.spans import mean_span_tokens
-from minbert.pretraining.twins import mean_twin_tokens
 from runtime.errors import UserError
 from runtime.options import check, option
 
 FRESH = ("cooccurrence", "random")
 MOST_COUNTED = 32_768  # pieces, whose pair counts take 20 GB
+NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+SHORTEST, LONGEST = 8, 32  # tokens that are cut from a row, as many as a sentence has
+MOST_LEFT_OUT = 6  # at most one token in so many is left out of a twin
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,19 @@ class PretrainConfig:
     def tokens_per_step(self) -> int:
         """Return the tokens per step; with spans or pairs, their average."""
         tokens = self.batch_size * self.length
-        if self.contrast_weight:
-            tokens += self.contrast_batch_size * mean_span_tokens(self.length)
-        if self.twin_weight:
-            tokens += self.twin_batch_size * mean_twin_tokens(self.length)
+        cut = sum(cut_bounds(self.length))  # twice the mean: of two spans, or of two segments
+        if self.contrast_weight:  # two spans, each with [CLS] and [SEP]
+            tokens += self.contrast_batch_size * (cut + 4)
+        if self.twin_weight:  # [CLS] a [SEP] b [SEP], with some of b left out
+            tokens += self.twin_batch_size * (cut + 3 - cut // (4 * MOST_LEFT_OUT))
         return tokens
+
+
+def cut_bounds(row: int) -> tuple[int, int]:
+    """Return the least and most tokens that are cut from a row: at most half of what it holds."""
+    # Half of the row, so that two spans need not overlap.
+    longest = min(LONGEST, (row - 2) // 2)
+    return min(SHORTEST, longest), longest
 
 
 @dataclass(frozen=True)

@@ -1,137 +1,221 @@
-"""The benchmarks measure what they say: probes on data whose answers are known."""
+"""The speed benchmarks: figures are what they say, and every kind of work runs in small."""
 
-import csv
-import re
-from dataclasses import replace
+import importlib.util
+import json
+import random
+import sys
 
 import numpy as np
 import pytest
 import torch
-from conftest import ADJECTIVES, NOUNS, VERBS
-from scipy import sparse
+from conftest import real_checkpoint
 
-from benchmarks import __main__ as speeds
-from benchmarks import probe, random_twin
-from data.examples import SentencePair
-from data.tasks import TASKS, Splits, read_task
-from minbert.encoder import SentenceEncoder
+from benchmarks import __main__ as command
+from benchmarks import encoding, engine, heads, inputs, peers, run, search, small, training
+from minbert.config import BertConfig
 
-WORDS = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "and", "."]
-
-
-def spelled(texts):
-    """Return embeddings that hold the whole text, but for its order."""
-    return np.array([[text.split().count(word) for word in WORDS] for text in texts], np.float32)
-
-
-def test_probes_find_what_the_embeddings_hold_and_nothing_in_noise(toy_data):
-    splits = {task: read_task(toy_data, task) for task in ("sst", "para", "sts")}
-    noise = np.random.default_rng(0)
-    good = probe.probe(spelled, splits)
-    bad = probe.probe(lambda texts: noise.normal(size=(len(texts), 8)).astype("f4"), splits)
-    assert good.keys() == bad.keys() == set(probe.PROBES)
-    assert good["sts unseen"] == good["sts"]  # no text of this dev set is in train
-    assert good["para"] > 0.85 > 0.75 > bad["para"]
-    assert good["sts"] > 0.8 > 0.6 > bad["sts"]
-    assert good["sts cosine"] > 0.6 > abs(bad["sts cosine"])
-
-
-def test_who_remembers_the_texts_of_train_is_found_out():
-    """Embeddings that tell texts apart and nothing more, random labels, dev half of train."""
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=(240, 400)).astype(np.float32)
-    pairs = [
-        SentencePair(f"p{i}", f"Text {i}.", f"text {i}, again", float(rng.integers(2)))
-        for i in range(len(noise))
-    ]
-
-    def remembered(texts):
-        return noise[[int(re.search(r"\d+", text).group()) for text in texts]]
-
-    half = probe.probe(remembered, {"para": Splits(pairs[:160], pairs[80:], [])})
-    assert half["para"] > 0.65 > half["para unseen"] > 0.35
-    assert "para unseen" not in probe.probe(remembered, {"para": Splits(pairs, pairs[80:], [])})
-
-
-def test_sparse_and_dense_embeddings_are_combined_alike(toy_data):
-    pairs = read_task(toy_data, "para").dev
-    dense = probe._features(spelled, TASKS["para"], pairs)
-    thin = probe._features(lambda texts: sparse.csr_matrix(spelled(texts)), TASKS["para"], pairs)
-    assert dense.shape == (len(pairs), 4 * len(WORDS))
-    np.testing.assert_array_equal(thin.toarray(), dense)
-
-
-def test_a_random_twin_has_the_sizes_but_not_the_weights(tiny_checkpoint, tmp_path):
-    out = tmp_path / "twin"
-    assert random_twin.main([str(tiny_checkpoint), "--out", str(out), "--seed", "3"]) == 0
-    twin, source = (SentenceEncoder.from_pretrained(str(path)) for path in (out, tiny_checkpoint))
-    ours, theirs = twin.model.state_dict(), source.model.state_dict()
-    assert {key: value.shape for key, value in ours.items()} == {
-        key: value.shape for key, value in theirs.items()
-    }
-    key = "encoder.layer.0.attention.self.query.weight"
-    assert not torch.equal(ours[key], theirs[key])
-    assert twin.tokenizer(["the old cat"])[0] == source.tokenizer(["the old cat"])[0]
-    again = random_twin.random_twin(source, seed=3).model.state_dict()
-    assert torch.equal(again[key], ours[key])
-
-
-def test_the_probe_command_writes_its_table(tiny_checkpoint, toy_data, tmp_path, capsys):
-    out = tmp_path / "table.csv"
-    argv = [f"tiny={tiny_checkpoint}", "--data", str(toy_data), "--task", "sts", "--csv", str(out)]
-    assert probe.main(argv) == 0
-    with out.open() as file:
-        rows = list(csv.DictReader(file))
-    assert [row["encoder"] for row in rows] == [
-        "bag of words (TF-IDF)", "random twin of tiny", "tiny",
-    ]  # fmt: skip
-    assert set(rows[0]) == {"encoder", "sts", "sts unseen", "sts cosine"}
-    assert f"{float(rows[2]['sts']):.3f}" in capsys.readouterr().out
-
-
-def test_what_is_missing_is_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):
-    for argv in (["./nowhere", "--data", str(toy_data)], [str(tiny_checkpoint), "--data", "none"]):
-        assert probe.main(argv) == 2
-        error = capsys.readouterr().err
-        assert error.startswith("error: ") and error.count("\n") == 1
-    assert random_twin.main(["./nowhere", "--out", str(tmp_path / "t")]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1 and all(line.startswith("error: ") for line in lines)
-    assert not (tmp_path / "t").exists()
-
-
-@pytest.mark.parametrize(
-    ("program", "argv", "said"),
-    [
-        (random_twin, ["mini", "--out", "t", "--seed", "-1"], "--seed: '-1': expected a whole"),
-        (random_twin, ["mini"], "--out"),
-        (probe, [], "ENCODER"),
-        (probe, ["mini", "--task", "mnli"], "sts"),
-        (speeds, ["--only", "speed"], "tokenization"),
-        (speeds, ["--rounds", "0"], "--rounds: '0': expected a whole number"),
-    ],
+CPU = torch.device("cpu")
+TINY = BertConfig(
+    vocab_size=30522,
+    hidden_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    intermediate_size=64,
+    max_position_embeddings=512,
 )
-def test_mistyped_flags_are_refused_and_say_what_was_expected(program, argv, said, capsys):
-    with pytest.raises(SystemExit) as stop:
-        program.main(argv)
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and said in error.splitlines()[-1]
 
 
-@pytest.mark.parametrize("program", [speeds, probe, random_twin])
-def test_help_says_what_is_measured(program, capsys):
-    with pytest.raises(SystemExit) as stop:
-        program.main(["--help"])
+@pytest.fixture
+def ticks(monkeypatch):
+    """Let every look at the clock find it one second later."""
+    clock = iter(range(1000))
+    monkeypatch.setattr(engine.time, "perf_counter", lambda: next(clock))
+
+
+def test_sides_take_turns_and_ratios_are_of_rates(ticks):
+    calls = []
+
+    def side(name, **more):
+        return engine.Side(name, lambda number: calls.append((name, number)), **more)
+
+    sides = [side("ours", quality="Spearman -0.0012"), side("peer"), side("long", rounds=1)]
+    work = engine.Work("w", "things", [10, 10, 30], sides)
+    ours, peer, long = figures = engine.measure(work, CPU)
+    assert [name for name, number in calls if number == 0] == ["ours", "peer", "long"]
+    assert [name for name, number in calls if number == 1] == ["peer", "ours"]
+    assert [name for name, number in calls if number == 2] == ["ours", "peer"]
+    # Every call took one second; the first one of each side does not count, but of the long one.
+    assert (ours.seconds, ours.rate, ours.rounds) == (1, 20, 2)
+    assert (peer.ratio, long.ratio, long.rounds) == (1, 2, 1)
+    assert ours.peak_share is None
+    lines = run.table(figures).splitlines()
+    assert lines[-3].endswith("Spearman -0.0012") and lines[-2].endswith("-")
+
+
+def test_a_measured_piece_counts_as_often_as_it_occurs(ticks):
+    sides = [
+        engine.Side("ours", lambda number: None),
+        engine.Side("peer", lambda number: None, times=20),
+    ]
+    ours, peer = engine.measure(engine.Work("w", "things", [5], sides), CPU)
+    assert (peer.seconds, peer.ratio, ours.rate) == (20, 20, 5)
+
+
+def test_a_side_that_computes_less_has_a_share_of_what_it_computes(ticks, monkeypatch):
+    monkeypatch.setattr(engine, "matmul_peak", lambda dtype, device, threads: 100.0)
+    sides = [
+        engine.Side(name, lambda number: None, torch.float32, flops=flops)
+        for name, flops in (("ours", [10.0]), ("peer", None))
+    ]
+    figures = engine.measure(engine.Work("w", "things", [1], sides, [30.0]), CPU)
+    assert [figure.peak_share for figure in figures] == [0.1, 0.3]
+
+
+def test_the_first_round_measures_the_memory():
+    def work(number):
+        size = 64 * 2**20 if number == 0 else 256 * 2**20
+        torch.zeros(size, dtype=torch.uint8).add_(1)
+
+    sides = [engine.Side("ours", work)]
+    (ours,) = engine.measure(engine.Work("w", "things", [4] * 2, sides), CPU)
+    assert ours.memory_mib is None or 60 < ours.memory_mib < 120
+
+
+def test_sides_that_differ_stop_the_benchmark():
+    engine.expect(True, "nothing")
+    with pytest.raises(AssertionError, match="the sides differ: losses"):
+        engine.expect(False, "losses")
+
+
+def test_an_engine_whose_library_is_missing_is_skipped_with_one_line(tmp_path, monkeypatch):
+    for name in ("openvino", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, name, None)
+    bench = inputs.Bench(CPU, 1, ["a text"], tmp_path)
+    loaded, skipped = peers.engines(bench, lambda *_, **__: "model", tmp_path, [("a text",)])
+    assert loaded == [] and len(skipped) == 2
+    assert skipped[0].startswith("OpenVINO: ") and skipped[1].startswith("ONNX: ")
+    for line in skipped:
+        assert "\n" not in line and "; pip install -r requirements-bench" in line
+
+
+@pytest.mark.parametrize("library", peers.ENGINES)
+def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(library, tmp_path):
+    pytest.importorskip({"OpenVINO": "optimum.intel", "ONNX": "optimum.onnxruntime"}[library])
+    real_checkpoint()
+    bench = inputs.Bench(CPU, 1, inputs.made_sentences(200, random.Random(0)), tmp_path)
+    rows = [(text,) for text in bench.texts[20:]]
+    folder = inputs.minilm(bench)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(peers, "ENGINES", {library: peers.ENGINES[library]})
+        (plain, int8), skipped = peers.engines(bench, peers.sentence_transformer, folder, rows)
+    wanted = peers.sentence_transformer(folder, CPU).encode(bench.texts[:20])
+    assert skipped == [] and int8.dtype is None
+    assert encoding.cosines(plain.model.encode(bench.texts[:20]), wanted).min() > 0.999
+    assert 0.9 < encoding.cosines(int8.model.encode(bench.texts[:20]), wanted).min() < 0.9999
+
+
+def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, monkeypatch):
+    bench = inputs.Bench(CPU, 1, [], tmp_path)
+    encoders, skipped = encoding.in_int8(bench, tiny_checkpoint)
+    assert len(encoders) + len(skipped) == 1
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    encoders, (line,) = encoding.in_int8(bench, tiny_checkpoint)
+    assert encoders == [] and line.startswith("minbert: precision int8: ") and "\n" not in line
+
+
+@pytest.mark.parametrize("error", [ImportError, RuntimeError])
+def test_a_torchvision_that_does_not_load_is_left_alone(error, monkeypatch):
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name == "torchvision":
+                raise error("operator torchvision::nms does not exist")
+
+    monkeypatch.setitem(sys.modules, "torchvision", None)  # put back afterwards
+    del sys.modules["torchvision"]
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    peers.prepare()
+    assert importlib.util.find_spec("torchvision") is None
+
+
+def test_made_sentences_have_the_lengths_of_real_ones():
+    texts = inputs.made_sentences(3000, random.Random(0))
+    assert len(set(texts)) == 3000
+    lengths = [len(text.split()) for text in texts]
+    quantiles = np.quantile(lengths, np.linspace(0, 1, len(inputs.LENGTH_QUANTILES)))
+    assert np.abs(quantiles - inputs.LENGTH_QUANTILES).max() <= 2
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Let every kind of work be as small as it can be."""
+    real_checkpoint()
+    for module, name, value in [
+        (inputs, "BERT_BASE", TINY),
+        (run, "TEXTS", 120),
+        (run, "PAIRS", 10),
+        (encoding, "COUNT", 8),
+        (encoding, "COUNTS", (10,)),
+        (encoding, "LENGTHS", (8,)),
+        (encoding, "TOKENS", 64),
+        (training, "BATCH_SIZE", 4),
+        (training, "CACHED", 4),
+        (training, "MLM_STEPS", 1),
+        (training, "MLM_BATCH_SIZE", 4),
+        (training, "MLM_LENGTH", 16),
+        (heads, "TEXTS", 40),
+        (heads, "DEV_ROWS", 20),
+        (small, "LINES", 200),
+        (search, "ROWS", 300),
+        (search, "MINED", 200),
+        (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
+    ]:
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(peers, "ENGINES", {})  # they have a test of their own
+
+
+def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(small.subprocess, "run", lambda *_, **__: None)
+    out = tmp_path / "figures.json"
+    assert command.main(["--rounds", "1", "--json", str(out)]) == 0
+    report = json.loads(out.read_text())
+    assert {"device", "processor", "peak float32", "torch"} <= report["machine"].keys()
+    found = {(figure["work"], figure["side"]): figure for figure in report["figures"]}
+    assert len(found) == len(report["figures"]) > 30
+    assert found["encode, mini", "minbert"]["quality"].startswith("Spearman ")
+    assert found["encode, bert-base shape", "minbert"]["quality"].startswith("cosine ")
+    assert found["encode, mini", "sentence-transformers"]["quality"] is None
+    assert ("sup step, bert-base shape", "transformers, float32 loop") in found
+    faiss = importlib.util.find_spec("faiss") is not None
+    name = "10 nearest of 100 queries among 300 vectors"
+    assert ((name, "faiss, IndexFlatIP") in found) == faiss
+    for figure in report["figures"]:
+        assert figure["seconds"] > 0 and figure["ratio"] > 0
+        assert figure["peak_share"] is None or figure["peak_share"] > 0
     shown = capsys.readouterr().out
-    assert stop.value.code == 0 and program.__doc__.splitlines()[0] in shown
-    assert all(name in shown for name in speeds.WORKS) or program is not speeds
+    assert f"{len(found)} figures in" in shown and "\nencode took " in shown
 
 
-def test_a_new_tasks_probes_follow_from_its_record(monkeypatch, toy_data):
-    """A score task of other files: the same rows as sts must have the same scores."""
-    alike = replace(TASKS["sts"], name="alike")
-    monkeypatch.setitem(TASKS, "alike", alike)
-    assert probe.probes_of(alike) == ["alike", "alike unseen", "alike cosine"]
-    scores = probe.probe(spelled, {task: read_task(toy_data, task) for task in ("sts", "alike")})
-    for name in ("", " unseen", " cosine"):
-        assert scores[f"alike{name}"] == scores[f"sts{name}"]
+def test_a_checkpoint_of_ones_own(tiny, tmp_path, capsys):
+    out = tmp_path / "figures.json"
+    argv = ["--only", "encode", "--checkpoint", "mini", "--rounds", "1", "--json", str(out)]
+    assert command.main(argv) == 0
+    figures = json.loads(out.read_text())["figures"]
+    assert {figure["work"] for figure in figures} == {"encode, mini"}
+
+
+def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):
+    top_k = search.top_k
+
+    def wrong(queries, blocks, k):
+        cosines, rows = top_k(queries, blocks, k)
+        return cosines, np.roll(rows, 1, axis=1)
+
+    monkeypatch.setattr(search, "top_k", wrong)
+    with pytest.raises(AssertionError, match="the sides differ: nearest rows"):
+        next(search.search(inputs.Bench(CPU, 2, [], tmp_path)))
+
+
+def test_missing_things_are_one_line(tmp_path, capsys):
+    assert command.main(["--only", "startup", "--data", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1

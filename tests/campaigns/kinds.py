@@ -20,7 +20,7 @@ from data.tasks import read_quora, read_sst, read_sts
 from data.transfer import TYPES, read_mrpc, read_sst2, read_trec
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_triplets
 from minbert.pretraining.corpus import read_paragraphs
-from search.texts import read_rows
+from search.index import read_rows
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,11 @@ from data import download
 from data.sources import RemoteFile
 from minbert import pretrain
 from minbert.encode import __main__ as encode
-from minbert.encode.options import parse_options as encode_options
 from runtime.digests import digest, file_digest
 from runtime.files import utf8_name
 from runtime.sealed import SUMS, fault_of
 from search import __main__ as search
-from search import building
-from search.options import parse_options as search_options
+from search import build
 
 HOW = ("resume", "run_dir", "command", "commit")  # of a command, not of its numbers
 TINY = "--device cpu --precision float32 --cost-seconds 0 --simcse-steps 4 --eval-steps 2".split()
@@ -90,16 +88,16 @@ def _pretraining(given: Material, folder: Path, again: bool) -> int:
 
 
 def _indexing(given: Material, folder: Path, again: bool) -> int:
-    building.PART = 16  # four parts
+    build.PART = 16  # four parts
     argv = ["index", str(given.text), "--out", str(folder / "index")]
     argv += ["--backbone", str(given.checkpoint), "--device", "cpu", "--precision", "float32"]
-    return search.main(search_options(argv))
+    return search.main(argv)
 
 
 def _encoding(given: Material, folder: Path, again: bool) -> int:
     argv = [str(given.text), "--out", str(folder / "vectors"), "--shard-rows", "16"]  # four shards
     argv += ["--format", "npz", "--backbone", str(given.checkpoint)]
-    return encode.main(encode_options([*argv, *"--device cpu --precision float32".split()]))
+    return encode.main([*argv, *"--device cpu --precision float32".split()])
 
 
 def _downloading(given: Material, folder: Path, again: bool) -> int:

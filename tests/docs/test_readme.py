@@ -12,10 +12,9 @@ import pytest
 from evaluation.options import Options
 from evaluation.options import parse_options as parse_evaluation
 from experiment.settings import Settings, parse_options
-from minbert import pretrain
 from minbert.pretraining.options import PretrainOptions
 from runtime import options
-from runtime.options import build_parser
+from runtime.options import build_parser, parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -67,7 +66,7 @@ def test_every_pretraining_command_parses():
     runs = [line for line in lines if "-m minbert.pretrain " in line and "$" not in line]
     assert runs
     for line in runs:
-        assert pretrain.parse_options(shlex.split(line, comments=True)[3:])
+        assert parse(PretrainOptions, shlex.split(line, comments=True)[3:])
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -7,7 +7,8 @@ import shlex
 from test_readme import ROOT, commands, table
 
 from experiment.settings import parse_options as parse_run
-from minbert.encode.options import Options, parse_options
+from minbert.encode.options import Options
+from runtime.options import parse
 
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 TEXTS, MACHINES = 10**9, 64
@@ -25,7 +26,7 @@ def test_every_command_parses():
         words[words.index("run_multitask.py") + 1 :] for words in lines if "torchrun" in words
     ]
     assert len(encoded) == 6 and len(trained) == 2
-    assert all(parse_options(words) for words in encoded)
+    assert all(parse(Options, words) for words in encoded)
     assert all(parse_run(words) for words in trained)
 
 

@@ -14,7 +14,7 @@ from report.costs import measure_run
 from report.page.write import write_page
 from report.run_folder import RunFolder
 from runtime.errors import UserError
-from search.opening import open_cross_encoder
+from search.encoders import open_cross_encoder
 
 FLAGS = ["--task", "all", "--encoder", "bi", "cross", "--tune", "joint"]
 FLAGS += ["--schedule", "sequential", "annealed"]

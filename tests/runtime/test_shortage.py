@@ -73,8 +73,8 @@ def test_other_errors_stay_as_they_are(error):
     [
         (run_multitask, "run", run_multitask.main),
         (evaluation, "evaluate", evaluation.main),
-        (pretrain, "run", lambda _: pretrain.main(["--corpus", "a", "--valid", "b", "--out", "c"])),
-        (average, "run", lambda _: average.main(["a", "b", "--valid", "c", "--out", "d"])),
+        (pretrain, "work", lambda _: pretrain.main("--corpus a --valid b --out c".split())),
+        (average, "work", lambda _: average.main(["a", "b", "--valid", "c", "--out", "d"])),
     ],
 )
 def test_command_lines_with_code_of_their_own_tell_it_too(module, work, main, monkeypatch, capsys):

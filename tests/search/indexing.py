@@ -7,18 +7,17 @@ import pytest
 import torch
 from conftest import toy_sentences
 
-from search import building, products
+from search import build, nearest
 from search import index as format_of_index
 from search.__main__ import main
-from search.options import parse_options
 
 __all__ = ["command", "cut", "first_products", "small_parts", "unit_rows", "write_lines"]
 
 
-def command(*words) -> int:
+def command(*words, precision: str = "float32") -> int:
     """Run a command line of `python -m search` in this process; return its exit code."""
-    on_cpu = [] if words[0] == "pairs" else ["--device", "cpu", "--precision", "float32"]
-    return main(parse_options([*map(str, words), *on_cpu]))
+    on_cpu = [] if words[0] == "pairs" else ["--device", "cpu", "--precision", precision]
+    return main([*map(str, words), *on_cpu])
 
 
 def write_lines(path: Path, count: int, seed: int = 0) -> list[str]:
@@ -30,7 +29,7 @@ def write_lines(path: Path, count: int, seed: int = 0) -> list[str]:
 
 def small_parts(monkeypatch, count: int) -> None:
     """Let parts of an index hold fewer texts."""
-    for module in (building, format_of_index):
+    for module in (build, format_of_index):
         monkeypatch.setattr(module, "PART", count)
 
 
@@ -53,5 +52,5 @@ WAYS = [(torch.float32, 100), (torch.bfloat16, 1), (torch.bfloat16, 10**9)]
 def first_products(request, monkeypatch):
     """Run a test with each kind of first products, whatever this processor has."""
     dtype, too_many = request.param
-    monkeypatch.setattr(products, "choose_precision", lambda *which: dtype)
-    monkeypatch.setattr(products, "TOO_MANY", too_many)
+    monkeypatch.setattr(nearest, "choose_precision", lambda *which: dtype)
+    monkeypatch.setattr(nearest, "TOO_MANY", too_many)

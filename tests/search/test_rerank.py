@@ -12,7 +12,7 @@ from data.examples import DataError
 from data.tasks import read_task
 from minbert.config import CheckpointError
 from run_multitask import Settings, run
-from search.opening import open_cross_encoder
+from search.encoders import open_cross_encoder
 
 
 @pytest.fixture(scope="module")

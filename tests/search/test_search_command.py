@@ -2,34 +2,37 @@
 
 import io
 import json
-import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from conftest import real_data, toy_sentences
 from indexing import command, write_lines
 from sentence_transformers.util import semantic_search
 
 from data.tasks import read_sts
 from minbert.encoder import SentenceEncoder
-from search import command as search_command
-from search.options import parse_options
+from minbert.fast.int8 import check_int8
+from runtime.errors import MachineError
+from runtime.options import parse
+from search import query as query_module
+from search.__main__ import main
+from search.options import (
+    HELP,
+    INDEX_ABOUT,
+    PAIRS_ABOUT,
+    QUERY_ABOUT,
+    IndexOptions,
+    PairsOptions,
+    QueryOptions,
+)
 
 ROOT = Path(__file__).parents[2]
-
-
-def start(*words, **more) -> subprocess.CompletedProcess:
-    """Run a command line in a process of its own, to its end."""
-    line = [sys.executable, "-m", "search", *map(str, words)]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, timeout=120, **more)
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +88,6 @@ def test_real_sentences_are_found_as_sentence_transformers_finds_them(tmp_path, 
         assert ids <= {str(hit["corpus_id"] + 1) for hit in expected}
 
 
-def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys):
-    assert command("query", index, texts[3], "--top-k", "2") == 0
-    query, header, first, second, empty, last = capsys.readouterr().out.splitlines()
-    assert query == f"query: {texts[3]}" and header.split() == ["rank", "cosine", "id", "text"]
-    assert first.split(maxsplit=3)[:2] == ["1", "1.000"] and first.endswith(texts[3])
-    assert second.startswith("   2") and empty == ""
-    assert last.startswith("1 query, 40 texts") and last.endswith(f": {index}")
-
-
 def test_queries_come_one_per_line_from_stdin(index, texts, capsys, monkeypatch):
     given = io.TextIOWrapper(io.BytesIO(f"{texts[0]}\n\n  {texts[1]} \n".encode()))
     monkeypatch.setattr(sys, "stdin", given)
@@ -143,16 +137,6 @@ def test_all_pairs_are_printed_beyond_the_top(index, capsys):
     assert capsys.readouterr().out.splitlines()[-1].startswith("780 pair(s) of cosine -1 or more: ")
 
 
-def test_what_takes_long_says_so_once(capsys, monkeypatch):
-    monkeypatch.setattr(search_command, "MEASURED_SECONDS", 0.0)
-    for total, told in ((10**15, 1), (2, 0)):
-        forecast = search_command.Forecast(total)
-        for _ in range(3):
-            time.sleep(0.001)
-            forecast(1)
-        assert capsys.readouterr().err.count(" minutes in all at this rate\n") == told
-
-
 def test_control_characters_of_texts_do_not_reach_the_terminal(tmp_path, tiny_checkpoint, capsys):
     evil = "\x1b[2J\x1b]0;owned\x07cat\r\u202edog\x9b"
     (tmp_path / "t.tsv").write_text(f"i\x1bd\t{evil}\n2\t{evil}\n", encoding="utf-8")
@@ -188,7 +172,7 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     assert "cannot be read" in refused(capsys, "index", tmp_path, *new)
     monkeypatch.setattr(sys, "stdin", None)  # as a shell's <&- leaves it
     assert "stdin: is empty" in refused(capsys, "index", "-", *new)
-    assert "is there and no index" in refused(
+    assert "holds other files and no index" in refused(
         capsys, "index", tmp_path / "t.txt", "--out", tmp_path, "--backbone", tiny_checkpoint
     )
     assert "another encoder" in refused(
@@ -212,56 +196,71 @@ def test_an_encoder_that_changed_is_refused(tmp_path, tiny_checkpoint, tiny_enco
     assert "no such folder" in refused(capsys, "query", tmp_path / "i", "a cat")
 
 
+def test_the_table_names_ranks_ids_and_the_index(index, texts, capsys, monkeypatch):
+    monkeypatch.setattr(query_module.time, "perf_counter", lambda: 1.0)
+    assert command("query", index, texts[3], "--top-k", "2") == 0
+    query, header, first, second, empty, last = capsys.readouterr().out.splitlines()
+    assert query == f"query: {texts[3]}" and header.split() == ["rank", "cosine", "id", "text"]
+    assert first.split(maxsplit=3)[:2] == ["1", "1.000"] and first.endswith(texts[3])
+    assert second.startswith("   2") and empty == ""
+    assert last == f"1 query, 40 texts, 0.00 s: {index}"
+
+
+@pytest.mark.parametrize("words", ["", "find", "--top-k 3 query"])
+def test_without_a_command_it_is_explained(words, capsys):
+    assert main(words.split()) == 2
+    assert capsys.readouterr().err.startswith("usage: python -m search")
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out == f"{HELP}\n"
+
+
 @pytest.mark.parametrize(
-    "words", ["", "find", "--top-k 3 query", "index f", "query i --top-k 0", "pairs i --top x"]
+    ("options", "about"),
+    [(IndexOptions, INDEX_ABOUT), (QueryOptions, QUERY_ABOUT), (PairsOptions, PAIRS_ABOUT)],
 )
-def test_mistyped_words_end_with_usage(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse_options(words.split())
-    assert ended.value.code == 2 and capsys.readouterr().err.startswith("usage: python -m search")
+def test_examples_parse(options, about):
+    name = about["prog"].split()[-1]
+    examples = re.findall(
+        rf"^  .*python -m search {name} ([^<>\n]+)", about["epilog"] + HELP, re.MULTILINE
+    )
+    assert len(examples) > 2 or options is PairsOptions
+    for example in examples:
+        assert parse(options, shlex.split(example))
 
 
-@pytest.mark.parametrize("words", [[], ["index"], ["query"], ["pairs"]])
-def test_help_teaches_with_examples_that_parse(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse_options([*words, "--help"])
-    printed = capsys.readouterr().out
-    assert ended.value.code == 0 and "python -m search" in printed
-    examples = re.findall(r"^  .*python -m search ([^<>\n]+)", printed, re.MULTILINE)
-    assert examples and all(parse_options(shlex.split(example)) for example in examples)
+def test_ids_of_lines_are_not_those_of_vectors(capsys):
+    with pytest.raises(SystemExit):
+        command("index", "t.tsv", "--vectors", "v", "--ids", "--out", "i")
+    assert "--ids: with --vectors, the ids are those of the vectors" in capsys.readouterr().err
 
 
-def test_broken_pipes_and_closed_stdin_are_quiet(index):
-    closed = start("query", index, "--device", "cpu", preexec_fn=lambda: os.close(0))
-    assert (closed.returncode, closed.stdout, closed.stderr) == (0, b"", b"")
-    reading, writing = os.pipe()
-    os.close(reading)  # nobody reads: every write fails
-    line = [sys.executable, "-m", "search", "query", str(index), "a cat", "--device", "cpu"]
-    broken = subprocess.run(line, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, timeout=120)
-    os.close(writing)
-    assert (broken.returncode, broken.stderr) == (0, b"")
+def test_an_index_in_int8_is_queried_in_int8_only(tmp_path, tiny_checkpoint, capsys):
+    try:
+        check_int8(torch.device("cpu"))
+    except MachineError as error:
+        pytest.skip(str(error))
+    texts = write_lines(tmp_path / "t.txt", 12)
+    source = [tmp_path / "t.txt", "--backbone", tiny_checkpoint]
+    for precision in ("int8", "float32"):
+        out = tmp_path / precision
+        assert command("index", *source, "--out", out, precision=precision) == 0
+    capsys.readouterr()
+    assert command("query", tmp_path / "int8", texts[4], "--json", precision="int8") == 0
+    best = json.loads(capsys.readouterr().out)["hits"][0]
+    assert best["text"] == texts[4] and best["cosine"] == pytest.approx(1, abs=1e-6)
+    for made, asked, advice in (
+        ("int8", "bfloat16", "give --precision int8"),
+        ("float32", "int8", "give --precision float32 or bfloat16, not int8"),
+    ):
+        assert command("query", tmp_path / made, texts[4], precision=asked) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and advice in error
 
 
-def test_ctrl_c_keeps_finished_parts_and_the_same_command_goes_on(tmp_path, tiny_checkpoint):
-    count = 14_000  # two parts
-    with (tmp_path / "t.txt").open("w") as file:
-        for number, text in enumerate(toy_sentences(count)):
-            file.write(f"{text} {number}\n")
+def test_a_machine_without_int8_is_one_line(tmp_path, tiny_checkpoint, capsys, monkeypatch):
+    write_lines(tmp_path / "t.txt", 3)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
     words = ["index", tmp_path / "t.txt", "--out", tmp_path / "i", "--backbone", tiny_checkpoint]
-    line = [sys.executable, "-m", "search", *map(str, words), "--device", "cpu"]
-    process = subprocess.Popen(
-        line, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not (first := list((tmp_path / "i" / "parts").glob("[!.]*"))):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.002)
-    process.send_signal(signal.SIGINT)
-    printed, errors = process.communicate(timeout=60)
-    assert process.returncode == 130 and "the same command goes on" in errors and not printed
-    assert "Traceback" not in errors and not (tmp_path / "i" / "meta.json").exists()
-    written = {path: path.stat().st_mtime_ns for path in first}
-    done = start(*words, "--device", "cpu")
-    assert done.stdout.decode().startswith("14,000 texts, 14,000 of them new")
-    assert {path: path.stat().st_mtime_ns for path in first} == written
+    assert command(*words, precision="int8") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "neither VNNI nor AMX; use --precision auto" in error

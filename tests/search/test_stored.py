@@ -10,7 +10,6 @@ from conftest import toy_sentences
 from indexing import command, small_parts, write_lines
 
 from minbert.encode.__main__ import main as encode_command
-from minbert.encode.options import parse_options
 from minbert.encoder import SentenceEncoder
 from search.index import Index
 
@@ -20,7 +19,7 @@ def encode(files: Path | list[Path], out: Path, backbone: Path, *more: str) -> P
     files = files if isinstance(files, list) else [files]
     words = [*files, "--out", out, "--backbone", backbone, "--device", "cpu", "--shard-rows", 20]
     more = more if "--precision" in more else (*more, "--precision", "float32")
-    assert encode_command(parse_options([*map(str, words), *more])) == 0
+    assert encode_command([*map(str, words), *more]) == 0
     return out
 
 
@@ -48,10 +47,13 @@ def same_vectors(index: Index, texts: list[str], checkpoint: Path, abs: float) -
 
 
 @pytest.mark.parametrize(
-    ("more", "abs"),
-    [((), 1e-6), (("--normalize", "--float16"), 1e-3), (("--precision", "bfloat16"), 0.03)],
+    ("part", "more", "abs"),  # parts smaller and larger than a shard
+    [
+        (7, (), 1e-6),
+        (8192, ("--normalize", "--float16"), 1e-3),
+        (8192, ("--precision", "bfloat16"), 0.03),
+    ],
 )
-@pytest.mark.parametrize("part", [7, 8192])  # smaller and larger than a shard
 def test_texts_ids_and_vectors_are_those_of_the_folder(
     part, more, abs, tmp_path, lines, tiny_checkpoint, index_stored, monkeypatch, capsys
 ):
@@ -128,11 +130,7 @@ def test_what_does_not_fit_is_refused_in_one_line(
     assert "not all is encoded" in refused()
     (vectors / "manifest.json").write_text(json.dumps(raw | {"settings": 5}))
     assert "manifest.json: damaged" in refused()
+    (vectors / "manifest.json").write_text(json.dumps(raw | {"format": 1}))
+    assert "written by another version of this project; encode again" in refused()
     (vectors / "manifest.json").unlink()
     assert "no such file" in refused()
-
-
-def test_ids_of_lines_are_not_those_of_vectors(capsys):
-    with pytest.raises(SystemExit):
-        command("index", "t.tsv", "--vectors", "v", "--ids", "--out", "i")
-    assert "--ids: with --vectors, the ids are those of the vectors" in capsys.readouterr().err

@@ -7,13 +7,12 @@ import numpy as np
 from conftest import toy_sentences
 
 from minbert.encode.__main__ import main
-from minbert.encode.options import parse_options
 
 
 def command(out: Path, *words) -> int:
     """Run a command line in this process, on 20 texts per shard; return its exit code."""
     line = [*words, "--out", out, "--device", "cpu", "--precision", "float32"]
-    return main(parse_options([*map(str, line), "--shard-rows", "20"]))
+    return main([*map(str, line), "--shard-rows", "20"])
 
 
 def write_lines(path: Path, count: int = 50) -> list[str]:

@@ -100,4 +100,4 @@ def test_what_a_process_refuses_is_one_line_here(
 def test_without_ray_the_command_says_what_to_install(tmp_path, tiny_checkpoint, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MachineError, match=r"--ray: needs ray .*pip install -r requirements-scale"):
-        over_ray.ray_data("--ray")
+        over_ray.optional("ray", "ray.data", "--ray")

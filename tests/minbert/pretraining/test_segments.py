@@ -1,4 +1,4 @@
-"""Pairs of a text and its twin: what is changed and what is said of it, and learning to tell."""
+"""Spans and twins: where they are cut, what is asked of them, and that both are learnt."""
 
 from dataclasses import replace
 
@@ -12,14 +12,16 @@ from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.pretraining.corpus import as_sequences
 from minbert.pretraining.loop import Pretrainer
-from minbert.pretraining.options import PretrainConfig
-from minbert.pretraining.twins import (
+from minbert.pretraining.options import NO_DROPOUT, PretrainConfig
+from minbert.pretraining.segments import (
     IGNORED,
     KINDS,
     SHARES,
     TwinHeads,
+    cut_spans,
     cut_twins,
-    mean_twin_tokens,
+    span_logits,
+    span_loss,
     whole_words,
 )
 from minbert.tokenizer import BertTokenizer
@@ -32,6 +34,65 @@ def rows(count, length):
     body = np.arange(10, 8 + length) + 1000 * np.arange(count)[:, None]
     edges = np.ones((count, 1), np.int64)
     return as_sequences(np.hstack([2 * edges, body, 3 * edges]).astype(np.int32))
+
+
+@pytest.mark.parametrize("length", [6, 20, 128])
+def test_spans_are_two_pieces_of_their_row(length):
+    torch.manual_seed(0)
+    sizes, starts = [], []
+    for _ in range(500):  # so many that every place comes up
+        spans = cut_spans(rows(3, length).pack([2, 0, 1]))
+        pieces = spans.input_ids.split(spans.lengths)
+        assert len(spans) == 6 and len(set(spans.lengths[:3])) == len(set(spans.lengths[3:])) == 1
+        positions = torch.cat([torch.arange(n) for n in spans.lengths])
+        assert torch.equal(spans.position_ids, positions) and not spans.token_type_ids.any()
+        assert spans.cu_seqlens.tolist() == [0, *np.cumsum(spans.lengths)]
+        for piece, row in zip(pieces, (2, 0, 1, 2, 0, 1), strict=True):
+            assert (piece[0], piece[-1]) == (2, 3)
+            assert (piece[1:-1].diff() == 1).all()
+            assert (piece[1:-1] // 1000 == row).all()
+        sizes.append(len(pieces[0]) + len(pieces[3]))
+        starts.append((int(pieces[0][1]), int(pieces[3][1])))
+        assert min(8, (length - 2) // 2) <= min(spans.lengths) - 2
+        assert max(spans.lengths) - 2 <= min(32, (length - 2) // 2)
+    firsts, seconds = zip(*starts, strict=True)
+    assert length < 20 or (firsts != seconds and min(firsts) % 1000 == 10)
+    config = PretrainConfig(
+        length=length, batch_size=1, contrast_weight=1.0, contrast_batch_size=10
+    )
+    assert np.mean(sizes) == pytest.approx((config.tokens_per_step - length) / 10, rel=0.1)
+
+
+def test_span_loss_of_known_vectors():
+    apart = torch.eye(3).repeat(2, 1)  # every partner is found: cosine 1, all others 0
+    assert span_logits(apart).diagonal().tolist() == pytest.approx([20, 20, 20])
+    assert span_loss(apart).item() == pytest.approx(np.log1p(2 * np.exp(-20)), abs=1e-6)
+    assert span_loss(torch.ones(8, 3)).item() == pytest.approx(np.log(4))  # nothing tells them
+    both = torch.randn(10, 4)
+    expected = torch.nn.CrossEntropyLoss()
+    logits = torch.cosine_similarity(both[:5, None], both[None, 5:], dim=-1) / 0.05
+    wanted = (expected(logits, torch.arange(5)) + expected(logits.T, torch.arange(5))) / 2
+    torch.testing.assert_close(span_loss(3 * both), wanted)
+
+
+def test_tokens_are_counted_as_they_are_read():
+    assert PretrainConfig(length=128, batch_size=10).tokens_per_step == 1280
+    spans = PretrainConfig(length=128, batch_size=10, contrast_weight=1.0, contrast_batch_size=30)
+    assert spans.tokens_per_step == 10 * 128 + 30 * (8 + 32 + 4)
+
+
+def test_training_on_is_without_dropout_and_reads_spans(tiny_encoder, tmp_path):
+    model = BertForMaskedLM.from_pretrained("mini", **NO_DROPOUT)
+    config = PretrainConfig(length=20, batch_size=4, contrast_weight=1.0, mask_probability=0.0)
+    tokens = as_sequences(np.random.default_rng(0).integers(5, 900, (4, 20)).astype(np.int32))
+    trainer = Pretrainer(model, tiny_encoder.tokenizer, tokens, tokens, config, tmp_path, "cpu")
+    model.train()
+    found = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        found.append(trainer._losses())
+    assert found[0]["loss"] == found[1]["loss"] == 0  # no token was masked, and that is no fault
+    assert found[0]["span_loss"] == found[1]["span_loss"] > 0
 
 
 def drawn(repeats, count=12, length=128, words=WORDS):
@@ -61,7 +122,7 @@ def drawn(repeats, count=12, length=128, words=WORDS):
 
 def test_twins_are_what_they_are_called():
     count, sizes = dict.fromkeys(KINDS, 0), []
-    for kind, first, second, tags in drawn(100):
+    for kind, first, second, tags in drawn(60):
         count[kind] += 1
         sizes.append(len(first) + len(second) + 3)
         changed = [word for word, tag in zip(second, tags.tolist(), strict=True) if tag == 1]
@@ -78,8 +139,9 @@ def test_twins_are_what_they_are_called():
             assert (tags == IGNORED).all() and len(set(second) & set(first)) <= 2
     total = sum(count.values())
     for kind, share in zip(KINDS, SHARES, strict=True):
-        assert count[kind] / total == pytest.approx(share, abs=0.05)
-    assert np.mean(sizes) == pytest.approx(mean_twin_tokens(128), rel=0.05)
+        assert count[kind] / total == pytest.approx(share, abs=0.06)
+    config = PretrainConfig(length=128, batch_size=1, twin_weight=1.0, twin_batch_size=10)
+    assert np.mean(sizes) == pytest.approx((config.tokens_per_step - 128) / 10, rel=0.05)
 
 
 def test_an_edit_moves_or_replaces_words_and_never_leaves_the_changed_ones_out():
@@ -160,11 +222,11 @@ def trainer_of(tiny_encoder, tmp_path):
 
 
 def test_twins_are_trained_validated_and_resumed(trainer_of, monkeypatch):
-    whole = trainer_of(20)
+    whole = trainer_of(12)
     history = whole.run()
     assert {"twin_loss", "valid_twin_accuracy"} <= history[-1].keys()
     assert history[-1]["twin_loss"] < history[0]["twin_loss"]
-    stopped = trainer_of(20, "other")
+    stopped = trainer_of(12, "other")
     check = stopped._check
 
     def stop(*args):
@@ -174,7 +236,7 @@ def test_twins_are_trained_validated_and_resumed(trainer_of, monkeypatch):
     monkeypatch.setattr(stopped, "_check", stop)
     with pytest.raises(KeyboardInterrupt):
         stopped.run()
-    resumed = trainer_of(20, "other")
+    resumed = trainer_of(12, "other")
     names = ("twin_loss", "loss", "valid_twin_accuracy")
     assert [[r[name] for name in names] for r in resumed.run(resume=True)] == [
         [r[name] for name in names] for r in history

@@ -1,14 +1,20 @@
-"""Two segments: is the second one the first again, edited, its continuation, or something else?
+"""Two objectives beside masked words: spans that find each other, and twins that are compared.
 
-In place of BERT's next-sentence prediction (Devlin et al. 2019, section 3.1), which can be solved
-by topic and was found to help little. Here the second segment is a *twin*: the words of the first
-in another order and some left out, and in half of the twins also one or two words replaced or two
-words exchanged. To tell, a model must align the segments word by word, as a cross-encoder must.
-[CLS] says what the twin is; each of its tokens says whether it is among the changed ones, as in
-replaced-token detection (Clark et al. 2020), but only the other segment can tell.
+Both stand in place of BERT's next-sentence prediction (Devlin et al. 2019, section 3.1), which can
+be solved by topic and was found to help little.
+
+*Spans*: two spans of one text must find each other among those of other texts. Without this,
+nothing trains the mean of a text's states to represent the text. Spans are cut at random and may
+overlap, as in DeCLUTR and Contriever (Giorgi et al. 2021, section 3; Izacard et al. 2022, section
+3), but are as short as the sentences that are compared later.
+
+*Twins*: the words of a segment in another order and some left out, and in half of the twins also
+one or two words replaced or two words exchanged. To judge them, a model must align the segments
+word by word, as a cross-encoder must. [CLS] says what the second segment is: the first again,
+edited, its continuation, or something else; each of its tokens says whether it is among the changed
+ones, as in replaced-token detection (Clark et al. 2020), but only the other segment can tell.
 
 Legend: B rows, L tokens of a segment, K of them kept in the twin, H hidden_size, V vocab_size.
-Reads: rows of the corpus. Feeds: loop, options.
 """
 
 from dataclasses import dataclass
@@ -18,13 +24,60 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from minbert.packing import PackedBatch
+from minbert.pretraining.options import MOST_LEFT_OUT, cut_bounds
 from minbert.tokenizer import BertTokenizer
 
+TEMPERATURE = 0.05  # of spans: DeCLUTR's and SimCSE's
 KINDS = ("same", "edited", "next", "other")
 SHARES = (0.4, 0.4, 0.1, 0.1)  # most twins need a comparison word by word
-SHORTEST, LONGEST = 8, 32  # tokens of a segment, as of a sentence
-MOST_LEFT_OUT = 6  # at most one token in so many is left out
 IGNORED = -100  # PyTorch's mark for what counts in no loss
+
+
+def cut_spans(batch: PackedBatch) -> PackedBatch:
+    """Return two spans of every row: the B first spans, then the B second spans.
+
+    All rows of a batch are cut at the same places, so that length gives nothing away (and
+    attention handles equal lengths in one product). Random numbers come from torch's global
+    generator.
+
+    Args:
+        batch: B rows `[CLS] ... [SEP]` of equal length.
+    """
+    # Rows of equal length are a matrix, cut at two places drawn independently.
+    rows = batch.input_ids.view(len(batch), -1)  # (B, length)
+    spans = [_span(rows), _span(rows)]
+    # All first spans, then all second ones, packed like any other 2B sequences.
+    lengths = tuple(span.shape[1] for span in spans for _ in range(len(rows)))
+    input_ids = torch.cat([span.flatten() for span in spans])
+    positions = [torch.arange(span.shape[1]).repeat(len(rows)) for span in spans]
+    cu_seqlens = F.pad(torch.tensor(lengths).cumsum(0), (1, 0))
+    return PackedBatch(
+        input_ids, torch.zeros_like(input_ids), torch.cat(positions), cu_seqlens, lengths
+    )
+
+
+def span_logits(embeddings: Tensor) -> Tensor:
+    """Return the cosines of first and second spans over the temperature: (2B, H) -> (B, B)."""
+    first, second = F.normalize(embeddings, dim=-1).chunk(2)
+    # (B, H) x (H, B) -> (B, B): row i compares first span i with every second span.
+    return first @ second.T / TEMPERATURE
+
+
+def span_loss(embeddings: Tensor) -> Tensor:
+    """Return the mean cross-entropy of finding the partner, in both directions, of (2B, H)."""
+    logits = span_logits(embeddings)  # (B, B)
+    # Row i's partner is column i; every other column is a negative. The same holds in reverse.
+    partners = torch.arange(len(logits), device=logits.device)
+    return (F.cross_entropy(logits, partners) + F.cross_entropy(logits.T, partners)) / 2
+
+
+def _span(rows: Tensor) -> Tensor:
+    """Return `[CLS] span [SEP]` of every row, (B, span + 2)."""
+    shortest, longest = cut_bounds(rows.shape[1])
+    length = int(torch.randint(shortest, longest + 1, ()))
+    # After [CLS], and such that the span ends before [SEP].
+    start = 1 + int(torch.randint(rows.shape[1] - 2 - length + 1, ()))
+    return torch.cat([rows[:, :1], rows[:, start : start + length], rows[:, -1:]], dim=1)
 
 
 @dataclass(frozen=True)
@@ -105,15 +158,9 @@ def cut_twins(batch: PackedBatch, words: Tensor) -> Twins:
     return _joined(rows, first, second.gather(1, order), kinds, tags.gather(1, order))
 
 
-def mean_twin_tokens(length: int) -> int:
-    """Return how many tokens the pair of a row of `length` has on average, about."""
-    shortest, longest = _bounds(length)
-    return shortest + longest + 3 - (shortest + longest) // (4 * MOST_LEFT_OUT)
-
-
 def _segments(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Return a segment of every row, and the one behind it, (B, L) each."""
-    shortest, longest = _bounds(rows.shape[1])
+    shortest, longest = cut_bounds(rows.shape[1])
     length = int(torch.randint(shortest, longest + 1, ()))
     # After [CLS], and such that the second segment ends before [SEP].
     start = 1 + int(torch.randint(rows.shape[1] - 2 - 2 * length + 1, ()))
@@ -174,9 +221,3 @@ def _joined(rows: Tensor, first: Tensor, second: Tensor, kinds: Tensor, tags: Te
         (length,) * count,
     )
     return Twins(batch, kinds, changed.flatten())
-
-
-def _bounds(row: int) -> tuple[int, int]:
-    """Return the shortest and the longest segment of a row: at most half of what it holds."""
-    longest = min(LONGEST, (row - 2) // 2)
-    return min(SHORTEST, longest), longest

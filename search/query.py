@@ -1,12 +1,9 @@
-"""Queries answered: the nearest texts of an index, re-ranked if asked for, as tables or as JSON.
-
-Reads: index, nearest, opening. Feeds: the command line.
-"""
+"""Queries answered: the nearest texts of an index, re-ranked if asked for, as tables or as JSON."""
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,11 +12,10 @@ import numpy as np
 
 from data.examples import DataError
 from runtime.terminal import printable
-from search.index import Index
+from search.encoders import CrossEncoder, encoder_of, open_cross_encoder
+from search.index import STDIN, Index, Row, lines_of
 from search.nearest import top_k
-from search.opening import CrossEncoder, encoder_of, open_cross_encoder
 from search.options import QueryOptions
-from search.texts import STDIN, Row, lines_of
 
 # Queries that one pass over the index answers; a terminal waits for each.
 QUERIES = 256
@@ -39,46 +35,41 @@ class Hit:
         return {"id": self.row.id, "text": self.row.text, "cosine": self.cosine, **scored}
 
 
-def answer(options: QueryOptions, say: Callable[[str], None]) -> None:
-    """Answer the queries of the command line, or of stdin."""
+def answer(options: QueryOptions) -> None:
+    """Answer the queries of the command line, or of stdin.
+
+    Raises:
+        UserError: something that the options name cannot be used; the message is one line.
+    """
     index = Index(options.index)
     encoder = encoder_of(index, options.device, options.precision)
     cross = None
     if options.rerank:
         cross = open_cross_encoder(options.rerank, options.device, options.precision)
     depth = max(options.top_k, options.candidates) if cross else options.top_k
-    nearest = _searcher(index, options.faiss)
     seconds, count = 0.0, 0
     for queries in _queries(options):
         started = time.perf_counter()
         vectors = encoder.encode(queries, show_progress=False, normalize_embeddings=True)
-        cosines, rows = nearest(vectors, depth)
+        cosines, rows = top_k(vectors, index.blocks, depth)
         for query, own, numbers in zip(queries, cosines, rows, strict=True):
             hits = [Hit(row, cos) for row, cos in zip(index.rows(numbers), own, strict=True)]
             hits = _reranked(cross, query, hits)[: options.top_k]
-            say(_as_json(query, hits) if options.json else _as_table(query, hits))
+            print(_as_json(query, hits) if options.json else _as_table(query, hits), flush=True)
         seconds, count = seconds + time.perf_counter() - started, count + len(queries)
     if not options.json and count:
         asked = "1 query" if count == 1 else f"{count:,} queries"
-        say(f"{asked}, {len(index):,} texts, {seconds:.2f} s: {options.index}")
-
-
-def _searcher(
-    index: Index, with_faiss: bool
-) -> Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]:
-    if with_faiss:
-        from search.flat import FaissIndex
-
-        return FaissIndex(index.blocks).top_k
-    return lambda vectors, k: top_k(vectors, index.blocks, k)
+        print(f"{asked}, {len(index):,} texts, {seconds:.2f} s: {options.index}")
 
 
 def _queries(options: QueryOptions) -> Iterator[list[str]]:
     """Yield queries, as many as are answered together."""
     if options.text:
         texts = [text.strip() for text in options.text]
-        if wrong := [text for text in texts if not _is_unicode(text)]:
-            raise DataError(f"query {wrong[0]!r}: expected a text in UTF-8")
+        for text in texts:
+            # A byte of the command line that is no UTF-8 became a lone surrogate.
+            if not text or any("\ud800" <= char <= "\udfff" for char in text):
+                raise DataError(f"query {text!r}: expected a text in UTF-8")
         yield texts
         return
     asked = sys.stdin is not None and sys.stdin.isatty()
@@ -87,14 +78,6 @@ def _queries(options: QueryOptions) -> Iterator[list[str]]:
     lines = filter(None, (line.strip() for _, line in lines_of(STDIN)))
     while group := list(islice(lines, 1 if asked else QUERIES)):
         yield group
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether a word of the command line was made of valid bytes."""
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _reranked(cross: CrossEncoder | None, query: str, hits: list[Hit]) -> list[Hit]:

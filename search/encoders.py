@@ -1,11 +1,7 @@
-"""The encoders of the command line: of an index, and of a run's cross-encoder.
-
-Reads: minbert, heads. Feeds: the command line.
-"""
+"""The encoders of the command line: of an index, and of a run's cross-encoder."""
 
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +9,7 @@ import torch
 
 from baselines.isbert import load_tuned
 from data.examples import DataError
-from heads.saved import SavedHead, load_head, read_head
+from heads.saved import load_head, read_head
 from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -34,8 +30,8 @@ def open_encoder(name: str, pooling: str | None, device: str, precision: str) ->
 def identity(encoder: SentenceEncoder) -> str:
     """Return a SHA-256 of what decides the embeddings, rounding left aside.
 
-    So an index that was made on a GPU can be asked on a CPU, and in another precision. int8 is an
-    encoder of its own: its vectors are further from the others than rounding takes them.
+    So an index that was made on a GPU can be queried on a CPU, and in another precision. int8
+    counts as another encoder: its vectors differ by more than rounding.
     """
     return identities(encoder)[0]
 
@@ -51,13 +47,6 @@ def identities(encoder: SentenceEncoder) -> list[str]:
     return found
 
 
-def other_kind(encoder: SentenceEncoder) -> str:
-    """Return what `identity` would be with int8, for an encoder in int8 without."""
-    other = copy.copy(encoder)
-    other.int8 = None if encoder.int8 else Int8()
-    return identity(other)
-
-
 def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
     """Return the encoder that made an index.
 
@@ -67,7 +56,10 @@ def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
     meta = index.meta
     encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
     if identity(encoder) != meta.encoder:
-        if other_kind(encoder) == meta.encoder:
+        # Is it the same encoder with int8, or without?
+        other = copy.copy(encoder)
+        other.int8 = None if encoder.int8 else Int8()
+        if identity(other) == meta.encoder:
             advice = "float32 or bfloat16, not int8" if encoder.int8 else "int8"
             raise CheckpointError(
                 f"{index.folder}: made in another precision; give --precision {advice}"
@@ -79,15 +71,7 @@ def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
     return encoder
 
 
-@dataclass(frozen=True)
-class CrossEncoder:
-    """A run's head on joined pairs, as a judge of how well a text fits a query."""
-
-    saved: SavedHead
-
-    def __call__(self, query: str, texts: Sequence[str]) -> np.ndarray:
-        """Return a score for each text, (N,) float64."""
-        return self.saved.soft([(query, text) for text in texts])
+CrossEncoder = Callable[[str, Sequence[str]], np.ndarray]  # query, N texts -> scores (N,)
 
 
 def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
@@ -101,7 +85,8 @@ def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
     task, _, _ = read_head(path)
     if task.kind == "classes":
         raise DataError(f"{path}: predicts classes, which have no order to rank by")
-    return CrossEncoder(load_head(path, load_tuned, device, precision))
+    head = load_head(path, load_tuned, device, precision)
+    return lambda query, texts: head.soft([(query, text) for text in texts])
 
 
 def _cross_head(run: Path) -> Path:

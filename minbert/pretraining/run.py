@@ -1,0 +1,190 @@
+"""A pre-training run: corpus, vocabulary, model, training, checkpoint."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from minbert.checkpoint import (
+    HEAD,
+    check_target,
+    published_names,
+    whole_checkpoint,
+    write_tensors,
+)
+from minbert.config import BertConfig, CheckpointError
+from minbert.hub import find_checkpoint
+from minbert.mlm import BertForMaskedLM
+from minbert.model import BertModel
+from minbert.pretraining.corpus import (
+    as_sequences,
+    cooccurrence_embeddings,
+    corpus_digest,
+    read_paragraphs,
+    tokenize_corpus,
+    train_vocabulary,
+)
+from minbert.pretraining.loop import Pretrainer
+from minbert.pretraining.options import (
+    FRESH,
+    NO_DROPOUT,
+    PretrainConfig,
+    PretrainOptions,
+    Sizes,
+    uncountable,
+)
+from minbert.sentence_format import write_modules
+from minbert.tokenizer import BertTokenizer
+from runtime.errors import MachineError
+from runtime.files import sweep
+from runtime.json_file import read_json
+from runtime.processes import num_started
+from runtime.seeds import set_seed
+
+INIT_ROWS = 200_000  # rows whose co-occurrences are counted
+
+
+def run(options: PretrainOptions) -> None:
+    """Run the steps: corpus, vocabulary, model, training, checkpoint.
+
+    Raises:
+        UserError: something that the options name cannot be used, or a state is in the way.
+    """
+    if num_started() > 1:
+        raise MachineError("pre-training runs in one process; start it without torchrun")
+    out = options.out.resolve()
+    sweep(out.parent, out.name)
+    check_target(out)
+    config = PretrainConfig(**options.config, init=_by_name(options.init))
+    source = None if options.init in FRESH else find_checkpoint(options.init)
+    loaded, before = _load(source, config.length) if source else (None, None)
+    work = out.with_name(out.name + ".work")
+    work.mkdir(parents=True, exist_ok=True)
+    sweep(work)
+    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
+    train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
+    valid = tokenize_corpus([options.valid], tokenizer, config.length, work)
+    set_seed(config.seed)
+    model = loaded or _fresh(options, config, tokenizer, train)
+    types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
+    one_segment = torch.equal(types[0], types[-1]) and not config.twin_weight
+    rows = (as_sequences(train), as_sequences(valid[: config.valid_rows]))
+    machine = (options.device, options.precision)
+    trainer = Pretrainer(model, tokenizer, *rows, config, work, *machine)
+    steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,}"
+    print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
+    if config.warmup_steps >= trainer.num_steps:
+        print(f"the rate still rises at the end: --warmup-steps {config.warmup_steps}", flush=True)
+    history = trainer.run(options.resume)
+    if one_segment:  # the second type never occurs then; a copy of the first beats noise
+        with torch.no_grad():
+            types[1:] = types[0]
+    named = {name: _by_name(value) for name, value in asdict(options).items()}
+    notes = {"options": named, "config": asdict(config), "history": history}
+    if before is not None:
+        notes["before"] = before
+    published = BertConfig.from_json(source / "config.json") if source else BertConfig()
+    dropout = {name: getattr(published, name) for name in NO_DROPOUT}
+    save_pretrained(model, tokenizer, options.out, notes, dropout)
+    print(f"checkpoint, vocabulary and curve: {options.out} (to continue: {work})")
+
+
+def _by_name(value: Any) -> Any:
+    """Return an option as it can be published: files by name, without the user's folders."""
+    if isinstance(value, (list, tuple)):
+        return [_by_name(item) for item in value]
+    if isinstance(value, str) and Path(value).is_dir():
+        return Path(value).name
+    return value.name if isinstance(value, Path) else value
+
+
+def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
+    """Return a checkpoint's model, without dropout, and how it was pre-trained, if recorded."""
+    model = BertForMaskedLM.from_pretrained(str(source), **NO_DROPOUT)
+    config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
+    if length > config.num_positions or pieces > config.vocab_size:
+        raise CheckpointError(
+            f"{source}: has {config.num_positions} positions and {config.vocab_size} "
+            f"word embeddings; --length is {length}, its vocabulary {pieces} pieces"
+        )
+    notes = source / "training.json"
+    return model, read_json(notes, CheckpointError) if notes.is_file() else None
+
+
+def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
+    """Return the given vocabulary, or one trained on the corpus, now or by an earlier run."""
+    if options.vocab:
+        tokenizer = BertTokenizer.from_vocab(options.vocab)
+        pieces = tokenizer.backend.get_vocab()
+        if max(pieces.values()) >= len(pieces):
+            raise CheckpointError(f"{options.vocab}: a piece stands on two lines; delete one")
+        if reason := uncountable(options.init, len(pieces)):
+            raise CheckpointError(f"{options.vocab}: {len(pieces)} pieces; {reason}")
+        return tokenizer
+    size = Sizes(**options.sizes).vocab_size
+    vocab = work / f"vocab-{size}-{corpus_digest(options.corpus)}.txt"
+    if not vocab.is_file():
+        print(f"training a vocabulary of {size} pieces", flush=True)
+        train_vocabulary(read_paragraphs(options.corpus), size, vocab)
+    return BertTokenizer.from_vocab(vocab)
+
+
+def _fresh(
+    options: PretrainOptions, config: PretrainConfig, tokenizer: BertTokenizer, rows: np.ndarray
+) -> BertForMaskedLM:
+    """Return a new model of the requested sizes."""
+    shape = Sizes(**options.sizes)
+    sizes = BertConfig(
+        vocab_size=tokenizer.vocab_size,
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.num_hidden_layers,
+        num_attention_heads=shape.hidden_size // 64,
+        intermediate_size=4 * shape.hidden_size,
+        max_position_embeddings=config.length,
+        **NO_DROPOUT,
+    )
+    model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
+    types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
+    with torch.no_grad():
+        types[1:] = types[0]
+    if options.init == "cooccurrence":
+        start = cooccurrence_embeddings(
+            np.asarray(rows[:INIT_ROWS]),
+            sizes.vocab_size,
+            sizes.hidden_size,
+            sizes.initializer_range,
+            config.seed,
+        )
+        with torch.no_grad():
+            model.bert.embeddings.word_embeddings.weight.copy_(start)
+    return model
+
+
+def save_pretrained(
+    model: BertForMaskedLM,
+    tokenizer: BertTokenizer,
+    folder: Path,
+    notes: dict[str, Any],
+    dropout: dict[str, float],
+) -> None:
+    """Write the model and its prediction head as float16, the tokenizer, config and curve.
+
+    [CLS] was not trained to predict anything, so the checkpoint states an average as its pooling.
+    It was trained without dropout but states the rates for tuning: SimCSE's views need them.
+    """
+    tensors = {key: tensor.half() for key, tensor in model.bert.state_dict().items()}
+    for key, tensor in model.head.state_dict().items():
+        tensors[HEAD + key] = tensor.half()
+    shape = model.bert.config
+    with whole_checkpoint(folder) as temporary:
+        named = published_names(tensors, shape.architecture)
+        write_tensors(named, temporary / "model.safetensors")
+        architectures = {"architectures": [f"{shape.architecture.class_name}ForMaskedLM"]}
+        config = {**shape.to_dict(), **architectures, **dropout}
+        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+        (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
+        tokenizer.save(temporary, shape.num_positions)
+        write_modules(temporary, model.bert, "avg", False, max_length=shape.num_positions)
