@@ -21,7 +21,6 @@ from data.examples import SentencePair
 from evaluation.sts import Encode, sts_metrics
 from evaluation.sts import pair_cosines as cosines
 from minbert.encoder import SentenceEncoder
-from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.flops import encoder_flops
 from minbert.hub import MINI, find_checkpoint
 from minbert.packing import PackedBatch, TokenSequences
@@ -180,12 +179,8 @@ def score(
         return classifier(encoder.embed(batch)).squeeze(-1)
 
     sequences = tokenize(encoder, pairs)
-    at_once = batches_at_once(encoder.device, encoder.model.config.hidden_size)
-    batches = batches_for_cores(sequences.lengths, encoder.batch_tokens, at_once)
     scores = np.empty(len(pairs), np.float32)
-    with encoder.reading(sequences):
-        for rows, logits in embed_batches(sequences, batches, judge, at_once):
-            scores[rows] = logits
+    encoder.embed_all(sequences, scores, judge)
     return scores
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def prepare() -> None:
     torch. Nothing here reads images.
     """
     try:
-        import torchvision  # noqa: F401
+        import_module("torchvision")
     except Exception:  # ImportError where it is absent, RuntimeError where it does not fit
         sys.modules["torchvision"] = None  # type: ignore[assignment]
     from transformers.utils import logging

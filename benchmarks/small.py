@@ -55,6 +55,5 @@ def startup(bench: Bench) -> Iterator[Work]:
 
 
 def _program(name: str, *argv: str) -> Side:
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     command = [sys.executable, *argv]
-    return Side(name, lambda r: subprocess.run(command, cwd=ROOT, check=True, **silent))
+    return Side(name, lambda r: subprocess.run(command, cwd=ROOT, check=True, capture_output=True))

@@ -24,7 +24,8 @@ def mine_pairs(options: PairsOptions) -> None:
         for cosines, pairs in search.all() if options.all else [search.best(options.top)]:
             bar.clear()
             for cosine, both in zip(cosines.tolist(), pairs, strict=True):
-                print(_line(cosine, *index.rows(both), options.json), flush=True)
+                first, second = index.rows(both)
+                print(_line(cosine, first, second, options.json), flush=True)
             count += len(pairs)
     if not options.json:
         cut = ", cut by --top" if count == options.top and not options.all else ""

@@ -5,7 +5,7 @@
                                           made of, and of the file
 
 The record is written last: a shard without a record, or with one that does not match its file, is
-encoded again. It is a file of its own because a seal (`runtime.sealed`) would stand where readers of
+encoded again. It is a file of its own: a seal (`runtime.sealed`) would stand where readers of
 Parquet look for the end.
 
 Legend: n rows, H hidden_size.

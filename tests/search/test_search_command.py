@@ -221,7 +221,7 @@ def test_without_a_command_it_is_explained(words, capsys):
 def test_examples_parse(options, about):
     name = about["prog"].split()[-1]
     examples = re.findall(
-        rf"^  .*python -m search {name} ([^<>\n]+)", about["epilog"] + HELP, re.MULTILINE
+        rf"^  .*python -m search {name} ([^<>\n]+)", f"{about['epilog']}\n{HELP}", re.MULTILINE
     )
     assert len(examples) > 2 or options is PairsOptions
     for example in examples:
