@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.probe import encoders_option
-from data.finding import locate
-from data.readers.stsbenchmark import read_stsbenchmark
-from data.suites import STS_COMMAND, read_pair_set, read_transfer_set
+from data.locate import locate
+from data.sts import read_stsbenchmark
+from data.suites import STS, read_pair_set, read_transfer_set
 from data.tasks import TASKS, Splits, Task
 from evaluation.metrics import pearson, spearman, task_metrics
 from evaluation.scoring import labels_of
@@ -67,7 +67,7 @@ def _mrpc(folder: Path) -> Splits:
 
 def _stsb(folder: Path) -> Splits:
     names = [(f"STSBenchmark/sts-{part}.csv",) for part in ("train", "dev", "test")]
-    train, dev, test = map(read_stsbenchmark, locate(folder, "STSBenchmark", names, STS_COMMAND))
+    train, dev, test = map(read_stsbenchmark, locate(folder, "STSBenchmark", names, STS))
     return Splits(train, dev, test)
 
 

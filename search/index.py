@@ -20,7 +20,7 @@ import numpy as np
 
 import minbert
 from data.examples import DataError
-from data.readers.tables import decoded_lines, numbered_lines
+from data.tables import decoded_lines, numbered_lines
 from runtime.digests import digest, file_digest
 from runtime.json_file import read_json
 from runtime.sealed import sealed_files

@@ -5,36 +5,25 @@ DIR/manifest.json    settings, whether complete; then the encoder, rows, shards,
 """
 
 import json
-import time
 from collections.abc import Iterable
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 import minbert
 from data.examples import DataError
-from minbert.config import CheckpointError
 from minbert.encode.options import Options
 from minbert.encode.shards import (
     FORMAT,
     RECORDS,
     VECTORS,
     Record,
+    ShardEncoder,
     Source,
-    Text,
-    complete,
-    made_of,
+    format_of,
     pyarrow,
     record_path,
-    write_record,
-    write_shard,
 )
-from minbert.encoder import SentenceEncoder
-from runtime.device import release_memory
 from runtime.errors import MachineError
 from runtime.files import sweep, write_text
 from runtime.json_file import read_object
@@ -177,83 +166,3 @@ def _finish(options: Options, records: list[Record]) -> None:
 def _write(options: Options, **more: Any) -> None:
     about = {"format": FORMAT, "version": minbert.__version__, "settings": _settings(options)}
     write_text(options.out / MANIFEST, json.dumps(about | more, indent=1) + "\n")
-
-
-class ShardEncoder:
-    """The encoder of a command line; called with a shard, it leaves its file and record.
-
-    Attributes:
-        encoder: the encoder.
-        fingerprint: its own, which takes a moment.
-    """
-
-    def __init__(self, options: Options):
-        """Open the encoder.
-
-        Raises:
-            CheckpointError: it is not found, damaged, or cannot be pooled so.
-            MachineError: no such device.
-            UserError: it has no positions for that many tokens.
-        """
-        self.options = options
-        if options.threads:
-            torch.set_num_threads(options.threads)
-        self.encoder = SentenceEncoder.from_pretrained(
-            options.backbone, options.pooling, options.device, options.precision
-        ).freeze()
-        if options.max_length is not None:
-            self.encoder.tokenize([""], max_length=options.max_length)  # refuses what does not fit
-            self.encoder.max_length = options.max_length
-        self.fingerprint = self.encoder.fingerprint()
-
-    def __call__(self, name: str, texts: list[Text]) -> Record:
-        """Encode a shard unless it is there, complete and undamaged; return its record.
-
-        Args:
-            name: of the shard.
-            texts: n of them.
-
-        Raises:
-            CheckpointError: the encoder gives vectors that are not finite.
-            OSError: the folder cannot be written.
-        """
-        options = self.options
-        settings = {**vars(options), "format": format_of(options)}
-        digest = made_of(texts, self.fingerprint, settings)
-        # A shard that is there was made of the same texts, encoder and settings, or is made again.
-        if record := complete(options.out, name, digest):
-            return record
-        began = time.perf_counter()
-        vectors = self._vectors([text.text for text in texts])
-        file = f"{name}.{format_of(options)}"
-        sha256 = write_shard(options.out / VECTORS / file, [text.id for text in texts], vectors)
-        seconds = round(time.perf_counter() - began, 3)
-        record = Record(file, len(texts), digest, sha256, self.fingerprint, seconds)
-        write_record(options.out, name, record)
-        release_memory()
-        return record
-
-    def _vectors(self, texts: list[str]) -> np.ndarray:
-        """Return (n, H) float32 or float16."""
-        vectors: np.ndarray = self.encoder.encode(
-            texts,
-            self.options.batch_tokens,
-            show_progress=False,
-            normalize_embeddings=self.options.normalize,
-        )
-        # Half the space; a number beyond 65,504 becomes infinite, which is refused below.
-        if self.options.float16:
-            with np.errstate(over="ignore"):
-                vectors = vectors.astype(np.float16)
-        if not np.isfinite(vectors).all():
-            raise CheckpointError(
-                f"{self.options.backbone}: gives vectors that are not finite in {vectors.dtype}"
-            )
-        return vectors
-
-
-def format_of(options: Options) -> str:
-    """Return the format of shards: parquet or npz."""
-    if options.format != "auto":
-        return options.format
-    return "parquet" if find_spec("pyarrow") else "npz"

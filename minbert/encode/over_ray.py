@@ -14,9 +14,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from minbert.encode.folder import ShardEncoder
 from minbert.encode.options import Options
-from minbert.encode.shards import RECORDS, Record, Source, Text, optional
+from minbert.encode.shards import RECORDS, Record, ShardEncoder, Source, Text, optional
 from runtime.errors import MachineError, UserError
 
 # Workers that may die of a shard. Ray would try for ever; there are texts that take all memory.

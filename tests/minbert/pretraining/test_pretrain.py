@@ -19,8 +19,7 @@ from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED, BertModel
 from minbert.pretraining import average
 from minbert.pretraining.loop import Pretrainer
-from minbert.tokenizer import BertTokenizer
-from minbert.word_pieces import SPECIAL_TOKENS
+from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 from runtime.optimizer import adamw
 
 
@@ -70,7 +69,7 @@ def test_a_folder_of_other_things_is_refused_before_hours_of_training(
     monkeypatch.chdir(tmp_path)
     for out in ("mine", ".", "/"):
         assert pretrain.main(command(corpus, out)) == 2
-        assert "is there and no checkpoint" in capsys.readouterr().err
+        assert "is no checkpoint" in capsys.readouterr().err
     (tmp_path / "mine" / "config.json").write_text('{"model_type": "bert"}')
     assert pretrain.main(command(corpus, "mine")) == 2
     assert "thesis.txt in it is not part of the checkpoint" in capsys.readouterr().err
