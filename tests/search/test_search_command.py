@@ -190,6 +190,7 @@ def test_an_encoder_that_changed_is_refused(tmp_path, tiny_checkpoint, tiny_enco
     assert command("index", tmp_path / "t.txt", *words) == 0
     capsys.readouterr()
     tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
+    shutil.rmtree(tmp_path / "bert")
     tiny_encoder.save(tmp_path / "bert")
     assert "not the encoder that made" in refused(capsys, "query", tmp_path / "i", "a cat")
     shutil.rmtree(tmp_path / "bert")
