@@ -5,11 +5,13 @@ Feeds: check, grading.
 """
 
 import json
+import math
 import os
 import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
+# Follow no link, and do not wait for a pipe; Windows has neither flag.
+OPEN_PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,14 @@ class Suite:
     about: dict[str, Any]
     answers: dict[str, Arrays]
     mistakes: dict[str, dict[str, Arrays]]
+
+    @cached_property
+    def changed(self) -> dict[str, set[str]]:
+        """Return mistake -> the cases whose answers it changes."""
+        return {
+            mistake: {name for name in cases if difference(self.answers[name], cases[name])}
+            for mistake, cases in self.mistakes.items()
+        }
 
 
 def read_suite(folder: Path) -> Suite:
@@ -132,19 +144,12 @@ def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) 
 
     A case that gave no answer says nothing for or against it.
     """
-    cases = set()
-    for case in suite.about["cases"]:
-        name = case["name"]
-        if case["part"] != mistake["part"] or name not in found:
-            continue
-        mistaken = suite.mistakes[mistake["name"]].get(name)
-        if mistaken is None:  # it raises there, and the student's code did not
-            return set()
-        if difference(suite.answers[name], mistaken):
-            if difference(mistaken, found[name]):
-                return set()
-            cases.add(name)
-    return cases
+    own = suite.mistakes[mistake["name"]]
+    asked = {case["name"] for case in suite.about["cases"] if case["part"] == mistake["part"]}
+    if (asked & found.keys()) - own.keys():  # it raises there, and the student's code did not
+        return set()
+    changed = suite.changed[mistake["name"]] & found.keys()
+    return set() if any(difference(own[name], found[name]) for name in changed) else changed
 
 
 def difference(expected: Arrays, found: Arrays) -> str:
@@ -165,18 +170,18 @@ def array_difference(expected: np.ndarray, found: np.ndarray) -> str:
     wanted, got = np.atleast_1d(expected.astype(np.float64)), np.atleast_1d(found.astype(float))
     strange = ~np.isfinite(got) & ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
     if strange.any():
-        place = _first(strange)
-        return f"is {got[place]} at {_shown(place)}, expected {wanted[place]:.6g}"
+        place = tuple(np.argwhere(strange)[0].tolist())
+        return f"is {got[place]} at {list(place)}, expected {wanted[place]:.6g}"
     with np.errstate(invalid="ignore"):
         distance = np.abs(got - wanted)
     wrong = distance > ABSOLUTE + RELATIVE * np.abs(wanted)
     wrong |= np.isfinite(got) != np.isfinite(wanted)
     if not wrong.any():
         return ""
-    place = _first(wrong)
+    place = tuple(np.argwhere(wrong)[0].tolist())
     return (
         f"of shape {expected.shape} differs in {wrong.sum()} of {wrong.size} numbers, first at "
-        f"{_shown(place)}: {got[place]:.6g}, expected {wanted[place]:.6g}; "
+        f"{list(place)}: {got[place]:.6g}, expected {wanted[place]:.6g}; "
         f"the largest difference is {np.nanmax(distance):.3g}"
     )
 
@@ -211,7 +216,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
             raise ValueError(f"{_plain(member.filename)}: not an array as NumPy writes it")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         # The header's promise is checked before memory is taken for it.
-        if dtype.kind not in "fiub" or dtype.itemsize * _count(shape) > member.file_size:
+        if dtype.kind not in "fiub" or dtype.itemsize * math.prod(shape) > member.file_size:
             raise ValueError(f"{_plain(member.filename)}: not an array of plain numbers")
     with archive.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
@@ -222,23 +227,13 @@ def _plain(name: str) -> str:
     return name[:80].encode("unicode_escape").decode("ascii")
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
 def _open_plain(path: Path) -> int:
     """Open a regular file, and never a link, a pipe or a device."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _NO_WAIT)
+    descriptor = os.open(path, OPEN_PLAIN)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ValueError("the answers are not a plain file")
     return descriptor
-
-
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 def _what_raised(path: Path) -> str:
@@ -251,11 +246,3 @@ def _what_raised(path: Path) -> str:
     # What is not written yet needs no place.
     told = plain[:1] if text.startswith("NotImplementedError") else plain
     return "raised " + " ".join(" ".join(told).split())
-
-
-def _first(mask: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.argwhere(mask)[0])
-
-
-def _shown(place: tuple[int, ...]) -> str:
-    return f"[{', '.join(map(str, place))}]"
