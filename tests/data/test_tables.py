@@ -31,8 +31,8 @@ from data.triplets import iter_triplets
 from minbert.pretraining.corpus import CorpusError, read_paragraphs
 from runtime import lines
 from runtime.digests import file_digest
-from search.command import _num_lines
-from search.texts import STDIN, read_rows
+from search.build import _num_lines
+from search.index import STDIN, read_rows
 
 
 def test_a_compressed_file_is_read_by_its_plain_name_and_a_plain_one_goes_first(tmp_path):
