@@ -27,7 +27,7 @@ from runtime.sealed import sealed_files
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
 PART = 8192
-FORMAT = 1
+FORMAT = 2  # since 2 an encoder's fingerprint has a format of its own
 # What NumPy raises of a missing or damaged file.
 UNREADABLE = (OSError, ValueError, EOFError, TokenError)
 STDIN = Path("-")

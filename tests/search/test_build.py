@@ -166,7 +166,7 @@ def test_a_part_that_was_lost_is_made_again_from_the_file(tmp_path, tiny_encoder
     ("content", "said"),
     [
         *(("{", "damaged"), ("[]", "damaged"), ("{}", "damaged"), (None, "damaged")),
-        ('{"format": 2}', "another version"),
+        ('{"format": 1}', "another version"),
     ],
 )
 def test_a_damaged_meta_file_is_one_clear_line(content, said, tmp_path, tiny_encoder):
