@@ -11,8 +11,6 @@ import pytest
 from conftest import real_data
 from reading import error_of, write
 
-from data.nli import iter_nli
-from data.predictions import read_predictions
 from data.sentences import iter_sentences
 from data.tables import (
     choice,
@@ -27,7 +25,6 @@ from data.tables import (
     score,
     stored,
 )
-from data.triplets import iter_triplets
 from minbert.pretraining.corpus import CorpusError, read_paragraphs
 from runtime import lines
 from runtime.digests import file_digest
@@ -176,12 +173,7 @@ def test_labels_and_scores():
 READERS = {
     "table": lambda path: read_table(path, (), "\t"),
     "header": lambda path: read_header(path, "\t"),
-    "triplets": iter_triplets,
     "lines": plain_lines,
-    "fields": lambda path: plain_fields(path, 1),
-    "sentences": iter_sentences,
-    "nli": iter_nli,
-    "predictions": read_predictions,
     "texts": read_rows,
 }
 LENGTH = 2**26
