@@ -1,5 +1,6 @@
 """The command line as a user meets it: help, exit codes, one error line."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import torch
 from command import ROOT, command, start
 from toy_runs import SMALL
 
+import run_multitask
 from experiment.settings import Settings
 from runtime.options import build_parser
 
@@ -25,9 +27,19 @@ def test_help_names_every_flag_without_loading_torch():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 75 and max(map(len, lines)) <= 88
     for action in build_parser(Settings)._actions:
-        assert action.option_strings[-1] in done.stdout
-        assert action.help
+        shown = action.help != argparse.SUPPRESS
+        assert (f"{action.option_strings[-1]} " in f"{done.stdout} ") == shown
+
+
+def test_help_all_explains_every_flag(capsys):
+    with pytest.raises(SystemExit):
+        run_multitask.main(["--help-all"])
+    text = capsys.readouterr().out
+    for action in build_parser(Settings, show_rare=True)._actions:
+        assert action.option_strings[-1] in text and action.help != argparse.SUPPRESS
 
 
 @pytest.mark.parametrize(

@@ -146,14 +146,14 @@ def test_its_encoders_are_studied(options, said):
 def test_a_second_call_computes_nothing_again(options, said, monkeypatch):
     files = [options.out / f"forgetting.{form}" for form in ("csv", "json", "html")]
     before = [path.read_bytes() for path in files]
-    for name in ("cells.fit_joint", "cells.fit_head", "ablate.studies.drift"):
-        monkeypatch.setattr(f"experiment.{name}", None)  # calling them would fail
+    for name in ("heads.joint.fit_joint", "heads.train.fit_head"):
+        monkeypatch.setattr(name, None)  # calling them would fail
     assert ablate(options, [].append) == 0
     assert [path.read_bytes() for path in files] == before
 
 
 def test_one_row_of_a_joint_training_can_be_asked_for(options, said, monkeypatch):
-    monkeypatch.setattr("experiment.cells.fit_joint", None)
+    monkeypatch.setattr("heads.joint.fit_joint", None)
     lines = []
     assert ablate(replace(options, rows=("sst: sequential, replay",)), lines.append) == 0
     assert "| sst: sequential, replay" in lines[-2]

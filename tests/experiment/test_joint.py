@@ -74,7 +74,7 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
 
 def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
     before = hashes_of(finished / "heads")
-    monkeypatch.setattr("experiment.cells.fit_joint", None)  # calling it would fail
+    monkeypatch.setattr("heads.joint.fit_joint", None)  # calling it would fail
     assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
     assert hashes_of(finished / "heads") == before
 

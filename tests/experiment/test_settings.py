@@ -8,30 +8,40 @@ import pytest
 
 from baselines.objectives import ALL_OBJECTIVES as TABLE
 from data.tasks import TASKS
-from experiment.settings import OBJECTIVES, Settings, parse_options
+from experiment.settings import OBJECTIVES, PRESET_TABLE, Settings, parse_options
 from heads.config import HeadConfig, head_config
 from runtime.errors import UserError
-from runtime.options import build_parser
+from runtime.options import build_parser, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
 BOTH = ("bi", "cross")
 
 
-def test_help_tells_the_presets():
-    """Every value of a preset that a flag would override stands in that flag's help."""
-    told = {action.dest: action.help for action in build_parser(Settings)._actions}
-    simcse = ("max_steps", "num_epochs", "batch_size", "learning_rate", "eval_steps")
-    head = ("num_epochs", "batch_size", "learning_rate", "backbone_learning_rate")
-    for preset in ("quick", "report", "paper"):
-        settings = [("simcse", simcse, PRESETS[preset][kind]) for kind in ("unsup", "sup")]
-        settings += [("head", head, head_config(preset, "full", task)) for task in TASKS]
-        settings += [("head", head[:3], head_config(preset, "frozen", task)) for task in TASKS]
-        for stage, names, config in settings:
-            for name in names:
-                value = getattr(config, name)
-                shown = f"{value:.0e}".replace("e-0", "e-") if name.endswith("rate") else value
-                words = re.split(r"[\s(),;:]+", told[f"{stage}.{name}"])
-                assert value is None or str(shown) in words, (preset, stage, name, value)
+def test_the_table_of_presets_in_the_help_is_what_they_are():
+    rows = {line.split()[0]: line for line in PRESET_TABLE.splitlines()}
+    for stage in ("unsup", "sup"):
+        shown = []
+        for preset in PRESETS:
+            config = PRESETS[preset][stage]
+            count, unit = (
+                (config.max_steps, "step") if config.max_steps else (config.num_epochs, "epoch")
+            )
+            length = f"{count} {unit}{'s' * (count > 1)}"
+            shown.append(f"{length}, {config.batch_size}, {shown_value(config.learning_rate)}")
+        assert re.split(r"  +", rows[stage].strip())[1:] == shown
+    for preset in PRESETS:
+        for task in TASKS:
+            frozen = head_config(preset, "frozen", task)
+            assert f"{frozen.num_epochs} ({task})" in rows["head"]
+            assert f"{frozen.batch_size}, {shown_value(frozen.learning_rate)}" in rows["head"]
+        tuned = [head_config(preset, "full", task) for task in ("sst", "para", "sts")]
+        epochs = "/".join(dict.fromkeys(str(config.num_epochs) for config in tuned))
+        rate, encoders = tuned[0].learning_rate, tuned[0].backbone_learning_rate
+        assert f"{epochs} epochs, 64, " in PRESET_TABLE
+        assert (
+            f"encoder {shown_value(rates[1])}" in PRESET_TABLE
+            and shown_value(rates[0]) in PRESET_TABLE
+        )
 
 
 def test_single_values_are_fields_of_their_stages_settings():
@@ -130,10 +140,11 @@ def test_settings_do_not_change():
 def test_the_objectives_to_choose_from_are_those_of_the_table():
     assert tuple(TABLE) == OBJECTIVES
     named = Settings(unsup_data="u.txt", sup_data="s.csv", sbert_data="p.tsv")
-    files = {name: named.training_file(name) for name in OBJECTIVES}
+    files = {name: named.training_file(name)[0] for name in OBJECTIVES}
     sentences = dict.fromkeys(("unsup", "dual", "ct", "isbert"), "u.txt")
     assert files == sentences | {"sup": "s.csv", "sbert": "p.tsv"}
-    assert {Settings().training_file(name) for name in OBJECTIVES} == {None}
+    assert {Settings().training_file(name)[0] for name in OBJECTIVES} == {None}
+    assert named.training_file("ct")[1] == "--unsup-data"
 
 
 def test_the_folders_name_differs_with_any_setting_that_decides_a_number():

@@ -81,7 +81,7 @@ def test_foreign_files_in_a_tuned_encoders_folder_are_found_before_the_training(
     assert run(*argv) == 0
     (model,) = (tmp_path / "r" / "models").iterdir()
     (model / "notes.txt").write_text("precious")
-    monkeypatch.setattr("experiment.cells.fit_head", None)  # calling it would fail
+    monkeypatch.setattr("heads.train.fit_head", None)  # calling it would fail
     assert run(*argv, "--head-lr", "0.1") == 2
     assert "notes.txt in it is not part of the checkpoint" in capsys.readouterr().err
     assert (model / "notes.txt").read_text() == "precious"
@@ -112,7 +112,7 @@ def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monk
         read.append([example.texts for example in splits.train])
         return fit_head(encoder, splits, *rest)
 
-    monkeypatch.setattr("experiment.cells.fit_head", fitted)
+    monkeypatch.setattr("heads.train.fit_head", fitted)
     for name, more in (("one", ()), ("both", ("--both-orders",))):
         argv = ["--task", "sts", "sst", "--encoder", "cross", *more]
         assert run(tiny_checkpoint, toy_data, tmp_path / name, *argv) == 0
