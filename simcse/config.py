@@ -1,4 +1,4 @@
-"""Settings of the contrastive stage, and the published recipes. Feeds: all of simcse, experiment.
+"""Settings of the contrastive stage, and the published recipes. Loads no torch.
 
 *The paper* is Gao et al. 2021; *the report* had less memory and smaller batches (README).
 """
@@ -9,8 +9,15 @@ from runtime.options import option
 
 MOST = 1e12
 POSITIVES = (
-    *("same", "next", "next3", "crop", "delete", "delete-one", "synonym"),
-    *("mlm", "crop+mlm"),
+    "same",
+    "next",
+    "next3",
+    "crop",
+    "delete",
+    "delete-one",
+    "synonym",
+    "mlm",
+    "crop+mlm",
 )
 SHARED = ("crop", "delete", "mlm", "crop+mlm")  # those that take a share of the words
 
@@ -55,11 +62,6 @@ class SimCSEConfig:
         "fits; 4096 needs 4 GB with bert-base; without this flag, the whole batch at once",
         least=1,
         most=MOST,
-    )
-    compile: bool = option(
-        False,
-        "contrastive stage on a GPU: fuse elementwise work with torch.compile (not measured; not "
-        "together with --chunk-tokens)",
     )
     eval_steps: int = option(
         125,

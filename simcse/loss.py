@@ -1,7 +1,6 @@
 """The contrastive objectives of SimCSE, on tensors only.
 
 Legend: B examples, H hidden_size. sim(u, v) is the cosine, tau the temperature.
-Feeds: objectives.
 """
 
 from collections.abc import Sequence
@@ -87,3 +86,28 @@ def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
     # Candidates are all positives, then all hard negatives; the right one for row i is column i.
     nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
     return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
+
+
+def dot_product_loss(
+    views: Sequence[Tensor], hard_negative_logit: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Return the mean loss and the in-batch accuracy, both by dot products, nothing divided.
+
+    What the cosine and its temperature are compared with (table D.1, column "N/A").
+
+    l_i = -log(exp(h_i . h_i+) / sum_j [exp(h_i . h_j+) + exp(h_i . h_j-)])
+
+    Args:
+        views: anchors, positives and, if there are any, hard negatives, (B, H) each. Their length
+            counts: an encoder can lower the loss by longer vectors alone.
+        hard_negative_logit: added to each anchor's own hard negative, as in `info_nce`.
+    """
+    # Candidates are all positives, then all hard negatives: (B, B) or (B, 2B).
+    logits = views[0] @ torch.cat(tuple(views[1:])).T
+    answers = torch.arange(len(views[0]), device=logits.device)
+    if len(views) == 3:
+        # Columns B .. 2B-1: row i's own is B + i.
+        own = F.one_hot(answers + len(answers), logits.shape[1])
+        logits = logits + hard_negative_logit * own
+    accuracy = (logits.detach().argmax(dim=1) == answers).float().mean()
+    return F.cross_entropy(logits, answers), accuracy

@@ -3,7 +3,6 @@
 A new objective is one entry here and its recipes in `config.PRESETS`; `baselines.objectives` adds
 entries whose form is another than SimCSE's.
 Legend: B examples, V views of each, n sequences, H hidden_size.
-Reads: views, projection, loss. Feeds: train, stage.
 """
 
 import math
@@ -18,13 +17,14 @@ from data.overlap import Seen
 from data.sentences import iter_sentences
 from data.triplets import iter_triplets
 from minbert.encoder import SentenceEncoder
+from minbert.fast.switch import accelerate
+from minbert.model import BertPooler
 from minbert.packing import PackedBatch
+from minbert.pooling import choose_pooling
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import TrainingError
-from simcse.config import SimCSEConfig
-from simcse.dot_products import dot_product_loss
-from simcse.loss import in_batch_accuracy, info_nce, nt_xent
-from simcse.projection import attach_projection
+from simcse.config import SHARED, SimCSEConfig
+from simcse.loss import dot_product_loss, in_batch_accuracy, info_nce, nt_xent
 from simcse.views import ContrastiveData, supervised, unsupervised
 
 Loss = Callable[[Sequence[Tensor], SimCSEConfig], Tensor]
@@ -38,6 +38,36 @@ def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
     logit = math.log(config.hard_negative_weight)
     hard_negatives = views[2] if len(views) == 3 else None
     return loss(views[0], views[1], hard_negatives, config.temperature, logit)
+
+
+def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Module:
+    """Set the encoder's pooling for training; return what the trainer puts on top of it.
+
+    SimCSE's MLP over [CLS] is a fresh dense + tanh (Gao et al. 2021, section 6.3, "pooler"): it
+    starts from random weights, not from BERT's next-sentence pooler. Supervised models keep it, so
+    it *becomes* the encoder's pooler. Unsupervised models drop it after training (`mlp` is
+    "training"), so it stays outside the encoder, owned by the trainer.
+    """
+    pooling = choose_pooling(config.pooling, encoder.stated_pooling, tuning=True)
+    # The MLP belongs to [CLS]; the averages go into the loss as they are (paper, section 6.3).
+    if pooling != "cls":
+        encoder.pool_by(pooling)
+        return nn.Identity()
+    if config.mlp == "never":
+        encoder.pool_by("cls_before_pooler")
+        return nn.Identity()
+    # Dense (H, H) and tanh, as in BERT's pooler, from small random weights.
+    fresh = BertPooler(encoder.model.config.hidden_size)
+    fresh.apply(encoder.model.init_weights)
+    fresh.to(encoder.device)
+    if config.mlp == "training":
+        # The encoder learns to give a good [CLS]; what is on top of it is discarded.
+        encoder.pool_by("cls_before_pooler")
+        return fresh
+    # Here it stays, under its name in checkpoints.
+    encoder.model.pooler = accelerate(fresh)
+    encoder.pool_by("cls")
+    return nn.Identity()
 
 
 class Siamese(nn.Module):
@@ -161,3 +191,22 @@ OBJECTIVES = {
         Objective("sup", "nli", iter_triplets, supervised),
     )
 }
+
+
+def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:
+    """Refuse settings that cannot work, before anything is read or trained.
+
+    Raises:
+        TrainingError: sentences longer than the encoder has positions; a `positive_share` that
+            nothing reads.
+    """
+    # BERT has an embedding for each position, and none beyond the last.
+    positions = encoder.model.config.num_positions
+    if config.max_length > positions:
+        raise TrainingError(
+            f"--simcse-max-length {config.max_length}: this backbone has {positions} positions"
+        )
+    if config.positive_share is not None and config.positive not in SHARED:
+        raise TrainingError(
+            f"--positive-share: nothing reads it with --positive {config.positive}; leave it out"
+        )

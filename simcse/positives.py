@@ -1,20 +1,32 @@
 """Second views made of words: what SimCSE's dropout is compared with (Gao et al. 2021, 3 and 4).
 
-Tables 1 and 2: crops, deletions, synonyms, the next sentence. Dropout comes on top of each of them.
-Sentences in, pairs of anchor and positive out, as a stream.
+Tables 1 and 2: crops, deletions, synonyms, the next sentence, and tokens that a masked language
+model puts in the place of others. Dropout comes on top of each of them.
+Legend: N sequences, M masked positions, V vocab_size.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from random import Random
 
+import numpy as np
+import torch
+
 from data.examples import DataError, Triplet
 from data.locate import BUNDLED
 from data.sentences import iter_documents, iter_sentences
 from data.tables import numbered_lines
+from minbert.encoder import SentenceEncoder
+from minbert.mlm import BertForMaskedLM
+from minbert.packing import batches_by_tokens
+from minbert.tokenizer import BertTokenizer
+from runtime.device import autocast
+from runtime.progress import progress
+from simcse.views import ContrastiveData
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +35,8 @@ logger = logging.getLogger(__name__)
 SEED = 0
 # The share of words that is cut off or deleted, where none is asked for (table 1's first columns).
 SHARE = 0.1
+# The same of tokens that are masked: as in BERT's own training; the paper's share, too.
+TOKEN_SHARE = 0.15
 SUCCESSORS = {"next": 1, "next3": 3}
 # Put between a word and its synonym again: quotes and brackets before, marks of punctuation behind.
 MARKS = "\"'([{.,;:!?)]}"
@@ -151,3 +165,58 @@ def _count(words: list[str], draw: Random, share: float) -> int:
 def _without(words: list[str], count: int, draw: Random) -> list[str]:
     gone = set(draw.sample(range(len(words)), count))
     return [word for place, word in enumerate(words) if place not in gone]
+
+
+def substitute(
+    data: ContrastiveData, encoder: SentenceEncoder, folder: Path, share: float | None = None
+) -> ContrastiveData:
+    """Return the data with some tokens of every positive replaced by others that fit.
+
+    A token is masked with the probability `share`, and becomes the model's best guess but the token
+    itself, in evaluation mode. Special tokens stay.
+
+    Args:
+        data: anchors and positives, in sequences of their own.
+        encoder: whose model guesses.
+        folder: the encoder's checkpoint, which holds its prediction head.
+        share: 0 to 1; None: the paper's.
+
+    Raises:
+        CheckpointError: the backbone has no prediction head.
+    """
+    sequences = data.sequences
+    model = BertForMaskedLM.around(encoder.model, folder, required=True)
+    # Drawn for all tokens in the file's order, whatever batches they are guessed in.
+    positives = data.rows[:, 1]
+    inside = np.zeros(len(sequences), bool)
+    inside[positives] = True
+    chosen = np.repeat(inside, sequences.lengths) & ~np.isin(
+        sequences.ids, encoder.tokenizer.special_ids
+    )
+    share = TOKEN_SHARE if share is None else share
+    chosen &= np.random.default_rng(SEED).random(len(chosen)) < share
+    ids = np.where(chosen, encoder.tokenizer.mask_id, sequences.ids).astype(sequences.ids.dtype)
+    masked, found = replace(sequences, ids=ids), ids.copy()
+    batches = batches_by_tokens(sequences.lengths[positives], encoder.batch_tokens)
+    with encoder.reading(masked), progress("replace tokens", len(data), "text", delay=2) as bar:
+        for rows in (positives[part] for part in batches):
+            # Where the batch's tokens are in `ids`, and which of them are to be guessed.
+            spans = (np.arange(*sequences.offsets[row : row + 2]) for row in rows)
+            places = np.concatenate(list(spans))
+            at = np.flatnonzero(chosen[places])
+            batch = masked.pack(rows).to(encoder.device)
+            with autocast(encoder.device, encoder.dtype):
+                logits = model(batch, torch.from_numpy(at).to(encoder.device))  # (M, V)
+            found[places[at]] = _best_others(logits, sequences.ids[places[at]], encoder.tokenizer)
+            bar.update(len(rows))
+    return replace(data, sequences=replace(sequences, ids=found))
+
+
+def _best_others(
+    logits: torch.Tensor, originals: np.ndarray, tokenizer: BertTokenizer
+) -> np.ndarray:
+    """Return the likeliest tokens, (M,), that are neither special nor the originals (M,)."""
+    logits = logits[:, : tokenizer.vocab_size].float()
+    logits[:, [*tokenizer.special_ids, tokenizer.mask_id]] = -torch.inf
+    own = torch.from_numpy(originals.astype(np.int64)).to(logits.device)
+    return logits.scatter(1, own[:, None], -torch.inf).argmax(dim=1).cpu().numpy()

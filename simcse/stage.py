@@ -1,7 +1,4 @@
-"""The contrastive stage as one call: a backbone in, a tuned and content-addressed folder out.
-
-Reads: an untuned encoder and training texts. Feeds: heads, through the folder it leaves.
-"""
+"""The contrastive stage as one call: a backbone in, a tuned and content-addressed folder out."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +9,6 @@ from typing import Any
 
 import torch
 
-import minbert
 from data.examples import SentencePair
 from data.overlap import Seen
 from data.tables import content_digest
@@ -26,13 +22,14 @@ from runtime.files import sweep
 from runtime.json_file import read_json
 from runtime.processes import barrier, is_main, main_decides, world_size
 from runtime.sealed import SUMS
-from simcse.checks import check_settings
 from simcse.config import SimCSEConfig
-from simcse.objectives import Objective
-from simcse.positives import iter_pairs
-from simcse.substitution import substitute
+from simcse.objectives import Objective, check_settings
+from simcse.positives import iter_pairs, substitute
 from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
+
+# Of the tuned folders: raised when the same settings and texts would give other weights.
+FORMAT = 1
 
 DevScore = Callable[[SentenceEncoder], float]
 Geometry = Callable[[SentenceEncoder], dict[str, Any]]
@@ -134,7 +131,7 @@ def stage_key(
         "stated pooling": backbone.encoder.stated_pooling,
         "config": asdict(config),
         "data": digests,
-        "version": minbert.__version__,
+        "format": FORMAT,
         "processes": world_size(),  # each draws its own dropout
     }
     return digest(made_of)[:16]
@@ -226,11 +223,10 @@ def tune(
         "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
         "history": history,
     }
-    barrier()  # no process reads the state any more
     if is_main():
         trainer.form.reader.save(folder, notes)
         state_path.unlink(missing_ok=True)
-    barrier()
+    barrier()  # the others load it next
 
 
 def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:

@@ -1,11 +1,10 @@
 """One training loop for all contrastive objectives; stops and resumes without changing a number.
 
-Legend: B examples, b of them in this process's share, V views, H hidden_size.
-Reads: the rest of simcse. Feeds: stage.
+Legend: B examples, b of them in this process's share, V views, M masked positions, H hidden_size.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,28 @@ from torch import Tensor, nn
 
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
-from minbert.fast.switch import compile_blocks
-from minbert.mlm import BertForMaskedLM
+from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.model import UNDECAYED
-from runtime.device import RELEASE_STEPS, keep_memory, release_memory
+from minbert.packing import PackedBatch
+from runtime.device import RELEASE_STEPS, autocast, keep_memory, release_memory
 from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.optimizer import adamw, check_finite, linear_schedule
-from runtime.processes import draw_apart, join_shares, share, sum_gradients, world_size
+from runtime.processes import (
+    draw_apart,
+    is_main,
+    join_shares,
+    main_decides,
+    share,
+    sum_gradients,
+    sum_over_ranks,
+    world_size,
+)
 from runtime.progress import progress
-from runtime.resume import Stateful, load_training, save_training, saved_state
+from runtime.resume import resume_trainer, save_trainer
 from runtime.seeds import set_seed
-from simcse.auxiliary import mlm_backward
-from simcse.checks import check_settings
-from simcse.chunks import Chunk, cut
 from simcse.config import SimCSEConfig
-from simcse.grad_cache import backward
-from simcse.objectives import Form, Siamese
+from simcse.grad_cache import Chunk, backward, cut
+from simcse.objectives import Form, Siamese, check_settings
 from simcse.views import ContrastiveData
 
 History = list[dict[str, Any]]
@@ -81,8 +86,6 @@ class SimCSETrainer:
         self.trained = nn.ModuleDict(dict(self.form.named_children()))
         self.trained["encoder"] = mlm or encoder.model
         self.trained.to(encoder.device)
-        if config.compile:
-            compile_blocks(encoder.model)
         # The schedule must know where it ends before it begins.
         self.num_steps = steps_per_epoch(len(data), config.batch_size) * config.num_epochs
         if config.max_steps is not None:
@@ -111,12 +114,10 @@ class SimCSETrainer:
             One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and
             between them one per measurement of the geometry.
         """
-        if resume and (state := saved_state(self.state_path)):
-            self._load(state)
-        else:
+        if not (resume and resume_trainer(self)):
             if self.dev_score is not None:
                 # The score before training: the curve's first point, but not a state to keep.
-                self.history.append({"step": 0, "dev_score": self.dev_score()})
+                self.history.append({"step": 0, "dev_score": self._of_main(self.dev_score)})
             self._measure_geometry()
         window: History = []
         started = time.perf_counter()
@@ -147,9 +148,11 @@ class SimCSETrainer:
         self.trained.train()
         # A step frees more than the encoding of a dev check, which sets a limit.
         keep_memory(-1)
-        examples = self._batch_of(self.step)
+        # Every epoch has its own seeded order.
+        config = self.config
+        examples = batch_rows(self.step, len(self.data), config.batch_size, config.seed)
         loss, accuracy = self.add_gradients(examples)
-        nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
+        nn.utils.clip_grad_norm_(self.trained.parameters(), config.max_grad_norm)
         self.optimizer.step()
         # Now, so that the next forward pass does not hold gradients besides its activations.
         self.optimizer.zero_grad()
@@ -187,8 +190,11 @@ class SimCSETrainer:
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
             return self.form.measure(joint, classes)
 
+        def embed(chunk: Chunk) -> Tensor:
+            return self.form.embed(chunk.batch, chunk.first)  # (n, H)
+
         # In one piece, or piece by piece with the same gradients (gradient caching).
-        loss, accuracy = backward(self._embed, chunks, objective, not self.config.chunk_tokens)
+        loss, accuracy = backward(embed, chunks, objective, not self.config.chunk_tokens)
         # Every process has the whole loss's gradient for what compares the embeddings, and the
         # sum over processes must be one of them.
         for parameter in self.form.head.parameters() if self.form.head else ():
@@ -202,13 +208,6 @@ class SimCSETrainer:
         sum_gradients(self.trained.parameters())
         return loss, accuracy
 
-    def _batch_of(self, step: int) -> np.ndarray:
-        """Return the example numbers of a step; every epoch has its own seeded order."""
-        return batch_rows(step, len(self.data), self.config.batch_size, self.config.seed)
-
-    def _embed(self, chunk: Chunk) -> Tensor:
-        return self.form.embed(chunk.batch, chunk.first)  # (n, H)
-
     def _check(self, window: History, seconds: float) -> None:
         """Score on dev, keep the best state, record, and save so that a killed run can resume."""
         # The mean over the steps since the last check, which is smoother than one step's loss.
@@ -217,7 +216,7 @@ class SimCSETrainer:
         record["loss"] = float(np.mean([entry["loss"] for entry in window]))
         record["accuracy"] = float(np.mean([entry["accuracy"] for entry in window]))
         if self.dev_score is not None:
-            score = record["dev_score"] = self.dev_score()
+            score = record["dev_score"] = self._of_main(self.dev_score)
             # The earlier of two equal scores is kept: it trained less.
             if self.best_score is None or score > self.best_score:
                 self.best_score = score
@@ -225,16 +224,20 @@ class SimCSETrainer:
         # Excludes the check itself, which is not training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
-        if self.state_path is not None:
-            self._save(self.state_path)
+        # Everything that a later step, or the choice of the best, depends on.
+        save_trainer(self, ("step", "history", "best_score", "best_state"))
         release_memory()
+
+    def _of_main(self, measure: Callable[[], Any]) -> Any:
+        """Return what the first process measures; the others wait."""
+        return main_decides(measure() if is_main() else None)
 
     def _measure_geometry(self) -> float:
         """Add a point to the curves if it is time for one; return the seconds it took."""
         steps, began = self.config.geometry_steps, time.perf_counter()
         due = steps and (self.step % steps == 0 or self.step == self.num_steps)
         if due and self.geometry is not None:
-            self.history.append({"step": self.step, **self.geometry()})
+            self.history.append({"step": self.step, **self._of_main(self.geometry)})
         return time.perf_counter() - began
 
     def _postfix(self, window: History, seconds: float) -> dict[str, str]:
@@ -248,22 +251,40 @@ class SimCSETrainer:
             shown["best dev"] = f"{self.best_score:.4f}"
         return shown
 
-    def _parts(self) -> dict[str, Stateful]:
-        # Projection and encoder, AdamW's two moments per weight, and the place in the schedule.
-        return {
-            "trained": self.trained,
-            "optimizer": self.optimizer,
-            "schedule": self.schedule,
-        }
 
-    def _save(self, path: Path) -> None:
-        # Everything that a later step, or the choice of the best, depends on.
-        names = ("step", "history", "best_score", "best_state")
-        save_training(path, self._parts(), {name: getattr(self, name) for name in names})
+def mlm_backward(
+    model: BertForMaskedLM,
+    encoder: SentenceEncoder,
+    chunks: Sequence[PackedBatch],
+    config: SimCSEConfig,
+) -> Tensor:
+    """Add the gradients of the weighted mean loss over all M masked positions; return that loss.
 
-    def _load(self, path: Path) -> None:
-        for name, value in load_training(path, self._parts()).items():
-            setattr(self, name, value)
+    The auxiliary objective (Gao et al. 2021, section 5.1): l + lambda * l_mlm keeps token-level
+    knowledge alive. Chunk by chunk, as in `grad_cache`; here no chunk needs the others.
+    """
+    # The same sentences as in the contrastive loss, now with holes.
+    tokenizer = encoder.tokenizer
+    special_ids, mask_id = tokenizer.special_ids, tokenizer.mask_id
+    # Drawn again at every step, as in RoBERTa, not once for the whole training.
+    masked = [
+        mask_tokens(chunk, special_ids, mask_id, tokenizer.vocab_size, config.mlm_probability)
+        for chunk in chunks
+    ]
+    # The mean over all M masked positions, wherever they are: each chunk is weighted by its share.
+    counts = torch.stack([(labels != -100).sum() for _, labels in masked])
+    parts = counts / sum_over_ranks(counts.sum()).clamp(min=1)  # of M, by chunk
+    total = torch.zeros((), device=encoder.device)
+    for (batch, labels), part in zip(masked, parts.tolist(), strict=True):
+        # A chunk of short sentences may have no masked token at all.
+        if part:
+            with autocast(encoder.device, encoder.dtype):
+                loss = model.loss(batch.to(encoder.device), labels.to(encoder.device))
+            # l + lambda l_mlm: the weight enters with the gradient, chunk by chunk.
+            loss = loss * (config.mlm_weight * part)
+            loss.backward()
+            total += loss.detach()
+    return sum_over_ranks(total)
 
 
 def _read(record: dict[str, Any], step: int) -> None:

@@ -50,8 +50,8 @@ def test_single_values_are_fields_of_their_stages_settings():
         names = {dest.partition(".")[2] for dest in dests if dest.startswith(f"{stage}.")}
         assert 4 <= len(names) and names < {found.name for found in fields(config)}
         assert getattr(parse_options([]), stage) == {}
-    settings = parse_options("--symmetric --compile --simcse-lr 1e-4 --head-epochs 3".split())
-    assert settings.simcse == {"symmetric": True, "compile": True, "learning_rate": 1e-4}
+    settings = parse_options("--symmetric --simcse-lr 1e-4 --head-epochs 3".split())
+    assert settings.simcse == {"symmetric": True, "learning_rate": 1e-4}
     assert settings.head == {"num_epochs": 3}
 
 

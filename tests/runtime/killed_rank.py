@@ -8,12 +8,12 @@ import signal
 import sys
 
 import run_multitask
+from runtime import resume
 from runtime.processes import rank
-from simcse import train
 
 
 def main(victim: int, number: int, argv: list[str]) -> int:
-    save, calls = train.save_training, []
+    save, calls = resume.save_training, []
 
     def saving(*arguments):
         calls.append(arguments)
@@ -21,7 +21,7 @@ def main(victim: int, number: int, argv: list[str]) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
         save(*arguments)
 
-    train.save_training = saving
+    resume.save_training = saving
     return run_multitask.main(argv)
 
 

@@ -20,7 +20,7 @@ from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from runtime import processes
 from runtime.errors import MachineError
-from simcse import auxiliary
+from simcse import train
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
@@ -55,7 +55,7 @@ def first_words_masked(batch, specials, mask_id, vocab_size, probability):
 
 def step_gradients(checkpoint, settings):
     """Return the loss, the in-batch accuracy and all gradients of one batch, without dropout."""
-    auxiliary.mask_tokens = first_words_masked
+    train.mask_tokens = first_words_masked
     encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
     sentences = toy_sentences(72)
     triplets = [Triplet(*sentences[i : i + 3]) for i in range(0, 72, 3)]
@@ -75,7 +75,7 @@ def step_gradients(checkpoint, settings):
 def test_two_ranks_have_the_loss_and_gradients_of_one(
     settings, tiny_checkpoint, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(auxiliary, "mask_tokens", first_words_masked)  # undone afterwards
+    monkeypatch.setattr(train, "mask_tokens", first_words_masked)  # undone afterwards
     loss, accuracy, gradients = step_gradients(tiny_checkpoint, settings)
     assert max(g.abs().max() for g in gradients.values() if g is not None) > 1e-3
     for found in on_two_ranks(step_gradients, tmp_path, tiny_checkpoint, settings):

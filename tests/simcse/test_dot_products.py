@@ -9,8 +9,7 @@ from tuning import trainer
 from baselines.objectives import ALL_OBJECTIVES
 from runtime.errors import TrainingError
 from simcse.config import SimCSEConfig
-from simcse.dot_products import dot_product_loss
-from simcse.loss import info_nce
+from simcse.loss import dot_product_loss, info_nce
 
 
 def views(count: int) -> list[torch.Tensor]:

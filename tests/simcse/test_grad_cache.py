@@ -7,7 +7,7 @@ from conftest import toy_sentences
 
 from data.examples import Triplet
 from minbert.encoder import SentenceEncoder
-from simcse import auxiliary
+from simcse import train
 from simcse.config import SimCSEConfig
 from simcse.grad_cache import backward
 from simcse.train import SimCSETrainer
@@ -59,7 +59,7 @@ def test_chunks_have_the_gradients_of_the_whole_batch(settings, chunk_tokens, ti
 
 
 def test_masked_language_modelling_is_chunked_too(tiny_checkpoint, monkeypatch):
-    monkeypatch.setattr(auxiliary, "mask_tokens", first_words_masked)
+    monkeypatch.setattr(train, "mask_tokens", first_words_masked)
     config = SimCSEConfig(mlm_weight=0.5)
     whole = gradients(tiny_checkpoint, config)
     assert_same(

@@ -9,7 +9,7 @@ from tuning import trainer
 
 from minbert.encoder import SentenceEncoder
 from simcse.config import UNSUP, SimCSEConfig
-from simcse.projection import attach_projection
+from simcse.objectives import attach_projection
 from simcse.views import unsupervised
 
 

@@ -6,10 +6,7 @@ from conftest import toy_sentences
 from killable import Killed, encoder_of, simcse_trainer
 
 from runtime.errors import StateError
-from runtime.sealed import seal
 from simcse.config import SimCSEConfig
-from simcse.objectives import OBJECTIVES
-from simcse.stage import Backbone, TrainingTexts, tune
 from simcse.train import SimCSETrainer
 from simcse.views import unsupervised
 
@@ -20,61 +17,45 @@ def without_speed(history):
 
 @pytest.mark.parametrize(
     ("kind", "settings"),
-    [
-        ("unsup", {"pooling": "cls", "mlp": "training"}),
-        ("sup", {"pooling": "cls", "mlm_weight": 0.1}),
-        ("sup", {"pooling": "avg", "symmetric": True, "warmup_ratio": 0.2}),
-    ],
+    [("unsup", {"mlp": "training"}), ("sup", {"mlm_weight": 0.1, "warmup_ratio": 0.2})],
 )
-def test_simcse_resumes_to_the_same_weights_and_history(kind, settings, tiny_checkpoint, tmp_path):
-    config = SimCSEConfig(batch_size=16, num_epochs=3, eval_steps=3, learning_rate=1e-3, **settings)
+def test_simcse_resumes_to_the_same_weights_and_history(
+    kind, settings, tiny_checkpoint, tmp_path, monkeypatch
+):
+    config = SimCSEConfig(
+        batch_size=16, num_epochs=2, eval_steps=3, learning_rate=1e-3, pooling="cls", **settings
+    )
     whole = simcse_trainer(tiny_checkpoint, config, kind, tmp_path / "a.pt")
     expected = whole.run()
-    killed = simcse_trainer(tiny_checkpoint, config, kind, tmp_path / "b.pt", kill_at=4)
+    killed = simcse_trainer(tiny_checkpoint, config, kind, tmp_path / "b.pt", kill_at=3)
     with pytest.raises(Killed):
-        killed.run()
+        killed.run()  # at step 6, the state being that of step 3
     torch.manual_seed(999)  # whatever happens in between
     resumed = simcse_trainer(tiny_checkpoint, config, kind, tmp_path / "b.pt")
+    steps, train_step = [], SimCSETrainer._train_step
+    monkeypatch.setattr(
+        SimCSETrainer, "_train_step", lambda self: steps.append(self.step) or train_step(self)
+    )
     found = resumed.run(resume=True)
+    assert steps == [3, 4, 5, 6, 7]
     assert without_speed(found) == without_speed(expected)
     assert resumed.best_score == whole.best_score
     own, reference = resumed.encoder.model.state_dict(), whole.encoder.model.state_dict()
     assert all(torch.equal(own[name], tensor) for name, tensor in reference.items())
 
 
-def test_without_resume_training_starts_over(tiny_checkpoint, tmp_path):
-    config = SimCSEConfig(batch_size=16, num_epochs=1, eval_steps=2)
-    first = simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt").run()
-    again = simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt").run()
-    assert without_speed(first) == without_speed(again)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "foreign", "other_run"])
-def test_a_state_that_cannot_be_used_is_one_clear_line(damage, tiny_checkpoint, tmp_path):
+def test_a_state_of_another_shape_is_refused_and_left_alone_without_resume(
+    tiny_checkpoint, tmp_path
+):
     path = tmp_path / "state.pt"
-    config = SimCSEConfig(batch_size=16, eval_steps=2)
-    simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:1000])
-    elif damage == "foreign":
-        path.write_text("not a state")
-    else:
-        torch.save({"trained": {}}, path)
-        seal(path, path.name)
+    config = SimCSEConfig(batch_size=16, eval_steps=2, pooling="cls", mlp="training")
+    first = simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
+    other = SimCSEConfig(batch_size=16, eval_steps=2, pooling="avg")  # without the projection
     with pytest.raises(StateError, match=r"state\.pt") as error:
-        simcse_trainer(tiny_checkpoint, config, "unsup", path).run(resume=True)
+        simcse_trainer(tiny_checkpoint, other, "unsup", path).run(resume=True)
     assert "\n" not in str(error.value)
-
-
-def test_a_failed_save_leaves_the_older_state(tiny_checkpoint, tmp_path, monkeypatch):
-    path = tmp_path / "state.pt"
-    run = simcse_trainer(tiny_checkpoint, SimCSEConfig(batch_size=16), "unsup", path)
-    run._save(path)
-    before = path.read_bytes()
-    monkeypatch.setattr(torch, "save", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        run._save(path)
-    assert path.read_bytes() == before
+    again = simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
+    assert without_speed(first) == without_speed(again)
 
 
 def test_diverged_training_stops_with_what_to_change(tiny_checkpoint, tmp_path):
@@ -86,7 +67,7 @@ def test_diverged_training_stops_with_what_to_change(tiny_checkpoint, tmp_path):
         run.run()
 
 
-@pytest.mark.parametrize("best", [1, 2, 3])
+@pytest.mark.parametrize("best", [1, 3])
 def test_simcse_keeps_the_best_state_wherever_it_was(best, tiny_checkpoint):
     encoder = encoder_of(tiny_checkpoint)
     data = unsupervised(toy_sentences(60), encoder.tokenizer, 32)
@@ -103,52 +84,3 @@ def test_simcse_keeps_the_best_state_wherever_it_was(best, tiny_checkpoint):
     kept = encoder.model.state_dict()
     same = [all(kept[key].equal(t) for key, t in state.items()) for state in states]
     assert same == [number == best for number in range(4)]
-
-
-def test_the_stage_leaves_a_whole_folder_and_no_state(tiny_checkpoint, toy_data, tmp_path):
-    config = SimCSEConfig(batch_size=30, eval_steps=1, pooling="cls")
-    folder = tmp_path / "tuned"
-    backbone = Backbone(tiny_checkpoint, encoder_of(tiny_checkpoint))
-    data = OBJECTIVES["sup"].data(
-        toy_data / "nli_for_simcse.csv", backbone.encoder.tokenizer, config.max_length
-    )
-    texts = TrainingTexts("nli_for_simcse.csv", data, {})
-    tune(OBJECTIVES["sup"], backbone, texts, config, folder)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["tuned"]
-    assert encoder_of(folder).encode(["the cat"]).shape == (1, 32)
-
-
-def test_a_state_of_another_shape_is_refused(tiny_checkpoint, tmp_path):
-    path = tmp_path / "state.pt"
-    config = SimCSEConfig(batch_size=16, eval_steps=2, pooling="cls", mlp="training")
-    simcse_trainer(tiny_checkpoint, config, "unsup", path).run()
-    other = SimCSEConfig(batch_size=16, eval_steps=2, pooling="avg")  # without the projection
-    with pytest.raises(StateError, match=r"state\.pt"):
-        simcse_trainer(tiny_checkpoint, other, "unsup", path).run(resume=True)
-
-
-@pytest.mark.parametrize("content", [[1], 3])
-def test_a_state_that_is_no_dictionary_is_refused(content, tiny_checkpoint, tmp_path):
-    path = tmp_path / "state.pt"
-    torch.save(content, path)
-    with pytest.raises(StateError):
-        simcse_trainer(tiny_checkpoint, SimCSEConfig(), "unsup", path).run(resume=True)
-
-
-def test_resumed_simcse_takes_only_the_steps_that_were_missing(
-    tiny_checkpoint, tmp_path, monkeypatch
-):
-    config = SimCSEConfig(batch_size=20, num_epochs=3, eval_steps=3, pooling="cls")
-    killed = simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt", kill_at=4)
-    with pytest.raises(Killed):
-        killed.run()  # at step 9, the state being that of step 6
-    steps = []
-    train_step = SimCSETrainer._train_step
-
-    def counted(trainer):
-        steps.append(trainer.step)
-        return train_step(trainer)
-
-    monkeypatch.setattr(SimCSETrainer, "_train_step", counted)
-    simcse_trainer(tiny_checkpoint, config, "unsup", tmp_path / "a.pt").run(resume=True)
-    assert steps == [6, 7, 8]

@@ -183,8 +183,12 @@ def test_a_stage_that_an_earlier_run_finished_is_not_run_again(
     backbone = Backbone(tiny_checkpoint, tiny_encoder)
     arguments = (SUP, backbone, texts(tiny_encoder), replace(QUICK, max_steps=1), tmp_path)
     folder = tuned_backbone(*arguments)
+    assert list(tmp_path.iterdir()) == [folder]
+    # As a run leaves it that was killed right after it had finished.
+    folder.with_name(folder.name + ".state.pt").touch()
     monkeypatch.setattr("simcse.stage.tune", None)  # calling it would fail
     assert tuned_backbone(*arguments) == folder
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def flip_a_bit(folder):
@@ -211,14 +215,3 @@ def test_a_tuned_folder_that_was_changed_is_refused(
     with pytest.raises(CheckpointError, match=said) as caught:
         load_tuned(tuned_backbone(*arguments), device="cpu")
     assert "\n" not in str(caught.value)
-
-
-def test_the_state_of_a_run_killed_after_it_had_finished_goes(
-    tiny_encoder, tiny_checkpoint, tmp_path
-):
-    backbone = Backbone(tiny_checkpoint, tiny_encoder)
-    arguments = (SUP, backbone, texts(tiny_encoder), replace(QUICK, max_steps=1), tmp_path)
-    folder = tuned_backbone(*arguments)
-    folder.with_name(folder.name + ".state.pt").touch()
-    assert tuned_backbone(*arguments) == folder
-    assert list(tmp_path.iterdir()) == [folder]

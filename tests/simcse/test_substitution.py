@@ -12,7 +12,7 @@ from tuning import triplets
 from data.examples import Triplet
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from simcse.substitution import substitute
+from simcse.positives import substitute
 from simcse.views import supervised
 
 transformers = pytest.importorskip("transformers")

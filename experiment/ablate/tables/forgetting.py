@@ -74,8 +74,8 @@ TABLE = Table(
         "is never touched again, so what changed is the encoder under it: look at the drift. "
         "Forgetting is a matter of the order of the batches: schedules that mix the tasks never "
         "stop learning any, and replay gives a tenth of the batches to earlier tasks. What a "
-        "mixed training still loses is not forgotten: three tasks share one encoder. Own models keep "
-        "their best epoch on dev and joint ones their last, so both are "
+        "mixed training still loses is not forgotten: three tasks share one encoder. Own "
+        "models keep their best epoch on dev and joint ones their last, so both are "
         "scored on test where it has labels. In the table of transfer, heads on "
         "a frozen encoder show which task's tuning helps or harms another."
     ),
