@@ -15,7 +15,7 @@ from torch import nn
 from benchmarks import peers
 from benchmarks.peers import PADDED
 from data.tasks import Splits, Task
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of
 from runtime.device import autocast, choose_device, choose_precision
 from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.optimizer import adamw, check_finite, linear_schedule

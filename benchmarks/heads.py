@@ -22,8 +22,7 @@ from benchmarks.inputs import Bench, minilm
 from data.examples import Example
 from data.locate import data_folder
 from data.tasks import TASKS, Splits, read_task
-from evaluation.metrics import task_metrics
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of, task_metrics
 from heads.config import HeadConfig, head_config
 from heads.features import BiFeatures
 from heads.train import HeadTrainer, build_head, fit_head

@@ -29,8 +29,8 @@ from data.examples import Example
 from data.locate import data_folder
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task, read_task
-from evaluation.metrics import pearson
-from evaluation.scoring import labels_of, score_split
+from evaluation.metrics import labels_of, pearson
+from evaluation.scoring import score_split
 from evaluation.sts import cosine_scores
 from evaluation.table import csv_text
 from minbert.config import POOLINGS

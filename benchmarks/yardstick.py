@@ -20,8 +20,7 @@ from data.locate import locate
 from data.sts import read_stsbenchmark
 from data.suites import STS, read_pair_set, read_transfer_set
 from data.tasks import TASKS, Splits, Task
-from evaluation.metrics import pearson, spearman, task_metrics
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of, pearson, spearman, task_metrics
 from evaluation.table import csv_text
 from runtime.commands import begin, exit_code
 from runtime.files import write_text

@@ -1,32 +1,33 @@
 """Measures encoders as the papers do: `python -m evaluation --backbone mini --baselines`."""
 
 import sys
-
-from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED_UNSAVED
-
-# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
-if __name__ == "__main__":
-    begin(INTERRUPTED_UNSAVED)
-
-from evaluation.options import Options, parse_options
-
-OPTIONS = parse_options() if __name__ == "__main__" else None
-
+from collections.abc import Sequence
 from functools import partial
 
-from evaluation.command import evaluate
+from evaluation.options import DESCRIPTION, EPILOG, EvaluationOptions
+from runtime.commands import begin, exit_code
+from runtime.interrupt import INTERRUPTED_UNSAVED
+from runtime.options import parse
 
 
-def main(options: Options) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
+    options = parse(
+        EvaluationOptions,
+        argv,
+        prog="python -m evaluation",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
 
     def work() -> None:
+        from evaluation.command import evaluate
+
         evaluate(options, partial(print, flush=True))
 
     return exit_code(work, INTERRUPTED_UNSAVED)
 
 
 if __name__ == "__main__":
-    assert OPTIONS is not None
-    sys.exit(main(OPTIONS))
+    begin(INTERRUPTED_UNSAVED)
+    sys.exit(main())

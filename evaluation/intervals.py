@@ -1,18 +1,22 @@
 """95 % intervals: how far a metric could be off with other rows, and with other seeds.
 
-Legend: K metrics or differences, N rows, B resamples, S seeds. Reads: weighted. Feeds: scoring,
-significance.
+A bootstrap resample says how often it drew each row. Accuracy, F1 and Pearson's r are functions of
+sums over rows, so one matrix product gives them for all resamples and all predictions. Spearman's
+rho needs the ranks within each resample: sums along the order of the values, which is sorted once.
+
+Legend: K metrics or differences, or predictions of all rows, N rows, B resamples or weightings,
+S seeds, J sums, C classes.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from data.tasks import TASKS
+from data.tasks import TASKS, Task
 from evaluation.metrics import task_metrics
-from evaluation.weighted import Weighted, weighted_metric
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -21,6 +25,9 @@ IN_MEMORY = 2**17  # drawn rows at once: 1 MB per array, which stays in the proc
 FEWEST = 3  # rows; fewer have no spread to speak of
 ROUNDING = 1e-12  # a spread of less is none
 SEED = 0  # the same rows give the same interval
+CONSTANT = 1e-9  # variance of standardised values below which there is nothing to correlate
+
+Weighted = Callable[[np.ndarray], np.ndarray]  # weights (B, N) -> a metric (K, B)
 
 
 @dataclass(frozen=True)
@@ -122,30 +129,155 @@ def bootstrap(statistic: Weighted, n: int, accelerated: bool = True) -> Bootstra
         accelerated: whether BCa is worth its time; standard errors do not need it.
     """
 
-    def of_rows(rows: np.ndarray, axis: int) -> np.ndarray:
-        found = statistic(_counts(np.atleast_2d(rows), n))
-        return found if rows.ndim > 1 else found[:, 0]
+    def of_rows(drawn: np.ndarray, axis: int) -> np.ndarray:
+        # How often each of the n rows was drawn, (B, n), from the numbers of drawn rows (B, M).
+        places = np.atleast_2d(drawn).astype(np.int64)
+        places = places + n * np.arange(len(places))[:, None]
+        counts = np.bincount(places.ravel(), minlength=n * len(places)).reshape(-1, n)
+        values = statistic(counts.astype(np.float64))
+        return values if drawn.ndim > 1 else values[:, 0]
 
     bca = accelerated and n <= MOST_BCA
     with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # What has no BCa interval gets another one below.
         warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
         result = scipy.stats.bootstrap(
-            (np.arange(n),), of_rows, vectorized=True, confidence_level=LEVEL,
-            n_resamples=RESAMPLES, batch=max(1, IN_MEMORY // n),
-            method="BCa" if bca else "percentile", random_state=np.random.default_rng(SEED),
-        )  # fmt: skip
-    found = np.stack(result.confidence_interval)  # (2, K)
+            (np.arange(n),),
+            of_rows,
+            vectorized=True,
+            confidence_level=LEVEL,
+            n_resamples=RESAMPLES,
+            batch=max(1, IN_MEMORY // n),
+            method="BCa" if bca else "percentile",
+            random_state=np.random.default_rng(SEED),
+        )
+    limits = np.stack(result.confidence_interval)  # (2, K)
     tails = np.quantile(result.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1)
-    known = np.isfinite(found).all(axis=0)
-    low, high = np.where(known, found, tails)
-    methods = tuple("BCa" if bca and one else "percentile" for one in known)
+    known = np.isfinite(limits).all(axis=0)
+    low, high = np.where(known, limits, tails)
+    methods = tuple("BCa" if bca and finite else "percentile" for finite in known)
     spread = np.ptp(result.bootstrap_distribution, axis=-1)
     error = np.where(spread > ROUNDING, result.standard_error, 0.0)
     return Bootstrap(low, high, error, methods)
 
 
-def _counts(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return how often each of n rows was drawn, (B, n), from the numbers of drawn rows (B, M)."""
-    places = rows.astype(np.int64) + n * np.arange(len(rows))[:, None]
-    return np.bincount(places.ravel(), minlength=n * len(rows)).reshape(-1, n).astype(np.float64)
+# --- every metric for many weightings of the same rows at once
+
+
+@dataclass(frozen=True)
+class SumMetric:
+    """A metric that is a function of sums over rows.
+
+    Attributes:
+        terms: predictions (K, N), labels (N,) -> what to sum over rows, (J, K, N).
+        finish: the sums, (J, K, B) -> the metric, (K, B).
+    """
+
+    terms: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    finish: Callable[[np.ndarray], np.ndarray]
+
+
+def sum_metric(name: str, task: Task) -> SumMetric:
+    """Return accuracy, f1 (as `task_metrics` takes it) or pearson, of which Spearman's is one."""
+    if name == "accuracy":
+        return SumMetric(_accuracy_terms, lambda sums: sums[0] / sums[1])
+    if name == "f1":
+        classes = np.array([1] if task.kind == "binary" else range(task.num_classes))
+        return SumMetric(lambda found, gold: _f1_terms(found, gold, classes), _f1)
+    return SumMetric(_moments, _correlation)
+
+
+def weighted_metric(name: str, task: Task, predictions: np.ndarray, labels: np.ndarray) -> Weighted:
+    """Return a metric as a function of the weights of the rows.
+
+    A weight counts how often a row is there. The correlation of what is constant within a
+    weighting is 0 there, as it would be undefined; in samples of more than a few rows none is.
+
+    Args:
+        name: one of METRICS.
+        task: its record decides which F1 it is.
+        predictions: (K, N).
+        labels: (N,).
+    """
+    if name == "spearman":
+        orders, gold = [TiedOrder(row) for row in predictions], TiedOrder(labels)
+        return lambda weights: _spearman(weights, orders, gold)
+    metric = sum_metric(name, task)
+    terms = metric.terms(predictions, labels)
+    return lambda weights: metric.finish(terms @ weights.T)
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    """Return (..., N) with mean 0 and variance 1 along the last axis; a constant becomes 0."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    spread = centred.std(axis=-1, keepdims=True)
+    return centred / np.where(spread > 0, spread, 1.0)
+
+
+class TiedOrder:
+    """The order of values (N,), from which their ranks under any weights follow unsorted."""
+
+    def __init__(self, values: np.ndarray):
+        self.order = np.argsort(values, kind="stable")
+        _, self.place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        self.starts = np.cumsum(counts) - counts  # of each distinct value, along the order
+
+    def ranks(self, weights: np.ndarray) -> np.ndarray:
+        """Return the ranks (B, N) among weighted rows; equal values share the mean of theirs."""
+        same = weights[:, self.order]
+        if len(self.starts) < len(self.order):
+            same = np.add.reduceat(same, self.starts, axis=1)  # (B, distinct)
+        # Of m equal values, with c up to and with them, the mean rank is c - (m - 1) / 2.
+        return (np.cumsum(same, axis=1) - (same - 1) / 2)[:, self.place]
+
+
+def _accuracy_terms(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    right = (found == gold).astype(np.float64)
+    return np.stack([right, np.ones_like(right)])
+
+
+def _f1_terms(found: np.ndarray, gold: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return true positives of every class, then called plus true ones: (2C, K, N)."""
+    called = found == classes[:, None, None]  # (C, K, N)
+    true = gold == classes[:, None, None]
+    return np.concatenate([called & true, called.astype(np.float64) + true])
+
+
+def _f1(sums: np.ndarray) -> np.ndarray:
+    """Return the mean over classes that occur of 2 TP / (called + true); 0 where none does."""
+    hits, occur = np.split(sums, 2)
+    scores = 2 * hits / np.maximum(occur, 1)
+    return scores.sum(axis=0) / np.maximum((occur > 0).sum(axis=0), 1)
+
+
+def _moments(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    # Standardised first, so that no digits cancel in the variances.
+    x, y = np.broadcast_arrays(standardised(found), standardised(gold))
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+
+
+def _correlation(sums: np.ndarray) -> np.ndarray:
+    n, x, y, xx, yy, xy = sums
+    spread_x, spread_y = xx / n - (x / n) ** 2, yy / n - (y / n) ** 2
+    defined = np.minimum(spread_x, spread_y) > CONSTANT
+    scale = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
+    return np.where(defined, (xy / n - x * y / n**2) / scale, 0.0)
+
+
+def _spearman(weights: np.ndarray, orders: list[TiedOrder], gold: TiedOrder) -> np.ndarray:
+    """Return Spearman's rho (K, B): Pearson's r of the ranks within each weighting."""
+    n = weights.sum(axis=1, keepdims=True)
+
+    def centred(order: TiedOrder) -> np.ndarray:
+        return (order.ranks(weights) - (n + 1) / 2) / n  # the mean rank is (n + 1) / 2
+
+    y = centred(gold)
+    weighted_y = weights * y
+    yy = np.einsum("bn,bn->b", weighted_y, y)
+    rho = np.zeros((len(orders), len(weights)))
+    for k, order in enumerate(orders):
+        x = centred(order)
+        xx, xy = np.einsum("bn,bn,bn->b", weights, x, x), np.einsum("bn,bn->b", weighted_y, x)
+        scale = np.sqrt(xx * yy)
+        rho[k] = np.divide(xy, scale, out=rho[k], where=scale > CONSTANT)
+    return rho

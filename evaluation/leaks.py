@@ -1,29 +1,15 @@
 """Leak audit: `python -m evaluation.leaks --trained-on sts-train.csv --data downloads`.
 
 What of each evaluation set stands in the files that something was trained on or selected by?
-Reads: data. Feeds: the user.
 """
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.examples import DataError, Example
-from data.locate import data_folder, find_task
-from data.overlap import Seen, overlap
-from data.tables import read_header
-from data.tasks import OFFICIAL_DEV_ROWS, TASKS, read_sts, read_task, split_file
-from data.trained_on import note_file
-from evaluation.suites import find_sets
-from evaluation.table import markdown
+from runtime.commands import begin, exit_code
 from runtime.options import option, parse
 
 DESCRIPTION = """\
@@ -35,7 +21,7 @@ example, CS224N's reshuffle of STS-Benchmark against the sets it was drawn from:
 
 
 @dataclass(frozen=True)
-class Options:
+class LeakOptions:
     """The options of the command line."""
 
     trained_on: tuple[Path, ...] = option(
@@ -51,23 +37,45 @@ class Options:
     )
 
 
-@dataclass(frozen=True)
-class Share:
-    """How much of one set stands in one file."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, or 2 for wrong input."""
+    options = parse(
+        LeakOptions, argv, prog="python -m evaluation.leaks", description=DESCRIPTION, epilog=EPILOG
+    )
 
-    set: str
-    n: int
-    sentences: float  # share of rows with at least one sentence in it
-    pairs: float  # share of rows whose whole pair is in it
+    def work() -> None:
+        for line in audit(options):
+            print(line, flush=True)
+
+    return exit_code(work)
 
 
-def shares(sets: dict[str, list[Example]], seen: Seen) -> list[Share]:
-    """Return the shares of each set's rows that were seen."""
-    found = {name: overlap(examples, seen) for name, examples in sets.items()}
-    return [
-        Share(name, len(sets[name]), part.share_sentences, part.share_pairs)
-        for name, part in found.items()
-    ]
+def audit(options: LeakOptions) -> Iterator[str]:
+    """Yield the lines of the audit.
+
+    Raises:
+        DataError: a file that is missing or broken, or folders without any set.
+    """
+    from data.locate import data_folder
+    from data.overlap import Seen, overlap
+    from data.trained_on import note_file
+    from evaluation.table import markdown
+
+    sets = scored_sets([data_folder(name) for name in options.data])
+    if not sets:
+        raise DataError(f"no evaluation set in {', '.join(options.data)}")
+    rows: dict[str, list[str]] = {name: [name, f"{len(sets[name]):,}"] for name in sets}
+    for path in options.trained_on:
+        seen = Seen()
+        note_file(path, seen)
+        if line := lineage(path):
+            yield line
+        for name, examples in sets.items():
+            known = overlap(examples, seen)
+            rows[name] += [f"{known.share_sentences:.1%}", f"{known.share_pairs:.1%}"]
+    columns = [f"{p.name}: {what}" for p in options.trained_on for what in ("sentences", "pairs")]
+    yield "share of rows with a sentence, or with the whole pair, in a file:\n"
+    yield markdown(["set", "rows", *columns], list(rows.values()))
 
 
 def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
@@ -76,23 +84,23 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
     Raises:
         DataError: a broken file.
     """
-    sets = {f"CS224N {name}": rows for folder in folders for name, rows in _cs224n(folder)}
-    material, _ = find_sets(("sts", "transfer", "pairs", "hans"), (), folders)
-    for one in material:
-        sets.setdefault(one.set, list(one.suite.scored(one.content)))
+    from data.locate import find_task
+    from data.tasks import TASKS, read_task, split_file
+    from evaluation.suites import find_sets
+
+    sets: dict[str, list[Example]] = {}
+    for folder in folders:
+        for task in TASKS.values():
+            home = find_task(folder, task)
+            if home is None or not split_file(home, task, "dev").is_file():
+                continue
+            splits = read_task(home, task.name)
+            sets[f"CS224N {task.name} dev"] = splits.dev
+            if splits.test:
+                sets[f"CS224N {task.name} test"] = splits.test
+    for one in find_sets(("sts", "transfer", "pairs", "hans"), (), folders)[0]:
+        sets.setdefault(one.name, one.scored())
     return sets
-
-
-def _cs224n(folder: Path) -> Iterator[tuple[str, list[Example]]]:
-    """Yield dev and test of the tasks whose files are in the folder, or one below."""
-    for task in TASKS.values():
-        home = find_task(folder, task)
-        if home is None or not split_file(home, task, "dev").is_file():
-            continue
-        splits = read_task(home, task.name)
-        yield f"{task.name} dev", splits.dev
-        if splits.test:
-            yield f"{task.name} test", splits.test
 
 
 def lineage(path: Path) -> str:
@@ -100,6 +108,9 @@ def lineage(path: Path) -> str:
 
     CS224N's STS files are STS-Benchmark, re-split; their first column keeps the official row.
     """
+    from data.tables import read_header
+    from data.tasks import OFFICIAL_DEV_ROWS, read_sts
+
     header = read_header(path, "\t")
     if header[:1] != [""] or "similarity" not in header:
         return ""
@@ -114,41 +125,6 @@ def lineage(path: Path) -> str:
     )
 
 
-def audit(options: Options) -> Iterator[str]:
-    """Yield the lines of the audit.
-
-    Raises:
-        DataError: a file that is missing or broken, or folders without any set.
-    """
-    folders = [data_folder(name) for name in options.data]
-    sets = scored_sets(folders)
-    if not sets:
-        raise DataError(f"no evaluation set in {', '.join(options.data)}")
-    rows: dict[str, list[str]] = {name: [name, f"{len(sets[name]):,}"] for name in sets}
-    for path in options.trained_on:
-        seen = Seen()
-        note_file(path, seen)
-        if line := lineage(path):
-            yield line
-        for share in shares(sets, seen):
-            rows[share.set] += [f"{share.sentences:.1%}", f"{share.pairs:.1%}"]
-    columns = [f"{p.name}: {what}" for p in options.trained_on for what in ("sentences", "pairs")]
-    yield "share of rows with a sentence, or with the whole pair, in a file:\n"
-    yield markdown(["set", "rows", *columns], list(rows.values()))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, or 2 for wrong input."""
-    options = parse(
-        Options, argv, prog="python -m evaluation.leaks", description=DESCRIPTION, epilog=EPILOG
-    )
-    return exit_code(lambda: _tell(options))
-
-
-def _tell(options: Options) -> None:
-    for line in audit(options):
-        print(line, flush=True)
-
-
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

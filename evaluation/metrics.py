@@ -1,19 +1,30 @@
-"""Accuracy, F1, Pearson and Spearman, from scikit-learn and scipy. Feeds: report.
+"""Accuracy, F1, Pearson and Spearman, from scikit-learn and scipy.
 
 A metric that has no value (the correlation of a constant) is None, never NaN. The two libraries
 take a second to load: evaluation loads them where it computes, `scipy.stats` by its first use.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy
 
+from data.examples import Example
 from data.tasks import TASKS
 
 Metrics = dict[str, float | None]
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
+
+
+def is_labelled(examples: Sequence[Example]) -> bool:
+    """Return whether every example has a label."""
+    return bool(examples) and all(example.label is not None for example in examples)
+
+
+def labels_of(examples: Sequence[Example]) -> np.ndarray:
+    """Return the labels (N,) of labelled examples, float64."""
+    return np.array([example.label for example in examples], np.float64)
 
 
 def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metrics:
@@ -32,19 +43,21 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
     """
     if not len(labels) or len(labels) != len(predictions):
         raise ValueError(f"{len(predictions)} predictions for {len(labels)} labels")
-    from sklearn.metrics import accuracy_score
+    from sklearn.metrics import accuracy_score, f1_score
+
+    def f1(average: str) -> float:
+        return float(f1_score(labels, predictions, average=average, zero_division=0))
 
     record = TASKS[task]
-    average = "binary" if record.kind == "binary" else "macro"
     measures: dict[str, Callable[[], float | None]] = {
         "accuracy": lambda: float(accuracy_score(labels, predictions)),
-        "f1": lambda: _f1(predictions, labels, average),
+        "f1": lambda: f1("binary" if record.kind == "binary" else "macro"),
         "pearson": lambda: pearson(predictions, labels),
         "spearman": lambda: spearman(predictions, labels),
     }
     metrics = {name: measures[name]() if name in record.metrics else None for name in METRICS}
     if record.kind == "classes":
-        metrics["f1_weighted"] = _f1(predictions, labels, "weighted")
+        metrics["f1_weighted"] = f1("weighted")
     return metrics
 
 
@@ -58,28 +71,21 @@ def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.nda
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:
-    """Return Pearson's r, or None where one side is constant or not finite."""
-    if _unrankable(predictions, labels):
+    """Return Pearson's r, or None where one side is constant, empty or not finite."""
+    if _unrankable(predictions) or _unrankable(labels):
         return None
     return float(scipy.stats.pearsonr(predictions, labels)[0])
 
 
 def spearman(predictions: np.ndarray, labels: np.ndarray) -> float | None:
-    """Return Spearman's rho, or None where one side is constant or not finite."""
-    if _unrankable(predictions, labels):
+    """Return Spearman's rho, or None where one side is constant, empty or not finite."""
+    if _unrankable(predictions) or _unrankable(labels):
         return None
     return float(scipy.stats.spearmanr(predictions, labels)[0])
 
 
-def _f1(predictions: np.ndarray, labels: np.ndarray, average: str) -> float:
-    from sklearn.metrics import f1_score
-
-    return float(f1_score(labels, predictions, average=average, zero_division=0))
-
-
-def _unrankable(*arrays: np.ndarray) -> bool:
-    """Return whether an array is constant, up to float32's rounding, or not finite."""
-    return any(
-        not np.isfinite(a).all() or np.ptp(a) <= 1e-6 * max(1.0, float(np.abs(a).max()))
-        for a in arrays
-    )
+def _unrankable(values: np.ndarray) -> bool:
+    """Return whether values are none, constant up to float32's rounding, or not finite."""
+    if not len(values) or not np.isfinite(values).all():
+        return True
+    return bool(np.ptp(values) <= 1e-6 * max(1.0, float(np.abs(values).max())))

@@ -1,11 +1,10 @@
 """The command line of `python -m evaluation`; no work and no heavy imports."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from minbert.config import POOLINGS
-from runtime.options import option, parse
+from runtime.options import option
 
 DESCRIPTION = """\
 Measure encoders as SimCSE's papers, SentEval and MTEB do, in one table: semantic
@@ -29,7 +28,7 @@ SUITES = ("sts", "transfer", "pairs", "hans", "geometry")
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """The options of the command line."""
 
     backbone: tuple[str, ...] = option(
@@ -84,14 +83,9 @@ class Options:
     seed: int = option(42, "of random weights, trained baselines and heads", least=0, most=2**31)
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
     precision: str = option(
-        "auto", "of the matrix products", choices=("auto", "float32", "bfloat16")
+        "auto", "of the matrix products", choices=("auto", "float32", "bfloat16"), rare=True
     )
-    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096)
+    threads: int = option(0, "CPU threads; 0 leaves it to PyTorch", least=0, most=4096, rare=True)
     run_dir: Path = option(
         Path("runs"), "folder of the cache and of trained baselines", metavar="DIR"
     )
-
-
-def parse_options(argv: Sequence[str] | None = None) -> Options:
-    """Return the options; `--help` and wrong flags end the program here, with codes 0 and 2."""
-    return parse(Options, argv, prog="python -m evaluation", description=DESCRIPTION, epilog=EPILOG)

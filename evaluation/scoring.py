@@ -1,6 +1,6 @@
-"""One split of one cell: its metrics, and how much of it the run had seen before.
+"""A split's scores as results.json holds them: metrics, intervals, leaks, thresholds, calibration.
 
-Reads: predictions, examples, what was seen. Feeds: experiment.
+Legend: N rows, M held-out training pairs, C classes.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,20 @@ import numpy as np
 
 from data.examples import Example
 from data.overlap import Seen, overlap
-from evaluation.intervals import intervals
-from evaluation.metrics import row_errors, task_metrics
+from data.tasks import TASKS
+from evaluation.intervals import interval_of, intervals
+from evaluation.metrics import labels_of, row_errors, task_metrics
+from evaluation.pairs import best_threshold
+
+BINS = 15  # of equal width, as in Guo et al. 2017
+ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
+
+Block = dict[str, Any]  # a part of a cell in results.json
 
 
 def score_split(
-    task: str,
-    examples: Sequence[Example],
-    predictions: np.ndarray,
-    seen: Seen,
-) -> dict[str, Any]:
+    task: str, examples: Sequence[Example], predictions: np.ndarray, seen: Seen
+) -> Block:
     """Return `n`, `metrics`, `interval`, `overlap` and `phenomena` of a labelled split.
 
     `interval` holds low, high and method by metric (see intervals). `overlap` holds the shares of
@@ -29,44 +33,130 @@ def score_split(
     `error` (see row_errors) of the rows of each tag; it is {} without tags.
     """
     labels = labels_of(examples)
-    found = overlap(examples, seen)
-    rest = ~found.shared
+    shared = overlap(examples, seen)
+    rest = ~shared.shared
+    by_tag: dict[str, list[float]] = {}
+    errors = row_errors(task, predictions, labels).tolist()
+    for example, error in zip(examples, errors, strict=True):
+        if example.phenomenon:
+            by_tag.setdefault(example.phenomenon, []).append(error)
     return {
         "n": len(examples),
         "metrics": task_metrics(task, predictions, labels),
-        "interval": {
-            name: interval and asdict(interval)
-            for name, interval in intervals(task, predictions, labels).items()
-        },
+        "interval": _intervals(task, predictions, labels),
         "overlap": {
-            "sentences": found.share_sentences,
-            "pairs": found.share_pairs,
+            "sentences": shared.share_sentences,
+            "pairs": shared.share_pairs,
             "n_rest": int(rest.sum()),
             "metrics_on_rest": (
                 task_metrics(task, predictions[rest], labels[rest]) if rest.any() else {}
             ),
         },
-        "phenomena": _by_phenomenon(examples, row_errors(task, predictions, labels)),
+        "phenomena": {
+            tag: {"n": len(own), "error": sum(own) / len(own)}
+            for tag, own in sorted(by_tag.items())
+        },
     }
 
 
-def _by_phenomenon(examples: Sequence[Example], errors: np.ndarray) -> dict[str, dict[str, float]]:
-    rows: dict[str, list[float]] = {}
-    tags = [example.phenomenon for example in examples]
-    for tag, error in zip(tags, errors.tolist(), strict=True):
-        if tag:
-            rows.setdefault(tag, []).append(error)
+def at_threshold(
+    task: str,
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    held_out: np.ndarray,
+    held_out_labels: np.ndarray,
+) -> Block:
+    """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
+
+    No label of the scored rows is used to choose it, so this is what a user would get.
+
+    Args:
+        task: one whose labels are 0 and 1.
+        probabilities, labels: (N,) of the scored rows.
+        held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
+
+    Returns:
+        `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
+        or above the threshold are positive.
+    """
+    block: Block = {"n": len(held_out)}
+    for metric in ("accuracy", "f1"):
+        best = best_threshold(held_out, held_out_labels, metric)
+        threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
+        calls = (probabilities >= threshold).astype(np.float64)
+        interval = interval_of(metric, task, calls, labels)
+        block[metric] = {
+            "threshold": threshold,
+            "value": task_metrics(task, calls, labels)[metric],
+            "interval": interval and asdict(interval),
+        }
+    return block
+
+
+def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
+    """Return the expected calibration error and the reliability curve.
+
+    A prediction's confidence is the probability of the class that was called; calibrated means
+    that of those made with confidence c, a share of c is right. The error is the mean distance of
+    the two over bins of confidence, by rows (Guo et al. 2017, eq. 3; 15 bins of equal width).
+
+    Args:
+        probabilities: (N, C) of the classes, or (N,) of the positive one of two.
+        labels: (N,).
+
+    Returns:
+        `ece`, and `bins`: `n`, mean `confidence` and `accuracy` of each bin that is not empty.
+    """
+    from sklearn.calibration import calibration_curve
+
+    if probabilities.ndim == 1:
+        probabilities = np.stack([1 - probabilities, probabilities], axis=1)
+    confidence = probabilities.max(axis=1).clip(0.0, 1.0)  # rounding may exceed 1
+    right = (probabilities.argmax(axis=1) == labels).astype(int)
+    accuracy, mean = calibration_curve(right, confidence, n_bins=BINS, strategy="uniform")
+    # The same bins as scikit-learn's, which does not say how many rows are in each.
+    places = np.searchsorted(np.linspace(0, 1, BINS + 1)[1:-1], confidence)
+    counts = np.bincount(places, minlength=BINS)
+    counts = counts[counts > 0]
+    bins = zip(counts.tolist(), mean.tolist(), accuracy.tolist(), strict=True)
     return {
-        tag: {"n": len(found), "error": sum(found) / len(found)}
-        for tag, found in sorted(rows.items())
+        "ece": float(np.average(np.abs(accuracy - mean), weights=counts)),
+        "bins": [{"n": n, "confidence": c, "accuracy": a} for n, c, a in bins],
     }
 
 
-def is_labelled(examples: Sequence[Example]) -> bool:
-    """Return whether every example has a label."""
-    return bool(examples) and all(example.label is not None for example in examples)
+def in_both_orders(
+    task: str, forward: np.ndarray, swapped: np.ndarray, labels: np.ndarray
+) -> Block:
+    """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
+
+    Args:
+        task: a pair task.
+        forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
+            class (N,), or those of all classes (N, C).
+        labels: (N,).
+
+    Returns:
+        `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
+        unit of the scores; `changed`, the share of rows called otherwise, None for scores.
+    """
+    kind = TASKS[task].kind
+
+    def predictions(soft: np.ndarray) -> np.ndarray:
+        if kind == "score":
+            return soft
+        return (soft > 0.5 if kind == "binary" else soft.argmax(axis=1)).astype(np.float64)
+
+    mean = predictions((forward + swapped) / 2)
+    differ = predictions(forward) != predictions(swapped)
+    return {
+        "metrics": task_metrics(task, mean, labels),
+        "interval": _intervals(task, mean, labels),
+        "gap": float(np.abs(forward - swapped).mean()),
+        "changed": None if kind == "score" else float(differ.mean()),
+    }
 
 
-def labels_of(examples: Sequence[Example]) -> np.ndarray:
-    """Return the labels (N,) of labelled examples, float64."""
-    return np.array([example.label for example in examples], np.float64)
+def _intervals(task: str, predictions: np.ndarray, labels: np.ndarray) -> Block:
+    by_metric = intervals(task, predictions, labels)
+    return {metric: interval and asdict(interval) for metric, interval in by_metric.items()}

@@ -1,23 +1,34 @@
-"""Where two models differ: their errors on the same rows, by what the rows are like.
+"""Where predictions are wrong: by what rows are like, by rating band, by class.
 
-Legend: N rows. Reads: intervals, examples, errors of both models. Feeds: report.
+Legend: N rows, L the largest rating; band i holds the ratings from i (not included, except 0) to
+i + 1.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
+from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
 from evaluation.intervals import IN_MEMORY, RESAMPLES, ROUNDING, SEED
-from evaluation.properties import PROPERTIES
 
 FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
 # Rows up to which there are resamples, whose time grows with the square of the rows; of more rows
 # the mean is as good as normal.
 MOST_RESAMPLED = 2000
+# English; "n't" also where a tokenizer has cut it off.
+NEGATION = re.compile(
+    r"\b(?:not|no|never|nobody|nothing|none|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+LENGTHS = ((0, 5), (6, 10), (11, 20))  # words; what is longer is a group of its own
+LONGEST = 21
+POINTS = 201  # of a density
+MARGIN = 0.05  # of the cosines' range, drawn on both sides of it
 
 Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
 
@@ -47,14 +58,44 @@ class Slice:
     high: float | None
 
 
+def properties(example: Example, task: Task) -> dict[str, str | None]:
+    """Return a labelled row's value of each property, None where it has none.
+
+    `phenomenon` is what the data say that the row tests; `word overlap` a fifth of the Jaccard
+    index of a pair's words, and pairs of the very same words, perhaps in another order, are a group
+    of their own; `length` how many words the longer text has; `negation` in how many of the texts
+    there is one; `label` the gold class, or the band of a rating.
+    """
+    texts = example.texts
+    overlap = None
+    if len(texts) == 2:
+        share = float(jaccard(texts[:1], texts[1:])[0])
+        fifth = int(5 * share)
+        overlap = f"{fifth / 5:.1f} to {(fifth + 1) / 5:.1f}" if share < 1 else "the same words"
+    count = max(len(words(text)) for text in texts)
+    least, most = next(((low, high) for low, high in LENGTHS if count <= high), (LONGEST, None))
+    length = f"{least} words or more" if most is None else f"{least} to {most} words"
+    negations = sum(bool(NEGATION.search(text)) for text in texts)
+    assert example.label is not None
+    scored = task.kind == "score"
+    return {
+        "phenomenon": example.phenomenon,
+        "word overlap": overlap,
+        "length": length,
+        "negation": f"{negations} of {len(texts)} texts",
+        "label": band_of(example.label, task.largest) if scored else str(int(example.label)),
+    }
+
+
 def groups(examples: Sequence[Example], task: Task) -> list[Group]:
     """Return what rows are grouped by: all rows, then each property in the order of its values."""
-    found: list[Group] = [("all", "all rows", np.ones(len(examples), bool))]
-    for by, value_of in PROPERTIES.items():
-        values = np.array([value_of(example, task) or "" for example in examples])
+    rows: list[Group] = [("all", "all rows", np.ones(len(examples), bool))]
+    known = [properties(example, task) for example in examples]
+    for by in known[0] if known else ():
+        values = np.array([row[by] or "" for row in known])
         names = sorted(set(values.tolist()) - {""}, key=_by_number)
-        found += [(by, name, values == name) for name in names]
-    return found
+        rows += [(by, name, values == name) for name in names]
+    return rows
 
 
 def slices(rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray) -> list[Slice]:
@@ -70,7 +111,12 @@ def slices(rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray) -> list[Sli
     n = len(rows[0][2])
     if not n == len(bi) == len(cross) > 0:
         raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
-    return [_slice(by, name, bi[own], cross[own]) for by, name, own in rows]
+    measured = []
+    for by, name, own in rows:
+        means = float(bi[own].mean()), float(cross[own].mean())
+        low, high = paired_interval(bi[own], cross[own]) or (None, None)
+        measured.append(Slice(by, name, int(own.sum()), *means, means[0] - means[1], low, high))
+    return measured
 
 
 def paired_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
@@ -92,23 +138,152 @@ def paired_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float
         return None
     # The difference of the means is the mean of the differences: one sample, paired by itself.
     if n > MOST_RESAMPLED:
-        found = scipy.stats.ttest_1samp(differences, 0).confidence_interval()
+        interval = scipy.stats.ttest_1samp(differences, 0).confidence_interval()
     else:
         # Not intervals.bootstrap, whose weightings are for metrics: a plain mean is 4 times faster.
         draw = np.random.default_rng(SEED)
-        found = scipy.stats.bootstrap(
+        interval = scipy.stats.bootstrap(
             (differences,), np.mean, n_resamples=RESAMPLES, batch=IN_MEMORY // n, random_state=draw
         ).confidence_interval
-    return float(found.low), float(found.high)
-
-
-def _slice(by: str, name: str, bi: np.ndarray, cross: np.ndarray) -> Slice:
-    means = float(bi.mean()), float(cross.mean())
-    low, high = paired_interval(bi, cross) or (None, None)
-    return Slice(by, name, len(bi), *means, means[0] - means[1], low, high)
+    return float(interval.low), float(interval.high)
 
 
 def _by_number(name: str) -> tuple[float, str]:
     """Return a key that puts "6 to 10 words" before "11 to 20 words"; others come last."""
     first = name.split()[0]
     return (float(first) if first.replace(".", "").isdigit() else np.inf, name)
+
+
+# --- ratings by band
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How far predictions are from the ratings of one band, in ratings; all None without pairs.
+
+    Attributes:
+        band: such as "0 to 1".
+        n: pairs.
+        mean: of prediction - rating: above 0 where the model overrates.
+        spread: the standard deviation of these.
+        absolute: the mean distance.
+    """
+
+    band: str
+    n: int
+    mean: float | None
+    spread: float | None
+    absolute: float | None
+
+
+@dataclass(frozen=True)
+class Density:
+    """The density of the cosines of one band's pairs.
+
+    Attributes:
+        band, n: as in Residuals.
+        cosines: where it was computed, the same for all bands.
+        density: at each of these; None where there are fewer than two different cosines.
+    """
+
+    band: str
+    n: int
+    cosines: list[float]
+    density: list[float] | None
+
+
+def band_of(rating: float, largest: int) -> str:
+    """Return the name of a rating's band, from "0 to 1" to "L-1 to L"."""
+    low = min(max(int(np.ceil(rating)) - 1, 0), largest - 1)
+    return f"{low} to {low + 1}"
+
+
+def residuals(predictions: np.ndarray, labels: np.ndarray, largest: int) -> list[Residuals]:
+    """Return the residuals of every band, in order.
+
+    Args:
+        predictions, labels: (N,) each, from 0 to `largest`.
+        largest: L.
+    """
+    found = []
+    for band, rows in _bands(labels, largest):
+        off = predictions[rows] - labels[rows]
+        values = (off.mean(), off.std(), np.abs(off).mean()) if rows.any() else (None,) * 3
+        found.append(Residuals(band, len(off), *(v if v is None else float(v) for v in values)))
+    return found
+
+
+def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> list[Density]:
+    """Return a Gaussian kernel density of the cosines for every band of ratings, in order.
+
+    As in figure 3 of SimCSE (Gao et al. 2021), for STS-B's five bands: good embeddings keep them
+    apart. The kernels' width is Scott's rule. They reach beyond a cosine of 1, so that a density
+    that is high there integrates to less than 1.
+
+    Args:
+        cosines, labels: (N,) each, N at least 1.
+        largest: L.
+    """
+    margin = MARGIN * max(float(np.ptp(cosines)), 1e-3)
+    grid = np.linspace(max(-1.0, cosines.min() - margin), min(1.0, cosines.max() + margin), POINTS)
+    found = []
+    for band, rows in _bands(labels, largest):
+        own = cosines[rows]
+        varied = len(own) > 1 and np.ptp(own) > 1e-9
+        density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
+        found.append(Density(band, len(own), grid.tolist(), density))
+    return found
+
+
+def _bands(labels: np.ndarray, largest: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each band's name and its rows, (N,) bool."""
+    lows = np.clip(np.ceil(labels) - 1, 0, largest - 1)
+    for low in range(largest):
+        yield f"{low} to {low + 1}", lows == low
+
+
+# --- classes that have an order, such as very negative to very positive
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """What was predicted for each gold class, and the distance between the two.
+
+    Attributes:
+        n: rows.
+        matrix: row = gold class, column = predicted class; each entry a number of rows.
+        accuracy: share of rows on the diagonal.
+        within_one: share of rows at most one class from it.
+        mean_absolute_error: the mean distance in classes.
+    """
+
+    n: int
+    matrix: list[list[int]]
+    accuracy: float
+    within_one: float
+    mean_absolute_error: float
+
+
+def confusion(predictions: np.ndarray, labels: np.ndarray, num_classes: int) -> Confusion:
+    """Return the confusion of ordered classes.
+
+    Args:
+        predictions, labels: (N,) each, whole numbers from 0 to num_classes - 1; N at least 1.
+        num_classes: C.
+
+    Raises:
+        ValueError: no rows, unequal lengths, or a class that is not there.
+    """
+    from sklearn.metrics import confusion_matrix, mean_absolute_error
+
+    classes = np.arange(num_classes)
+    if not np.isin(np.concatenate([predictions, labels]), classes).all():
+        raise ValueError(f"a class that is none of 0 to {num_classes - 1}")
+    distance = np.abs(predictions - labels)
+    return Confusion(
+        len(labels),
+        confusion_matrix(labels, predictions, labels=classes).tolist(),
+        float((distance == 0).mean()),
+        float((distance <= 1).mean()),
+        float(mean_absolute_error(labels, predictions)),
+    )

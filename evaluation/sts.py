@@ -1,15 +1,11 @@
-"""Similarity without a head: the cosine of two embeddings against the gold scores.
-
-Reads: an `encode` function or similarities. Feeds: suites, checkpoint selection.
-"""
+"""Similarity without a head: the cosine of two embeddings against the gold scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from data.examples import SentencePair
-from evaluation.metrics import Metrics, pearson, spearman, task_metrics
-from evaluation.scoring import labels_of
+from evaluation.metrics import Metrics, labels_of, pearson, spearman, task_metrics
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -24,19 +20,21 @@ def cosine_scores(encode: Encode, pairs: Sequence[SentencePair]) -> np.ndarray:
 
 def pair_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the cosine of each row of `first` (N, H) and the same row of `second`, (N,)."""
-    return (_unit(first) * _unit(second)).sum(axis=1)
+    first, second = (
+        side / np.linalg.norm(side, axis=1, keepdims=True).clip(1e-12) for side in (first, second)
+    )
+    return np.asarray((first * second).sum(axis=1))
 
 
 def sts_metrics(encode: Encode, pairs: Sequence[SentencePair]) -> Metrics:
     """Return Pearson and Spearman of the cosines against the pairs' labels."""
-    labels = labels_of(pairs)
-    return task_metrics("sts", cosine_scores(encode, pairs), labels)
+    return task_metrics("sts", cosine_scores(encode, pairs), labels_of(pairs))
 
 
 def selection_score(encode: Encode, pairs: Sequence[SentencePair]) -> float:
     """Return what checkpoints are selected by: Spearman, or -1 where embeddings rank nothing."""
-    found = sts_metrics(encode, pairs)["spearman"]
-    return -1.0 if found is None else found
+    rho = sts_metrics(encode, pairs)["spearman"]
+    return -1.0 if rho is None else rho
 
 
 def set_metrics(
@@ -52,28 +50,25 @@ def set_metrics(
         similarities, gold: subset -> (N,).
 
     Returns:
-        "all"; of several subsets also "mean", "wmean" and each of them.
+        "all"; of several subsets also "mean", "wmean" and each of them. The means are None where
+        one of the subsets has no value.
     """
     sizes = {subset: len(scores) for subset, scores in gold.items()}
-    found: dict[tuple[str, str], tuple[float | None, int]] = {}
     total = sum(sizes.values())
+    metrics: dict[tuple[str, str], tuple[float | None, int]] = {}
     for metric, correlation in CORRELATIONS.items():
-        everything = (np.concatenate([side[n] for n in gold]) for side in (similarities, gold))
-        found["all", metric] = (correlation(*everything), total)
+        joined = (
+            np.concatenate([side[subset] for subset in gold]) for side in (similarities, gold)
+        )
+        metrics["all", metric] = (correlation(*joined), total)
         if len(gold) == 1:
             continue
-        values = {name: correlation(similarities[name], gold[name]) for name in gold}
-        found["mean", metric] = (_mean(values, dict.fromkeys(gold, 1)), total)
-        found["wmean", metric] = (_mean(values, sizes), total)
-        found |= {(name, metric): (value, sizes[name]) for name, value in values.items()}
-    return found
-
-
-def _mean(values: Mapping[str, float | None], weights: Mapping[str, int]) -> float | None:
-    """Return the weighted mean, None where one of the values is undefined."""
-    weighted = [value * weights[name] for name, value in values.items() if value is not None]
-    return sum(weighted) / sum(weights.values()) if len(weighted) == len(values) else None
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+        values = {subset: correlation(similarities[subset], gold[subset]) for subset in gold}
+        known = {subset: value for subset, value in values.items() if value is not None}
+        for part, weights in (("mean", dict.fromkeys(gold, 1)), ("wmean", sizes)):
+            mean = None
+            if len(known) == len(gold):
+                mean = sum(v * weights[s] for s, v in known.items()) / sum(weights.values())
+            metrics[part, metric] = (mean, total)
+        metrics |= {(subset, metric): (value, sizes[subset]) for subset, value in values.items()}
+    return metrics

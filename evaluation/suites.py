@@ -1,20 +1,26 @@
-"""The suites as a table: which sets each one reads, and what it measures on them.
+"""The suites: which sets each one reads, what it measures on them, and its tables.
 
-Reads: data.suites, measures. Feeds: the command line.
+A result is one number with all that is needed to read it, in long form: one row per number, so
+that no two unlike numbers share a column.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
+from baselines.embedder import Embedder, Vectors, similarities
 from data.examples import DataError, Example, SentencePair
 from data.locate import MissingSet
+from data.overlap import Seen, overlap
 from data.suites import (
     HANS_SETS,
     PAIR_SETS,
@@ -27,67 +33,288 @@ from data.suites import (
     read_transfer_set,
 )
 from data.tasks import Splits
-from evaluation.measures import (
-    HansData,
-    Model,
-    measure_geometry,
-    measure_hans,
-    measure_pairs,
-    measure_sts,
-    measure_transfer,
-)
-from evaluation.results import Result, Shown
+from evaluation.geometry import pair_geometry
+from evaluation.metrics import labels_of
+from evaluation.pairs import best_threshold, hans_metrics, pair_metrics
+from evaluation.sts import set_metrics
+from evaluation.table import markdown
+from evaluation.transfer import cross_validated, pair_vectors, transfer_metrics, with_split
 
 # The papers' averages are over these.
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
-# Training pairs for a threshold or a small head: more would take long to encode and change little.
-MOST_PAIRS, FEWEST_PAIRS = 20_000, 10
 # SimCSE draws its alignment and uniformity on STS-B's dev set (figure 2).
 GEOMETRY_SETS = ("STSBenchmark-dev", "synthetic-sts")
+# Training pairs for a threshold or a small head: more would take long to encode and change little.
+MOST_PAIRS, FEWEST_PAIRS = 20_000, 10
+FEWEST_ROWS = 4  # training rows of each class: two folds in each of two folds
+
+# Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
+Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Suite:
-    """One entry of the table.
+class Result:
+    """A metric of one model on one part of a set.
 
     Attributes:
-        name: as on the command line.
-        sets: the names of its sets.
-        read: (folders, set) -> what is measured on.
-        examples: that -> all its examples, to be encoded.
-        scored: that -> the examples that are scored.
-        measure: (model, set, that) -> results.
-        shown: its tables on the terminal.
+        model: the name of the checkpoint or baseline.
+        suite, set: as on the command line and in data.suites.
+        part: a subset of the set; "all" (all subsets as one), "mean" or "wmean" (the mean over
+            subsets, plain or weighted by rows); "" where a set has no parts.
+        metric: what was measured.
+        value: None where it is undefined (the correlation of a constant).
+        n: rows it was measured on.
+        seen: the share of these rows with a sentence that the model was trained on or selected by.
+        unseen: the value on the other rows; None if there are none, or it is undefined.
     """
 
-    name: str
-    sets: tuple[str, ...]
-    read: Callable[[Sequence[Path], str], Any]
-    examples: Callable[[Any], Iterable[Example]]
-    scored: Callable[[Any], Iterable[Example]]
-    measure: Callable[[Model, str, Any], list[Result]]
-    shown: tuple[Shown, ...]
+    model: str
+    suite: str
+    set: str
+    part: str
+    metric: str
+    value: float | None
+    n: int
+    seen: float = 0.0
+    unseen: float | None = None
 
 
 @dataclass(frozen=True)
-class Material:
+class Model:
+    """One row of the tables.
+
+    Attributes:
+        embedder: the model itself.
+        seen: the texts that it was trained on or selected by.
+        heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
+    """
+
+    embedder: Embedder
+    seen: Seen = field(default_factory=Seen)
+    heads: Mapping[str, Entailment] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HansData:
+    """The pairs of HANS, and the NLI pairs (label 1.0 = entailment) to learn entailment from."""
+
+    pairs: list[SentencePair]
+    nli: list[SentencePair]
+
+
+# What a set holds; of STS, scored pairs by subset.
+Content = dict[str, list[SentencePair]] | Splits | HansData
+
+
+@dataclass(frozen=True)
+class LoadedSet:
     """A set that was found, as one suite reads it."""
 
-    suite: Suite
-    set: str
+    suite: "Suite"
+    name: str
     content: Any
 
-    def texts(self) -> Iterator[str]:
-        """Yield all its texts."""
-        return (text for example in self.suite.examples(self.content) for text in example.texts)
+    def examples(self) -> list[Example]:
+        """Return all its examples."""
+        if isinstance(self.content, Splits):
+            return [*self.content.train, *self.content.dev, *self.content.test]
+        if isinstance(self.content, HansData):
+            return [*self.content.pairs, *self.content.nli]
+        return list(chain(*self.content.values()))
+
+    def scored(self) -> list[Example]:
+        """Return the examples that are scored; without a split, every row is, in its fold."""
+        if isinstance(self.content, Splits):
+            return self.content.test or self.content.train
+        if isinstance(self.content, HansData):
+            return list(self.content.pairs)
+        return self.examples()
+
+    def texts(self) -> list[str]:
+        """Return its distinct texts."""
+        return list(dict.fromkeys(text for one in self.examples() for text in one.texts))
 
     def measure(self, model: Model) -> list[Result]:
         """Return the results of a model, fitted to the set's texts where it can be."""
         if model.embedder.adapt is not None:
-            model = replace(model, embedder=model.embedder.adapt(list(dict.fromkeys(self.texts()))))
-        return self.suite.measure(model, self.set, self.content)
+            model = replace(model, embedder=model.embedder.adapt(self.texts()))
+        return self.suite.measure(model, self)
 
+
+# --- what each suite measures
+
+
+def measure_sts(model: Model, sts: LoadedSet) -> list[Result]:
+    """Return Spearman and Pearson of the similarities, for each subset and over all."""
+    pairs = sts.scored()
+    subsets = np.array([subset for subset, own in sts.content.items() for _ in own])
+    scores = np.concatenate([_similarities(model.embedder, own) for own in sts.content.values()])
+    gold = labels_of(pairs)
+
+    def metrics(rows: np.ndarray) -> dict[tuple[str, str], tuple[float | None, int]]:
+        own = {subset: rows & (subsets == subset) for subset in sts.content}
+        return set_metrics(
+            {subset: scores[kept] for subset, kept in own.items()},
+            {subset: gold[kept] for subset, kept in own.items()},
+        )
+
+    return _results(model, sts, metrics, subsets=subsets)
+
+
+def measure_pairs(model: Model, pairs: LoadedSet) -> list[Result]:
+    """Return average precision, accuracy and F1 of the similarities as a classifier."""
+    train, test = pairs.content.train, pairs.content.test
+    scores, labels = _similarities(model.embedder, test), labels_of(test)
+    known = (_similarities(model.embedder, train), labels_of(train)) if train else ()
+    return _results(
+        model, pairs, lambda rows: _whole(rows, pair_metrics(scores[rows], labels[rows], *known))
+    )
+
+
+def measure_transfer(model: Model, task: LoadedSet) -> list[Result]:
+    """Return accuracy (and F1 of two classes) of a logistic regression on frozen vectors.
+
+    Raises:
+        DataError: folds of the training rows would lack a class.
+    """
+    if model.embedder.embed is None:
+        return []
+    splits = task.content
+    classes = labels_of(splits.train).astype(np.int64)
+    counts = dict(zip(*np.unique(classes, return_counts=True), strict=True))
+    if len(counts) < 2 or min(counts.values()) < FEWEST_ROWS:
+        shown = ", ".join(f"class {c}: {n}" for c, n in counts.items())
+        raise DataError(
+            f"{task.name}: training rows by class are {shown}; expected two or more classes of at "
+            f"least {FEWEST_ROWS} rows"
+        )
+    train = _features(model.embedder, splits.train)
+    if splits.test:
+        dev: tuple[Any, ...] = ()
+        if splits.dev:
+            dev = (_features(model.embedder, splits.dev), labels_of(splits.dev).astype(np.int64))
+        predictions = with_split(train, classes, _features(model.embedder, splits.test), *dev)
+    else:
+        predictions = cross_validated(train, classes)
+    labels = labels_of(task.scored()).astype(np.int64)
+    return _results(
+        model, task, lambda rows: _whole(rows, transfer_metrics(predictions[rows], labels[rows]))
+    )
+
+
+def measure_hans(model: Model, hans: LoadedSet) -> list[Result]:
+    """Return HANS's accuracies of the similarity and of the heads, as models of their own.
+
+    The similarity calls entailment what lies above the threshold that is best on the NLI pairs.
+    Those pairs count as seen, too. Without any, there is no threshold and no head: what is left is
+    the area under the curve.
+    """
+    nli, pairs = hans.content.nli, hans.content.pairs
+    threshold = math.nan
+    if nli:
+        known = _similarities(model.embedder, nli)
+        threshold = best_threshold(known, labels_of(nli), "accuracy")
+    kind = "cosine" if model.embedder.compare is None else "similarity"
+    scores = {kind: (_similarities(model.embedder, pairs), threshold)}
+    for head, entailment in model.heads.items() if nli else ():
+        scores[head] = (entailment(nli, pairs), 0.5)
+    seen = copy.copy(model.seen)
+    seen.add_examples(nli)
+    results = []
+    for judge, (entailed, least) in scores.items():
+
+        def metrics(
+            rows: np.ndarray, entailed: np.ndarray = entailed, least: float = least
+        ) -> dict[tuple[str, str], tuple[float | None, int]]:
+            by_name = hans_metrics(_kept(pairs, rows), entailed[rows], least)
+            return {("", name): value for name, value in by_name.items()}
+
+        results += _results(replace(model, seen=seen), hans, metrics, judge=f", {judge}")
+    return results
+
+
+def measure_geometry(model: Model, sts: LoadedSet) -> list[Result]:
+    """Return alignment, uniformity and the rest, on the texts of an STS set."""
+    pairs, embed = sts.scored(), model.embedder.embed
+    # A bag of words has thousands of columns: no sphere of a size to compare.
+    if embed is None or issparse(embed([pairs[0].texts[0]])):
+        return []
+
+    def metrics(rows: np.ndarray) -> dict[tuple[str, str], tuple[float | None, int]]:
+        measures = pair_geometry(lambda texts: np.asarray(embed(texts)), _kept(pairs, rows))
+        return _whole(rows, measures)
+
+    results = _results(model, sts, metrics)
+    # The majority class has nothing but zeros.
+    return results if any(result.value is not None for result in results) else []
+
+
+def _results(
+    model: Model,
+    measured: LoadedSet,
+    metrics: Callable[[np.ndarray], Mapping[tuple[str, str], tuple[float | None, int]]],
+    judge: str = "",
+    subsets: np.ndarray | None = None,
+) -> list[Result]:
+    """Return metrics of all rows, each beside its value on the rows that the model had not seen.
+
+    Args:
+        model: what was measured.
+        measured: on which set.
+        metrics: which rows to measure, (N,) bool -> {(part, metric): (value, number of rows)}.
+        judge: added to the model's name.
+        subsets: (N,) each row's part, where a set has parts.
+    """
+    seen = overlap(measured.scored(), model.seen).shared
+    everything = metrics(np.ones(len(seen), bool))
+    unseen = everything
+    if seen.any():
+        unseen = {} if seen.all() else metrics(~seen)
+    results = []
+    for (part, metric), (value, n) in everything.items():
+        own = seen if subsets is None or part not in subsets else seen[subsets == part]
+        results.append(
+            Result(
+                f"{model.embedder.name}{judge}",
+                measured.suite.name,
+                measured.name,
+                part,
+                metric,
+                value,
+                n,
+                float(own.mean()),
+                unseen.get((part, metric), (None, 0))[0],
+            )
+        )
+    return results
+
+
+def _whole(
+    rows: np.ndarray, metrics: Mapping[str, float | None]
+) -> dict[tuple[str, str], tuple[float | None, int]]:
+    """Return metrics of a set without parts as `_results` reads them."""
+    return {("", metric): (value, int(rows.sum())) for metric, value in metrics.items()}
+
+
+def _kept(pairs: Sequence[Any], rows: np.ndarray) -> list[Any]:
+    return [pair for pair, kept in zip(pairs, rows, strict=True) if kept]
+
+
+def _similarities(embedder: Embedder, pairs: Sequence[Any]) -> np.ndarray:
+    return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
+
+
+def _features(embedder: Embedder, examples: Sequence[Any]) -> Vectors:
+    """Return the vectors of sentences, or SentEval's features of pairs."""
+    assert embedder.embed is not None
+    if isinstance(examples[0], SentencePair):
+        sides = (embedder.embed([pair.texts[side] for pair in examples]) for side in (0, 1))
+        return pair_vectors(*sides)
+    return embedder.embed([example.text for example in examples])
+
+
+# --- what each suite reads
 
 T = TypeVar("T")
 
@@ -115,7 +342,7 @@ def _read_pairs(folders: Sequence[Path], name: str) -> Splits:
     return replace(splits, train=_spread(splits.train, MOST_PAIRS))
 
 
-def _read_hans_data(folders: Sequence[Path], name: str) -> HansData:
+def _read_hans(folders: Sequence[Path], name: str) -> HansData:
     pairs = in_first(read_hans, folders, name)
     try:
         nli = in_first(read_nli, folders)
@@ -135,44 +362,90 @@ def _read_hans_data(folders: Sequence[Path], name: str) -> HansData:
     return HansData(pairs, list(chain(*balanced)))
 
 
-def _of_subsets(subsets: dict[str, list[SentencePair]]) -> Iterable[Example]:
-    return chain(*subsets.values())
+# --- tables
 
 
-def _of_splits(splits: Splits) -> Iterable[Example]:
-    return chain(splits.train, splits.dev, splits.test)
+@dataclass(frozen=True)
+class Shown:
+    """A table of results for people: a row per model.
+
+    Attributes:
+        title: above the table.
+        metric: the columns are the sets, with this metric of each; or else
+        set: the columns are the metrics of this set.
+        scale: what values are multiplied by.
+        averaged: the columns of which to add the plain mean, for models that have them all. The
+            header says of how many, so that nobody compares unlike with like.
+    """
+
+    title: str
+    metric: str = ""
+    set: str = ""
+    scale: float = 100.0
+    averaged: tuple[str, ...] = ()
+
+    def column(self, result: Result) -> str:
+        """Return the header under which a result stands, "" for none."""
+        if self.metric:
+            shown = result.metric == self.metric and result.part in ("", "all")
+            return result.set if shown else ""
+        shown = result.set == self.set and not result.metric.startswith("subcase")
+        return result.metric if shown else ""
+
+    def number(self, value: float | None) -> str:
+        """Return a value as the table shows it."""
+        if value is None:
+            return "-"
+        return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
+
+    def cell(self, result: Result | None) -> str:
+        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5 % or more was seen."""
+        if result is None or result.value is None or result.seen < 0.005:
+            return self.number(result.value if result else None)
+        unseen = f"{self.number(result.unseen)} on the unseen {1 - result.seen:.0%}"
+        return f"{self.number(result.value)} ({unseen})"
 
 
-def _scored_split(splits: Splits) -> Iterable[Example]:
-    return splits.test or splits.train  # without a split, every row is scored in its fold
+def shown_table(results: Sequence[Result], shown: Shown) -> str:
+    """Return a Markdown table, "" if it would have no rows."""
+    cells: dict[str, dict[str, Result]] = {}  # model -> header -> result
+    for result in results:
+        if header := shown.column(result):
+            cells.setdefault(result.model, {})[header] = result
+    if not cells:
+        return ""
+    headers = list(dict.fromkeys(header for row in cells.values() for header in row))
+    averaged = [header for header in headers if header in shown.averaged]
+    average = [f"average of {len(averaged)}"] if len(averaged) > 1 else []
+    rows = []
+    for model, row in cells.items():
+        line = [model, *(shown.cell(row.get(header)) for header in headers)]
+        if average:
+            values = [row[h].value for h in averaged if h in row]
+            known = [value for value in values if value is not None]
+            whole = len(known) == len(averaged)
+            line.append(shown.number(sum(known) / len(known) if whole else None))
+        rows.append(line)
+    return f"{shown.title}\n\n{markdown(['model', *headers, *average], rows)}"
 
 
-def _hans_pairs(data: HansData) -> Iterable[Example]:
-    return data.pairs
+@dataclass(frozen=True)
+class Suite:
+    """One entry of the table.
 
+    Attributes:
+        name: as on the command line.
+        sets: the names of its sets.
+        read: (folders, set) -> what is measured on.
+        measure: (model, loaded set) -> results.
+        shown: its tables on the terminal.
+    """
 
-def _of_hans(data: HansData) -> Iterable[Example]:
-    return chain(data.pairs, data.train)
-
-
-def _spearman(result: Result) -> str | None:
-    return result.set if (result.metric, result.part) == ("spearman", "all") else None
-
-
-def _set_if(metric: str) -> Callable[[Result], str | None]:
-    return lambda result: result.set if result.metric == metric else None
-
-
-def _heuristic_of(name: str) -> Callable[[Result], str | None]:
-    def column(result: Result) -> str | None:
-        shown = result.set == name and not result.metric.startswith("subcase")
-        return result.metric if shown else None
-
-    return column
-
-
-def _metric_of(name: str) -> Callable[[Result], str | None]:
-    return lambda result: result.metric if result.set == name else None
+    name: str
+    sets: tuple[str, ...]
+    read: Callable[[Sequence[Path], str], Content]
+    measure: Callable[[Model, LoadedSet], list[Result]]
+    shown: tuple[Shown, ...]
 
 
 SUITES = {
@@ -182,51 +455,47 @@ SUITES = {
             "sts",
             tuple(STS_SETS),
             partial(in_first, read_sts_set),
-            _of_subsets,
-            _of_subsets,
             measure_sts,
-            (Shown("STS: Spearman x 100, all subsets of a set as one", _spearman, averaged=SEVEN),),
+            (
+                Shown(
+                    "STS: Spearman x 100, all subsets of a set as one", "spearman", averaged=SEVEN
+                ),
+            ),
         ),
         Suite(
             "transfer",
             tuple(TRANSFER_SETS),
             partial(in_first, read_transfer_set),
-            _of_splits,
-            _scored_split,
             measure_transfer,
             (
-                Shown("transfer: accuracy x 100", _set_if("accuracy"), averaged=TRANSFER),
-                Shown("transfer: F1 x 100 of the sets with two classes", _set_if("f1")),
+                Shown("transfer: accuracy x 100", "accuracy", averaged=TRANSFER),
+                Shown("transfer: F1 x 100 of the sets with two classes", "f1"),
             ),
         ),
         Suite(
             "pairs",
             tuple(PAIR_SETS),
             _read_pairs,
-            _of_splits,
-            _scored_split,
             measure_pairs,
             (
-                Shown("pairs: average precision x 100", _set_if("average_precision")),
+                Shown("pairs: average precision x 100", "average_precision"),
                 Shown(
                     "pairs: accuracy x 100 at the best threshold of the scored split (MTEB's way)",
-                    _set_if("accuracy_best"),
+                    "accuracy_best",
                 ),
                 Shown(
                     "pairs: accuracy x 100 at the best threshold of training pairs",
-                    _set_if("accuracy_train"),
+                    "accuracy_train",
                 ),
             ),
         ),
         Suite(
             "hans",
             tuple(HANS_SETS),
-            _read_hans_data,
-            _of_hans,
-            _hans_pairs,
+            _read_hans,
             measure_hans,
             tuple(
-                Shown(f"{name}: accuracy x 100, and area under the ROC curve", _heuristic_of(name))
+                Shown(f"{name}: accuracy x 100, and area under the ROC curve", set=name)
                 for name in HANS_SETS
             ),
         ),
@@ -234,35 +503,25 @@ SUITES = {
             "geometry",
             GEOMETRY_SETS,
             partial(in_first, read_sts_set),
-            _of_subsets,
-            _of_subsets,
             measure_geometry,
-            tuple(
-                Shown(f"geometry on {name}", _metric_of(name), scale=1.0) for name in GEOMETRY_SETS
-            ),
+            tuple(Shown(f"geometry on {name}", set=name, scale=1.0) for name in GEOMETRY_SETS),
         ),
     )
 }
 
 
-@dataclass(frozen=True)
-class Missing:
-    """A set that no folder holds, and the files that were looked for."""
-
-    suite: str
-    set: str
-    looked_for: str
-
-
 def find_sets(
     suites: Sequence[str], sets: Sequence[str], folders: Sequence[Path]
-) -> tuple[list[Material], list[Missing]]:
-    """Return the sets that one of the folders holds, and those that none does.
+) -> tuple[list[LoadedSet], dict[str, list[str]]]:
+    """Return the sets that one of the folders holds, and by suite those that none does.
 
     Args:
         suites: names of SUITES.
         sets: names of sets to keep, all if empty.
         folders: searched in this order; the first that holds a set gives it.
+
+    Returns:
+        The sets, and suite -> "name (files that were looked for)".
 
     Raises:
         DataError: a broken file, or a set that none of the suites has.
@@ -271,14 +530,14 @@ def find_sets(
     for name in sets:
         if name not in known:
             raise DataError(f"--sets {name}: unknown; expected one of {', '.join(sorted(known))}")
-    found: list[Material] = []
-    missing: list[Missing] = []
+    loaded: list[LoadedSet] = []
+    missing: dict[str, list[str]] = {}
     for suite in (SUITES[name] for name in suites):
         for name in suite.sets:
             if sets and name not in sets:
                 continue
             try:
-                found.append(Material(suite, name, suite.read(folders, name)))
+                loaded.append(LoadedSet(suite, name, suite.read(folders, name)))
             except MissingSet as error:
-                missing.append(Missing(suite.name, name, error.looked_for))
-    return found, missing
+                missing.setdefault(suite.name, []).append(f"{name} ({error.looked_for})")
+    return loaded, missing

@@ -2,15 +2,13 @@
 
 Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its own, else the given
 one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
-Reads: embeddings and labels. Feeds: suites.
 """
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -24,7 +22,6 @@ from threadpoolctl import threadpool_limits
 from baselines.embedder import Vectors
 
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as the built-in map
 
 FOLDS = 10
 SEED = 1111  # SentEval's
@@ -43,17 +40,17 @@ def pair_vectors(first: Vectors, second: Vectors) -> Vectors:
 def cross_validated(vectors: Vectors, labels: np.ndarray) -> np.ndarray:
     """Return predictions (N,) by 10-fold cross-validation; each fold chooses its own penalty."""
 
-    def held_out(rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        train, test = rows
-        penalty = _chosen(vectors[train], labels[train], _folds(labels[train]), map)
-        fitted = _fitted(vectors[train], labels[train], penalty)
-        return np.asarray(fitted.predict(vectors[test]))
+    def predicted(fold: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        train, test = fold
+        inside, known = vectors[train], labels[train]
+        accuracies = [_accuracies(inside, known, *inner) for inner in _folds(known)]
+        return np.asarray(_fitted(inside, known, _best(accuracies)).predict(vectors[test]))
 
     predictions = np.empty_like(labels)
     folds = _folds(labels)
-    with _workers() as each:
-        for (_, test), found in zip(folds, each(held_out, folds), strict=True):
-            predictions[test] = found
+    with _workers() as pool:
+        for (_, test), held_out in zip(folds, pool.map(predicted, folds), strict=True):
+            predictions[test] = held_out
     return predictions
 
 
@@ -69,11 +66,14 @@ def with_split(
     The penalty is chosen on the dev rows if there are some, else by cross-validation on the
     training rows; the final fit uses the training rows alone, as SentEval does.
     """
-    with _workers() as each:
-        if dev is None or dev_labels is None:
-            penalty = _chosen(train, train_labels, _folds(train_labels), each)
+    with _workers() as pool:
+        if dev is None:
+            folds = _folds(train_labels)
+            rows = pool.map(lambda fold: _accuracies(train, train_labels, *fold), folds)
+            penalty = _best(list(rows))
         else:
-            penalty = _chosen_on(dev, dev_labels, train, train_labels, each)
+            fits = pool.map(lambda penalty: _fitted(train, train_labels, penalty), GRID)
+            penalty = _best([[fit.score(dev, dev_labels) for fit in fits]])
         return np.asarray(_fitted(train, train_labels, penalty).predict(test))
 
 
@@ -92,25 +92,18 @@ def _folds(labels: np.ndarray) -> Rows:
     return list(splitter.split(np.zeros(len(labels)), labels))
 
 
-def _chosen(vectors: Vectors, labels: np.ndarray, folds: Rows, each: Map) -> float:
+def _accuracies(
+    vectors: Vectors, labels: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> list[float]:
+    """Return the accuracy on the rows `test`, after a fit on the rows `train`, by each penalty."""
+    inside, known = vectors[train], labels[train]
+    held_out, right = vectors[test], labels[test]
+    return [_fitted(inside, known, penalty).score(held_out, right) for penalty in GRID]
+
+
+def _best(accuracies: list[list[float]]) -> float:
     """Return the penalty with the best mean accuracy over folds; of equal ones the strongest."""
-
-    def accuracies(rows: tuple[np.ndarray, np.ndarray]) -> list[float]:
-        train, test = rows
-        inside, known = vectors[train], labels[train]
-        held_out, right = vectors[test], labels[test]
-        return [_fitted(inside, known, penalty).score(held_out, right) for penalty in GRID]
-
-    return GRID[int(np.argmax(np.mean(list(each(accuracies, folds)), axis=0)))]
-
-
-def _chosen_on(
-    dev: Vectors, dev_labels: np.ndarray, train: Vectors, labels: np.ndarray, each: Map
-) -> float:
-    def accuracy(penalty: float) -> float:
-        return float(_fitted(train, labels, penalty).score(dev, dev_labels))
-
-    return GRID[int(np.argmax(list(each(accuracy, GRID))))]
+    return GRID[int(np.argmax(np.mean(accuracies, axis=0)))]
 
 
 def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
@@ -124,8 +117,8 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
 
 
 @contextmanager
-def _workers() -> Iterator[Map]:
-    """Yield a `map` that fits in several threads, each fit in one of them.
+def _workers() -> Iterator[ThreadPoolExecutor]:
+    """Yield threads to fit in, each fit in one of them.
 
     The numbers are those of one thread: no product is split, so none depends on the cores.
     """
@@ -138,4 +131,4 @@ def _workers() -> Iterator[Map]:
         # held-out rows choose among the penalties anyway.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", LinAlgWarning)
-        yield pool.map
+        yield pool

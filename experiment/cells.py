@@ -7,9 +7,8 @@ import numpy as np
 
 from data.examples import Example, in_the_other_order
 from data.tasks import TASKS, Splits
-from evaluation.calibration import at_threshold, calibration, in_both_orders
-from evaluation.metrics import spearman, task_metrics
-from evaluation.scoring import is_labelled, labels_of, score_split
+from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
+from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from evaluation.sts import pair_cosines
 from experiment.grid import Training
 from experiment.opening import Run, Tuned

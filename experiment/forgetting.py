@@ -1,7 +1,6 @@
 """What tuning did to an encoder: its drift from where it came from, and what it still predicts.
 
-Legend: N texts, H hidden_size, V vocab_size. Reads: minbert, evaluation.drift. Feeds: the study of
-forgetting.
+Legend: N texts, H hidden_size, V vocab_size.
 """
 
 import math
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from evaluation.drift import linear_cka, weight_drift
+from evaluation.geometry import linear_cka, weight_drift
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM, mask_tokens, masked_loss
 from minbert.packing import batches_by_tokens

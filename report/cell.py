@@ -68,7 +68,7 @@ class Cell(Coordinates):
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
     interval: dict[str, Any] = field(default_factory=dict)  # metric -> low, high, method; or None
-    threshold: dict[str, Any] = field(default_factory=dict)  # of evaluation.calibration
+    threshold: dict[str, Any] = field(default_factory=dict)  # of evaluation.scoring
     calibration: dict[str, Any] = field(default_factory=dict)
     both_orders: dict[str, Any] = field(default_factory=dict)  # of a cross-encoder
     # metric -> value when a sequential joint training had just learnt this task and no later one.

@@ -10,7 +10,7 @@ from data.examples import DataError, Example
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, Task, split_file
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of
 from evaluation.significance import Pair
 from evaluation.table import csv_text, markdown
 from report.cell import Cell

@@ -23,8 +23,8 @@ from data.locate import data_folder
 from data.tasks import TASKS, read_task, split_file
 from evaluation.costs import Cost, Reader, break_even, measure_cost, measured_on, story
 from evaluation.geometry import unit
+from evaluation.metrics import is_labelled
 from evaluation.reranking import DEPTHS, FEWEST, compare_rankings, retrieval_of
-from evaluation.scoring import is_labelled
 from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cell import Cell

@@ -13,7 +13,7 @@ import numpy as np
 from data.examples import DataError, Example
 from data.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known
 from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves, read_run

@@ -13,9 +13,8 @@ import numpy as np
 
 from data.tasks import TASKS, Splits, Task
 from evaluation.intervals import LEVEL, Interval
-from evaluation.paired_tests import Williams
-from evaluation.scoring import labels_of
-from evaluation.significance import Comparison, Estimate, Pair, Systems, adjusted, compare
+from evaluation.metrics import labels_of
+from evaluation.significance import Comparison, Estimate, Pair, Systems, Williams, adjusted, compare
 from report.cell import Cell, best_known
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.json_file import read_json

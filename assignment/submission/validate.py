@@ -31,7 +31,7 @@ from data.locate import data_folder
 from data.predictions import predicted_value
 from data.tables import choice, plain_lines, read_header
 from data.tasks import Task, split_file
-from evaluation.scoring import is_labelled, labels_of
+from evaluation.metrics import is_labelled, labels_of
 from runtime.commands import exit_code
 from runtime.options import option, parse
 from runtime.terminal import Say

@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from data.tasks import TASKS
-from evaluation.metrics import task_metrics
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of, task_metrics
 from experiment.ablate.measuring import Measured
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import command_of

@@ -11,9 +11,9 @@ import numpy as np
 from data.examples import DataError
 from data.tasks import TASKS, Task
 from evaluation.costs import in_words, marked, measured_on
-from evaluation.ratings import Density, band_of, cosine_densities
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
+from evaluation.slices import Density, band_of, cosine_densities
 from report.cell import Cell
 from report.finished import FinishedRun
 from report.page.figure import (

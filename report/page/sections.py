@@ -10,12 +10,9 @@ import numpy as np
 
 from data.tasks import TASKS, Task
 from evaluation.intervals import Interval
-from evaluation.metrics import row_errors
-from evaluation.ordinal import confusion
-from evaluation.ratings import residuals
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
-from evaluation.slices import Slice, groups, slices
+from evaluation.slices import Slice, confusion, groups, residuals, slices
 from report.cell import Cell
 from report.finished import FinishedRun
 from report.page.tables import UNKNOWN, Entry, Table, filled, interval, number, shade, share, word

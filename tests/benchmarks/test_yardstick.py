@@ -12,7 +12,7 @@ from benchmarks import classifier, yardstick
 from benchmarks.classifier import Classifier, Recipe
 from data.examples import SentencePair
 from data.tasks import Splits
-from evaluation.scoring import labels_of
+from evaluation.metrics import labels_of
 
 RECIPE = Recipe(1e-3, 1, 8, 42)
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.results import Result, shown_table
-from evaluation.suites import SUITES
+from evaluation.suites import SUITES, Result, shown_table
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")

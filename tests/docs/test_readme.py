@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.options import Options
-from evaluation.options import parse_options as parse_evaluation
+from evaluation.options import EvaluationOptions
 from experiment.settings import Settings, parse_options
 from minbert.pretraining.options import PretrainOptions
 from runtime import options
@@ -74,7 +73,7 @@ def test_every_evaluation_command_parses(name):
     for line in commands(PAGES[name]):
         if "-m evaluation " in line:
             words = shlex.split(line, comments=True)
-            assert parse_evaluation(words[words.index("evaluation") + 1 :])
+            assert parse(EvaluationOptions, words[words.index("evaluation") + 1 :])
 
 
 def test_every_module_that_is_run_exists():
@@ -86,7 +85,10 @@ def test_every_module_that_is_run_exists():
 
 def test_every_flag_of_the_readme_exists():
     mentioned = set(re.findall(r"`(--[a-z-]+)", README + PAGES["docs/evaluation.md"]))
-    parsers = (build_parser(Settings), *map(options.build_parser, (PretrainOptions, Options)))
+    parsers = (
+        build_parser(Settings),
+        *map(options.build_parser, (PretrainOptions, EvaluationOptions)),
+    )
     actions = [action for parser in parsers for action in parser._actions]
     known = {flag for action in actions for flag in action.option_strings}
     assert mentioned <= known, mentioned - known

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from scipy.stats import ortho_group
 from sklearn.metrics.pairwise import cosine_similarity
 
 from data.examples import SentencePair
@@ -12,10 +13,12 @@ from evaluation.geometry import (
     alignment,
     effective_rank,
     geometry,
+    linear_cka,
     mean_cosine,
     pair_geometry,
     singular_values,
     uniformity,
+    weight_drift,
 )
 
 RANDOM = np.random.default_rng(2)
@@ -53,19 +56,6 @@ def test_singular_values_and_their_rank():
     assert effective_rank(np.array([5.0, 0.0, 0.0])) == pytest.approx(1)
 
 
-def test_embeddings_in_a_cone_are_told_from_spread_ones():
-    cone = geometry(RANDOM.normal(size=(60, 16)) + 5, FIRST, SECOND)
-    spread = geometry(RANDOM.normal(size=(60, 16)), FIRST, SECOND)
-    assert cone["mean_cosine"] > 0.9 > 0.1 > abs(spread["mean_cosine"])
-    assert cone["uniformity"] > spread["uniformity"]
-    assert cone["top_singular_share"] > spread["top_singular_share"]
-    assert cone["effective_rank"] < spread["effective_rank"]
-
-
-def test_without_pairs_of_one_meaning_there_is_no_alignment():
-    assert geometry(FIRST, FIRST[:0], FIRST[:0])["alignment"] is None
-
-
 def test_vectors_of_zeros_are_left_out():
     zeros = np.zeros((30, 16))
     expected = geometry(FIRST, FIRST, SECOND)
@@ -76,6 +66,7 @@ def test_vectors_of_zeros_are_left_out():
 
 
 def test_too_few_vectors_have_no_geometry():
+    assert geometry(FIRST, FIRST[:0], FIRST[:0])["alignment"] is None
     assert set(geometry(FIRST[:1], FIRST[:0], FIRST[:0]).values()) == {None}
     assert set(geometry(np.zeros((5, 3)), FIRST[:0], FIRST[:0]).values()) == {None}
 
@@ -88,3 +79,40 @@ def test_pairs_above_a_score_of_four_are_positives():
     assert len(above[0]) == 2
     assert found["alignment"] == pytest.approx(alignment(*above))
     assert found["uniformity"] == pytest.approx(uniformity(FIRST[:10]))
+
+
+X, Y = RANDOM.normal(size=(40, 6)) + 3, RANDOM.normal(size=(40, 9))
+
+
+def by_kernels(x, y):
+    """HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L)) of Gram matrices: Kornblith et al., section 3."""
+    centre = np.eye(len(x)) - 1 / len(x)
+    k, m = (centre @ side @ side.T @ centre for side in (x, y))
+    return np.trace(k @ m) / np.sqrt(np.trace(k @ k) * np.trace(m @ m))
+
+
+def test_cka_is_that_of_the_gram_matrices():
+    assert linear_cka(X, Y) == pytest.approx(by_kernels(X, Y))
+    assert linear_cka(X, X @ Y[:6]) == pytest.approx(by_kernels(X, X @ Y[:6]))
+
+
+def test_cka_ignores_rotation_scale_and_shift_and_nothing_else():
+    rotation = ortho_group.rvs(6, random_state=1)
+    assert linear_cka(X, 5 * X @ rotation + 2) == pytest.approx(1)
+    assert linear_cka(X, X * np.array([1, 1, 1, 9, 9, 9])) < 0.9
+    assert 0 <= linear_cka(X, Y) < 0.5
+    assert np.isnan(linear_cka(X, np.ones((40, 2))))
+
+
+def test_weight_drift_is_relative_and_by_layer():
+    before = {
+        "embeddings.word_embeddings.weight": np.array([[3.0, 4.0]], np.float32),
+        "encoder.layer.0.output.dense.weight": np.array([[3.0]], np.float32),
+        "encoder.layer.0.output.dense.bias": np.array([4.0], np.float32),
+        "encoder.layer.11.output.dense.bias": np.array([2.0], np.float32),
+    }
+    after = {name: tensor.copy() for name, tensor in before.items()}
+    after["encoder.layer.0.output.dense.bias"] += 1
+    after["encoder.layer.11.output.dense.bias"] *= 2
+    expected = {"embeddings": 0.0, "layer 1": 1 / 5, "layer 12": 1.0}
+    assert weight_drift(before, after) == pytest.approx(expected)

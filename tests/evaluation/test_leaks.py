@@ -1,19 +1,16 @@
 """The leak audit finds copies whatever their case and punctuation, and knows where STS-B went."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import real_data
 from toy_suites import write_toy_suites
 
-from data.examples import DataError, SentencePair
+from data.examples import DataError
 from data.overlap import Seen
 from data.trained_on import note_file
-from evaluation.leaks import Options, audit, lineage, shares
+from evaluation.leaks import LeakOptions, audit, lineage, main
 
-ROOT = Path(__file__).parents[2]
 STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
 
 
@@ -68,18 +65,6 @@ def test_a_table_of_no_known_format_is_refused(tmp_path):
         noted(write(tmp_path / "own.tsv", "a\tb\tc\n"))
 
 
-def test_shares_count_sentences_and_whole_pairs(tmp_path):
-    seen = noted(write(tmp_path / "sts.csv", STS + "1\tx\tone cat\ttwo dogs\t3\n"))
-    pairs = [
-        SentencePair("1", "Two dogs.", "ONE CAT", 1.0),
-        SentencePair("2", "one cat", "three birds", 1.0),
-        SentencePair("3", "four", "five", 1.0),
-        SentencePair("4", "six", "seven", 1.0),
-    ]
-    (share,) = shares({"toy": pairs}, seen)
-    assert (share.n, share.sentences, share.pairs) == (4, 0.5, 0.25)
-
-
 def test_the_lineage_of_an_sts_file_is_counted(tmp_path):
     rows = "".join(f"{row}\tx{row}\ta\tb\t1\n" for row in (3, 5748, 5749, 7248, 7249))
     line = lineage(write(tmp_path / "sts-train.csv", STS + rows))
@@ -89,38 +74,36 @@ def test_the_lineage_of_an_sts_file_is_counted(tmp_path):
     assert lineage(write(tmp_path / "wiki.txt", "a sentence\n")) == ""
 
 
-def test_the_lineage_of_cs224n_is_as_published():
-    line = lineage(real_data("cs224n/sts-train.csv"))
-    assert "1,031 official dev, 943 official test" in line
-
-
 def test_cs224n_train_holds_most_of_the_official_test_pairs():
     """943 of 1,379 (DESIGN), found by their texts alone."""
     real_data("sts/STSBenchmark/sts-test.csv")
-    folder = str(real_data("sts"))
-    lines = list(audit(Options(trained_on=(real_data("cs224n/sts-train.csv"),), data=(folder,))))
+    folder, file = str(real_data("sts")), real_data("cs224n/sts-train.csv")
+    assert "1,031 official dev, 943 official test" in lineage(file)
+    lines = list(audit(LeakOptions(trained_on=(file,), data=(folder,))))
     row = next(line for line in lines[-1].splitlines() if line.startswith("| STSBenchmark "))
     pairs = float(row.split("|")[-2].strip().rstrip("%"))
     # Some pairs occur twice in STS-Benchmark, so the share is a little higher.
     assert 100 * 943 / 1379 <= pairs < 72
 
 
-def test_the_command_prints_a_table(tmp_path):
+def test_the_command_prints_shares_of_sentences_and_of_whole_pairs(tmp_path, capsys):
     folder = write_toy_suites(tmp_path / "sets")
-    file = write(tmp_path / "train.txt", "the cat sees the dog .\n")
-    command = [
-        *(sys.executable, "-m", "evaluation.leaks"),
-        *("--trained-on", file, "--data", folder),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    row = next(line for line in done.stdout.splitlines() if line.startswith("| HANS"))
-    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["HANS", "6", "33.3%", "0.0%"]
+    sentences = write(tmp_path / "train.txt", "the cat sees the dog .\n")
+    pairs = "1\tx\tThe CAT sees the dog\tthe dog sees the cat\t3\n"
+    whole = write(tmp_path / "sts.csv", STS + pairs)
+    files = ["--trained-on", str(sentences), str(whole), "--data", str(folder)]
+    assert main(files) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if line.startswith("| HANS"))
+    cells = [cell.strip() for cell in row.split("|")[1:-1]]
+    assert cells == ["HANS", "6", "33.3%", "0.0%", "33.3%", "16.7%"]
+    assert main(["--trained-on", str(tmp_path / "x"), "--data", str(folder)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_missing_file_or_set_is_one_line(tmp_path):
     with pytest.raises(DataError, match="no evaluation set in"):
-        list(audit(Options(trained_on=(tmp_path / "x",), data=(str(tmp_path),))))
+        list(audit(LeakOptions(trained_on=(tmp_path / "x",), data=(str(tmp_path),))))
     folder = write_toy_suites(tmp_path / "sets")
     with pytest.raises(DataError, match="cannot be read"):
-        list(audit(Options(trained_on=(tmp_path / "x.txt",), data=(str(folder),))))
+        list(audit(LeakOptions(trained_on=(tmp_path / "x.txt",), data=(str(folder),))))

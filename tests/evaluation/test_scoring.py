@@ -1,11 +1,14 @@
-"""One split's scores: all rows, the rows of which nothing was seen, and each phenomenon's rows."""
+"""A split's scores: all rows, unseen rows, phenomena, held-out thresholds, calibration."""
+
+import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, f1_score
 
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen
-from evaluation.scoring import is_labelled, score_split
+from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 
 
 def test_rows_seen_in_training_are_counted_and_scored_apart():
@@ -24,20 +27,6 @@ def test_rows_seen_in_training_are_counted_and_scored_apart():
     assert found["overlap"]["metrics_on_rest"]["accuracy"] == 1.0
 
 
-def test_when_every_row_was_seen_there_is_no_rest_to_score():
-    seen = Seen()
-    seen.add_pairs([("a kite", "a lamp")])
-    found = score_split("para", [SentencePair("1", "A lamp", "A kite", 1.0)], np.array([1]), seen)
-    assert found["overlap"]["pairs"] == 1.0
-    assert found["overlap"]["metrics_on_rest"] == {}
-
-
-def test_unlabelled_examples_are_not_scored():
-    assert not is_labelled([])
-    assert not is_labelled([Sentence("1", "x", 1), Sentence("2", "y")])
-    assert is_labelled([Sentence("1", "x", 0)])
-
-
 def test_a_seen_half_of_a_pair_counts_but_is_not_a_seen_pair():
     seen = Seen()
     seen.add_pairs([("a kite", "a lamp")])
@@ -45,6 +34,9 @@ def test_a_seen_half_of_a_pair_counts_but_is_not_a_seen_pair():
     found = score_split("para", rows, np.array([0, 0]), seen)["overlap"]
     assert (found["sentences"], found["pairs"], found["n_rest"]) == (0.5, 0.0, 1)
     assert found["metrics_on_rest"]["accuracy"] == 1.0
+    found = score_split("para", [SentencePair("1", "A lamp", "A kite", 1.0)], np.array([1]), seen)
+    assert found["overlap"]["pairs"] == 1.0
+    assert found["overlap"]["metrics_on_rest"] == {}
 
 
 def test_rows_are_scored_by_their_phenomenon():
@@ -53,3 +45,77 @@ def test_rows_are_scored_by_their_phenomenon():
     scores = score_split("sst", rows, np.array([0, 0, 2, 0, 0, 0, 0, 0, 0, 0]), Seen())
     # rows 0 2 4 6 8 hold the classes 0 2 4 1 3: two are right; untagged rows do not count
     assert scores["phenomena"] == {"even": {"n": 5, "error": 0.6}}
+
+
+def test_thresholds_are_chosen_on_held_out_pairs_only():
+    held_out, known = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.0, 1.0, 1.0])
+    scored = np.array([0.2, 0.24, 0.26, 0.9])
+    for labels in (np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])):
+        found = at_threshold("para", scored, labels, held_out, known)
+        called = scored >= 0.25
+        assert found["n"] == 4
+        assert found["accuracy"]["threshold"] == found["f1"]["threshold"] == 0.25
+        assert found["accuracy"]["value"] == accuracy_score(labels, called)
+        assert found["f1"]["value"] == f1_score(labels, called)
+        interval = found["accuracy"]["interval"]
+        assert interval["low"] <= found["accuracy"]["value"] <= interval["high"]
+
+
+@pytest.mark.parametrize(("known", "accuracy"), [(0.0, 0.25), (1.0, 0.75)])
+def test_held_out_pairs_of_one_label_call_all_rows_the_same(known, accuracy):
+    scored, labels = np.array([0.0, 0.3, 0.9, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])
+    found = at_threshold("para", scored, labels, np.array([0.2, 0.7]), np.full(2, known))
+    assert found["accuracy"]["value"] == accuracy
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_calibration_is_worked_by_hand():
+    # Confidences 0.9, 0.9, 0.6, 0.9: three in one bin, of which two are right; one alone, wrong.
+    probabilities, labels = np.array([0.9, 0.9, 0.6, 0.1]), np.array([1.0, 0.0, 0.0, 0.0])
+    found = calibration(probabilities, labels)
+    assert [one["n"] for one in found["bins"]] == [1, 3]
+    assert [one["confidence"] for one in found["bins"]] == pytest.approx([0.6, 0.9])
+    assert [one["accuracy"] for one in found["bins"]] == pytest.approx([0, 2 / 3])
+    assert found["ece"] == pytest.approx((0.6 + 3 * (0.9 - 2 / 3)) / 4)
+
+
+def test_calibration_of_classes_is_guos_definition():
+    """Equation 3, bin by bin; a bin holds its upper edge."""
+    draw = np.random.default_rng(0)
+    probabilities = draw.dirichlet(np.full(5, 0.4), 500)
+    labels = draw.integers(0, 5, 500)
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    expected = 0.0
+    for low in range(15):
+        inside = (confidence > low / 15) & (confidence <= (low + 1) / 15)
+        if inside.any():
+            expected += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    found = calibration(probabilities, labels)
+    assert found["ece"] == pytest.approx(expected)
+    assert sum(one["n"] for one in found["bins"]) == 500
+
+
+@pytest.mark.parametrize("probabilities", [np.ones(4), np.zeros(4), np.full(4, 0.5)])
+def test_one_probability_for_all_is_no_error(probabilities, recwarn):
+    found = calibration(probabilities, np.ones(4))
+    assert len(found["bins"]) == 1 and found["bins"][0]["n"] == 4
+    assert not recwarn.list
+
+
+def test_both_orders_are_averaged_and_their_gap_measured():
+    labels = np.array([1.0, 0.0, 1.0, 0.0])
+    found = in_both_orders(
+        "para", np.array([0.6, 0.4, 0.2, 0.1]), np.array([0.8, 0.7, 0.4, 0.1]), labels
+    )
+    assert found["gap"] == pytest.approx((0.2 + 0.3 + 0.2 + 0) / 4)
+    assert found["changed"] == 0.25  # the second row alone
+    assert found["metrics"]["accuracy"] == 0.5  # called: 0.7, 0.55, 0.3, 0.1
+    forward = np.array([[0.6, 0.4, 0, 0, 0], [0, 0.1, 0.9, 0, 0]])
+    swapped = np.array([[0.1, 0.9, 0, 0, 0], [0, 0.3, 0.7, 0, 0]])
+    found = in_both_orders("sst", forward, swapped, np.array([1.0, 2.0]))
+    assert (found["metrics"]["accuracy"], found["changed"]) == (1.0, 0.5)
+    forward, swapped = np.array([1.0, 2.0, 5.0]), np.array([2.0, 2.0, 3.0])
+    found = in_both_orders("sts", forward, swapped, np.array([0.0, 1.0, 2.0]))
+    assert (found["gap"], found["changed"]) == (1.0, None)
+    expected = np.corrcoef([1.5, 2.0, 4.0], [0.0, 1.0, 2.0])[0, 1]
+    assert found["metrics"]["pearson"] == pytest.approx(expected)

@@ -1,16 +1,29 @@
-"""Slices: properties of rows, means of errors, paired intervals as scipy and theory have them."""
+"""Where predictions are wrong: groups of rows, paired intervals, rating bands, confusions."""
 
 import json
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.stats import bootstrap, norm
+from sklearn.metrics import accuracy_score, confusion_matrix, mean_absolute_error
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
-from evaluation.properties import length, negation, word_overlap
-from evaluation.slices import FEWEST, MOST_RESAMPLED, groups, paired_interval, slices
+from evaluation.slices import (
+    FEWEST,
+    MOST_RESAMPLED,
+    POINTS,
+    band_of,
+    confusion,
+    cosine_densities,
+    groups,
+    paired_interval,
+    properties,
+    residuals,
+    slices,
+)
 
 STS, PARA, SST = TASKS["sts"], TASKS["para"], TASKS["sst"]
 DRAW = np.random.default_rng(0)
@@ -19,6 +32,10 @@ PAIR = SentencePair("1", "a b c d", "a b e f", 2.5, phenomenon="role swap")
 
 def pair(first, second):
     return replace(PAIR, text_a=first, text_b=second)
+
+
+def value(by, example, task):
+    return properties(example, task)[by]
 
 
 @pytest.mark.parametrize(
@@ -31,20 +48,23 @@ def pair(first, second):
     ],
 )
 def test_word_overlap_in_fifths(first, second, group):
-    assert word_overlap(pair(first, second), STS) == group
-    assert word_overlap(Sentence("1", first, 0), SST) is None
+    assert value("word overlap", pair(first, second), STS) == group
+    assert value("word overlap", Sentence("1", first, 0), SST) is None
 
 
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("It is not so", 1), ("NO!", 1), ("I do n't know", 1), ("I can’t", 1), ("Nobody came", 1),
-        ("another note, nothingness, a knot", 0), ("without it", 1),
+        ("It is not so", 1),
+        ("NO!", 1),
+        ("I do n't know", 1),
+        ("I can’t", 1),
+        ("another note, nothingness, a knot", 0),
     ],
-)  # fmt: skip
+)
 def test_negation_is_found_as_a_word(text, count):
-    assert negation(Sentence("1", text, 0), SST) == f"{count} of 1 texts"
-    assert negation(pair(text, "never"), STS) == f"{count + 1} of 2 texts"
+    assert value("negation", Sentence("1", text, 0), SST) == f"{count} of 1 texts"
+    assert value("negation", pair(text, "never"), STS) == f"{count + 1} of 2 texts"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +73,7 @@ def test_negation_is_found_as_a_word(text, count):
 )
 def test_length_is_that_of_the_longer_text(words, group):
     text = " ".join(["word"] * words)
-    assert length(pair("one", text), STS).startswith(f"{group} words")
+    assert value("length", pair("one", text), STS).startswith(f"{group} words")
 
 
 def test_every_slice_has_the_means_of_its_rows():
@@ -66,6 +86,9 @@ def test_every_slice_has_the_means_of_its_rows():
     found = slices(groups(rows, STS), bi, cross)
     assert [s.by for s in found[:4]] == ["all", "phenomenon", "phenomenon", "word overlap"]
     assert [s.name for s in found if s.by == "label"] == [f"{n} to {n + 1}" for n in range(5)]
+    lengths = [pair(" ".join(["w"] * count), "w") for count in (30, 7, 15, 2)]
+    named = [name for by, name, _ in groups(lengths, STS) if by == "length"]
+    assert named == ["0 to 5 words", "6 to 10 words", "11 to 20 words", "21 words or more"]
     for by in ("phenomenon", "word overlap", "length", "negation", "label"):
         assert sum(s.n for s in found if s.by == by) == 200
     swap = next(s for s in found if s.name == "role swap")
@@ -74,12 +97,6 @@ def test_every_slice_has_the_means_of_its_rows():
     assert swap.difference == pytest.approx(bi[own].mean() - cross[own].mean())
     assert swap.low < swap.difference < swap.high
     json.dumps([asdict(s) for s in found], allow_nan=False)
-
-
-def test_numbers_in_names_are_ordered_as_numbers():
-    rows = [pair(" ".join(["w"] * count), "w") for count in (30, 7, 15, 2)]
-    names = [s.name for s in slices(groups(rows, STS), np.ones(4), np.zeros(4)) if s.by == "length"]
-    assert names == ["0 to 5 words", "6 to 10 words", "11 to 20 words", "21 words or more"]
 
 
 def test_rows_without_tags_and_single_texts_have_fewer_properties():
@@ -95,9 +112,12 @@ def test_rows_without_tags_and_single_texts_have_fewer_properties():
 def test_an_interval_is_scipys_paired_one():
     first, second = DRAW.uniform(size=60), DRAW.uniform(size=60)
     expected = bootstrap(
-        (first, second), lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis), paired=True,
-        n_resamples=20_000, random_state=np.random.default_rng(5),
-    ).confidence_interval  # fmt: skip
+        (first, second),
+        lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
+        paired=True,
+        n_resamples=20_000,
+        random_state=np.random.default_rng(5),
+    ).confidence_interval
     found = paired_interval(first, second)
     assert found == pytest.approx((expected.low, expected.high), abs=0.01)
     assert found == paired_interval(first, second)  # the same draws every time
@@ -114,21 +134,6 @@ def test_of_many_rows_the_interval_is_the_normal_one_on_both_sides_of_the_border
         )
 
 
-def test_what_is_hard_for_both_does_not_widen_the_interval():
-    hard, noise = DRAW.normal(0, 10, 100), DRAW.normal(0, 0.1, 100)
-    low, high = paired_interval(hard + noise, hard)
-    assert high - low < 0.1
-
-
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
-    hits = 0
-    for seed in range(200):
-        draw = np.random.default_rng(seed)
-        low, high = paired_interval(draw.exponential(size=40), draw.exponential(size=40))
-        hits += low <= 0 <= high
-    assert 0.90 <= hits / 200 <= 0.99
-
-
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
     assert paired_interval(np.arange(FEWEST - 1.0), np.zeros(FEWEST - 1)) is None
     assert paired_interval(np.ones(50), np.zeros(50)) is None
@@ -139,3 +144,81 @@ def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
 def test_unequal_lengths_are_refused(bi, cross):
     with pytest.raises(ValueError, match="errors for"):
         slices(groups([PAIR], STS), np.array(bi), np.array(cross))
+
+
+# --- ratings by band
+
+LABELS = DRAW.uniform(0, 5, 300)
+COSINES = np.clip(LABELS / 5 + DRAW.normal(0, 0.1, 300), -1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rating", "band"),
+    [(0, "0 to 1"), (1, "0 to 1"), (1.001, "1 to 2"), (4, "3 to 4"), (5, "4 to 5")],
+)
+def test_a_band_holds_its_upper_end(rating, band):
+    assert band_of(rating, 5) == band
+
+
+def test_residuals_of_known_rows():
+    found = residuals(np.array([1.0, 0.0, 5.0]), np.array([0.5, 0.5, 4.5]), 5)
+    assert [band.n for band in found] == [2, 0, 0, 0, 1]
+    assert (found[0].mean, found[0].spread, found[0].absolute) == (0.0, 0.5, 0.5)
+    assert (found[1].mean, found[1].spread, found[1].absolute) == (None, None, None)
+    assert (found[4].mean, found[4].spread, found[4].absolute) == (0.5, 0.0, 0.5)
+
+
+def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
+    band = cosine_densities(COSINES, LABELS, 5)[2]
+    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
+    width = own.std(ddof=1) * len(own) ** -0.2
+    expected = norm.pdf(np.array(band.cosines)[:, None], own, width).mean(axis=1)
+    np.testing.assert_allclose(band.density, expected, rtol=1e-9)
+
+
+def test_densities_share_their_points_and_integrate_to_one():
+    found = cosine_densities(COSINES, LABELS, 5)
+    assert [band.band for band in found] == [f"{n} to {n + 1}" for n in range(5)]
+    assert all(band.cosines == found[0].cosines and len(band.cosines) == POINTS for band in found)
+    inner = found[2]
+    json.dumps([asdict(one) for one in found], allow_nan=False)
+    assert trapezoid(inner.density, inner.cosines) == pytest.approx(1, abs=0.01)
+    peaks = [band.cosines[int(np.argmax(band.density))] for band in found]
+    assert peaks == sorted(peaks)  # cosines made from ratings
+
+
+def test_a_band_without_two_different_cosines_has_no_density():
+    found = cosine_densities(np.array([0.5, 0.5, 0.9, 0.1]), np.array([0.1, 0.2, 1.5, 4.5]), 5)
+    assert [band.density for band in found] == [None] * 5
+    same = cosine_densities(np.full(9, 0.5), np.linspace(0, 5, 9), 5)
+    assert all(band.density is None for band in same)
+
+
+# --- ordered classes
+
+
+def test_a_confusion_is_counted_by_hand():
+    found = confusion(np.array([0, 1, 4, 2]), np.array([0, 0, 0, 2]), 5)
+    assert found.matrix == [[1, 1, 0, 0, 1], [0] * 5, [0, 0, 1, 0, 0], [0] * 5, [0] * 5]
+    assert (found.n, found.accuracy, found.within_one) == (4, 0.5, 0.75)
+    assert found.mean_absolute_error == 5 / 4
+    assert json.loads(json.dumps(asdict(found)))["matrix"] == found.matrix
+
+
+def test_a_confusion_equals_scikit_learn_and_a_double_loop():
+    draw = np.random.default_rng(0)
+    gold, guess = draw.integers(0, 5, 400), draw.integers(0, 5, 400).astype(float)
+    found = confusion(guess, gold, 5)
+    assert found.matrix == confusion_matrix(gold, guess).tolist()
+    assert found.accuracy == accuracy_score(gold, guess)
+    assert found.mean_absolute_error == mean_absolute_error(gold, guess)
+    near = sum(found.matrix[g][p] for g in range(5) for p in range(5) if abs(g - p) <= 1)
+    assert found.within_one == near / 400
+
+
+@pytest.mark.parametrize(
+    ("guess", "gold"), [([5], [0]), ([0], [-1]), ([0.5], [0]), ([], []), ([0, 1], [0])]
+)
+def test_rows_that_are_no_classes_are_refused(guess, gold):
+    with pytest.raises(ValueError):
+        confusion(np.array(guess), np.array(gold), 5)

@@ -8,8 +8,7 @@ import numpy as np
 
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task
-from evaluation.calibration import at_threshold, calibration, in_both_orders
-from evaluation.scoring import score_split
+from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from report.cell import Cell
 from report.run_folder import RunFolder
 from report.verdict import judge_cells, to_json

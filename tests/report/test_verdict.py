@@ -14,8 +14,7 @@ from data.examples import SentencePair
 from data.tasks import TASKS, Splits
 from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
-from evaluation.paired_tests import Williams, holm
-from evaluation.significance import Comparison
+from evaluation.significance import Comparison, Williams, holm
 from report.run_folder import COMPARISONS, RunFolder
 from report.table import results_table, verdict_lines
 from report.verdict import (

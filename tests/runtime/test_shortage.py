@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import run_multitask
-from evaluation import __main__ as evaluation
+from evaluation import command
+from evaluation.__main__ import main as evaluation_main
 from minbert import checkpoint, pretrain
 from minbert.pretraining import average
 from runtime.commands import exit_code
@@ -72,7 +73,7 @@ def test_other_errors_stay_as_they_are(error):
     ("module", "work", "main"),
     [
         (run_multitask, "run", run_multitask.main),
-        (evaluation, "evaluate", evaluation.main),
+        (command, "evaluate", lambda _: evaluation_main(["--backbone", "mini"])),
         (pretrain, "work", lambda _: pretrain.main("--corpus a --valid b --out c".split())),
         (average, "work", lambda _: average.main(["a", "b", "--valid", "c", "--out", "d"])),
     ],

@@ -26,7 +26,7 @@ from data.examples import SentencePair
 from data.locate import MissingSet
 from data.suites import read_sts_set
 from data.tasks import read_task
-from evaluation.scoring import is_labelled
+from evaluation.metrics import is_labelled
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError

@@ -5,7 +5,6 @@ import io
 
 import pytest
 
-from evaluation.results import Result, to_csv
 from evaluation.table import csv_text
 
 
@@ -22,8 +21,3 @@ def test_numbers_are_no_formulas_however_they_are_spelled():
 def test_other_values_are_as_ever():
     rows = list(csv.reader(io.StringIO(csv_text(["a", "b"], [['x,"y"', None], ["a-b", 1e-9]]))))
     assert rows == [["a", "b"], ['x,"y"', ""], ["a-b", "1e-09"]]
-
-
-def test_names_of_models_are_written_as_text():
-    row = to_csv([Result("=cmd", "sts", "set", "all", "spearman", None, 3)]).splitlines()[1]
-    assert row.startswith("'=cmd,sts,set,all,spearman,,3,")

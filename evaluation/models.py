@@ -1,10 +1,13 @@
-"""The command line's models: checkpoints with their texts encoded once, heads, what they have seen.
+"""The command line's models: encoders with their texts encoded once, heads, what they have seen.
 
-Reads: minbert, heads. Feeds: the command line; nothing else in evaluation knows an encoder.
+Nothing else in evaluation knows an encoder.
 """
 
+import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,15 +22,15 @@ from baselines.objectives import ALL_OBJECTIVES
 from baselines.table import baselines
 from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, find, find_task
+from data.overlap import Seen
 from data.selection import selection_pairs
 from data.sources import file_of
 from data.tasks import TASKS, Splits
-from evaluation.measures import Entailment, Model
-from evaluation.metrics import task_metrics
-from evaluation.options import Options
-from evaluation.scoring import labels_of
-from evaluation.seen import RANDOM, seen_by
+from data.trained_on import note_file
+from evaluation.metrics import labels_of, task_metrics
+from evaluation.options import EvaluationOptions
 from evaluation.sts import selection_score
+from evaluation.suites import Entailment, Model
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.inputs import FrozenInputs, Inputs, frozen_embeddings
@@ -37,10 +40,14 @@ from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
+from runtime.json_file import read_object
 from runtime.seeds import set_seed
-from simcse.objectives import Objective
+from runtime.terminal import Say
 from simcse.stage import Backbone, read_texts, tuned_backbone
 
+logger = logging.getLogger(__name__)
+
+RANDOM = "random:"  # before the name of a backbone: the same encoder with random weights
 # The rows of trained baselines: objective -> the words after the backbone's name.
 TRAINED = {
     "unsup": "unsup. SimCSE",
@@ -50,8 +57,6 @@ TRAINED = {
     "isbert": "IS-BERT",
     "sbert": "SBERT",
 }
-Say = Callable[[str], None]
-
 # Of the NLI pairs, the last tenth chooses the epoch of a HANS head.
 DEV_SHARE = 0.1
 
@@ -94,7 +99,7 @@ class EncodedTexts:
         return FrozenInputs(self._embeddings, np.array(rows), features, self.encoder.device)
 
 
-def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]:
+def open_models(options: EvaluationOptions, texts: list[str], say: Say) -> Iterator[Model]:
     """Yield the models of a command line one after the other, so that one is held at a time.
 
     Raises:
@@ -122,7 +127,7 @@ def open_models(options: Options, texts: list[str], say: Say) -> Iterator[Model]
         yield Model(embedder, seen_by(str(folder), options.trained_on))
 
 
-def check_sources(options: Options) -> None:
+def check_sources(options: EvaluationOptions) -> None:
     """Refuse what cannot be opened, before hours are spent on the rest.
 
     Raises:
@@ -144,14 +149,14 @@ def check_sources(options: Options) -> None:
             raise DataError(f"{target}: is a folder; name a file")
 
 
-def open_encoder(name: str, options: Options) -> SentenceEncoder:
+def open_encoder(name: str, options: EvaluationOptions) -> SentenceEncoder:
     """Return the encoder of a name; "random:NAME" is that of NAME with random weights."""
     if options.pooling or name.startswith(RANDOM):
         return _plain_encoder(name, options)
     return load_tuned(find_checkpoint(name), options.device, options.precision)
 
 
-def _plain_encoder(name: str, options: Options) -> SentenceEncoder:
+def _plain_encoder(name: str, options: EvaluationOptions) -> SentenceEncoder:
     folder = find_checkpoint(name.removeprefix(RANDOM))
     encoder = SentenceEncoder.from_pretrained(
         str(folder), options.pooling, options.device, options.precision
@@ -162,7 +167,9 @@ def _plain_encoder(name: str, options: Options) -> SentenceEncoder:
     return encoder
 
 
-def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[str, Path]]:
+def trained_baselines(
+    name: str, options: EvaluationOptions, say: Say
+) -> Iterator[tuple[str, Path]]:
     """Yield (objective, tuned folder) of all contrastive objectives whose training file is there.
 
     They are tuned by the quick recipes, as `run_multitask.py --pretrain` does it, which finds the
@@ -171,36 +178,27 @@ def trained_baselines(name: str, options: Options, say: Say) -> Iterator[tuple[s
     source = find_checkpoint(name.removeprefix(RANDOM))
     backbone = Backbone(source, _plain_encoder(name, options))
     folders = [data_folder(one) for one in options.data]
-    home, selection = _selection(folders)
+    # Checkpoints are selected by the first STS training file of CS224N's format.
+    homes = filter(None, (find_task(folder, TASKS["sts"]) for folder in folders))
+    home = next(homes, None)
+    selection = selection_pairs(home) if home else []
 
     def dev_score(encoder: SentenceEncoder) -> float:
         return selection_score(encoder.encode_quietly, selection)
 
     for objective in ALL_OBJECTIVES.values():
-        path = _training_file(objective, folders)
+        name_of_file = file_of(objective.source)
+        path = next(filter(None, (find(folder, name_of_file) for folder in folders)), None)
         if path is None:
             say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
             continue
         recipe = ALL_PRESETS["quick"][objective.name]
         config = replace(recipe, seed=options.seed, pooling=options.pooling or recipe.pooling)
         say(f"tuning    {objective.name} on {path}")
-        texts = read_texts(objective, path, backbone, config, selection, home)
+        texts = read_texts(objective, path, backbone, config, selection, home or folders[0])
         root = options.run_dir / "backbones"
         score = dev_score if selection else None
         yield objective.name, tuned_backbone(objective, backbone, texts, config, root, score)
-
-
-def _selection(folders: list[Path]) -> tuple[Path, list[SentencePair]]:
-    """Return the first folder with an STS training file of CS224N's format, and its pairs."""
-    for folder in folders:
-        if home := find_task(folder, TASKS["sts"]):
-            return home, selection_pairs(home)
-    return folders[0], []
-
-
-def _training_file(objective: Objective, folders: list[Path]) -> Path | None:
-    name = file_of(objective.source)
-    return next(filter(None, (find(folder, name) for folder in folders)), None)
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
@@ -208,39 +206,26 @@ def labels(names: Sequence[str]) -> dict[str, str]:
 
     Names that would be shown alike are shown in full: rows must not be taken for one another's.
     """
-    ends = {name: _end(name.removeprefix(RANDOM)) for name in names}
-    full = {end for name, end in ends.items() for other in names if _alike(name, other, ends)}
-    return {
-        name: (name.removeprefix(RANDOM) if end in full else end)
-        + (", random weights" if name.startswith(RANDOM) else "")
-        for name, end in ends.items()
-    }
+    ends = {}
+    for source in (name.removeprefix(RANDOM) for name in names):
+        # A link keeps its own name; "." has the folder's.
+        ends[source] = Path(os.path.abspath(source)).name if Path(source).is_dir() else source
+    counts = Counter(ends.values())
+    shown = {}
+    for name in names:
+        source = name.removeprefix(RANDOM)
+        label = ends[source] if counts[ends[source]] == 1 else source
+        shown[name] = label + (", random weights" if name.startswith(RANDOM) else "")
+    return shown
 
 
-def _end(source: str) -> str:
-    # A link keeps its own name; "." has the folder's.
-    return Path(os.path.abspath(source)).name if Path(source).is_dir() else source
-
-
-def _alike(name: str, other: str, ends: dict[str, str]) -> bool:
-    """Return whether two names of different checkpoints would be shown alike."""
-    return ends[name] == ends[other] and name.removeprefix(RANDOM) != other.removeprefix(RANDOM)
-
-
-def entailment_heads(encoded: EncodedTexts, seed: int) -> Mapping[str, Entailment]:
+def entailment_heads(encoded: EncodedTexts, seed: int) -> dict[str, Entailment]:
     """Return the heads that learn entailment on a frozen encoder, by name."""
-    heads = {"bi head": partial(_entailment, encoded, "bi", seed)}
-    if _reads_pairs(encoded.encoder):
+    heads: dict[str, Entailment] = {"bi head": partial(_entailment, encoded, "bi", seed)}
+    with suppress(CheckpointError):  # of an encoder that cannot read pairs
+        encoded.encoder.tokenize(["a"], ["b"])
         heads["cross head"] = partial(_entailment, encoded, "cross", seed)
     return heads
-
-
-def _reads_pairs(encoder: SentenceEncoder) -> bool:
-    try:
-        encoder.tokenize(["a"], ["b"])
-    except CheckpointError:
-        return False
-    return True
 
 
 def _entailment(
@@ -261,8 +246,53 @@ def _entailment(
         named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
         inputs = {name: encoded.inputs(pairs, features) for name, pairs in named.items()}
     fitted = fit_head(
-        encoded.encoder, splits, "para", kind, config,
-        lambda found: task_metrics("para", found, labels)["accuracy"], encoded.cache,
+        encoded.encoder,
+        splits,
+        "para",
+        kind,
+        config,
+        lambda predictions: task_metrics("para", predictions, labels)["accuracy"],
+        encoded.cache,
         inputs=inputs,
-    )  # fmt: skip
+    )
     return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))
+
+
+def seen_by(name: str, trained_on: Sequence[Path]) -> Seen:
+    """Return the texts that a backbone was trained on or selected by, as far as they are known.
+
+    A folder that this project tuned notes its training file, its selection set and the checkpoint
+    that it was tuned from, which may have notes of its own. Where one of them has moved, a warning
+    says so: its texts count as unseen. Random weights have seen nothing.
+
+    Raises:
+        CheckpointError: damaged notes.
+        DataError: a training file is broken.
+    """
+    seen = Seen()
+    for path in trained_on:
+        note_file(path, seen)
+    if not name.startswith(RANDOM):
+        _note_stages(find_checkpoint(name), seen)
+    return seen
+
+
+def _note_stages(folder: Path, seen: Seen) -> None:
+    """Note what a tuned folder names, and what the one it was tuned from names."""
+    notes = folder / "training.json"
+    noted = read_object(notes, CheckpointError) if notes.is_file() else {}
+    paths: dict[str, Path] = {}
+    for name in ("trained_on", "selected_by", "backbone"):
+        path = noted.get(name, "")
+        if not isinstance(path, str) or "\0" in path:
+            raise CheckpointError(f"{notes}: {name} is {path!r:.60}; expected a path")
+        if name in noted and Path(path).exists():
+            paths[name] = Path(path)
+        elif name in noted and (name != "backbone" or "trained_on" in noted):
+            logger.warning("%s: names %s, which is gone; what it saw is not known", notes, path)
+    if "trained_on" in paths:
+        note_file(paths["trained_on"], seen)
+    if "selected_by" in paths:
+        seen.add_examples(selection_pairs(paths["selected_by"]))
+    if "trained_on" in noted and "backbone" in paths:
+        _note_stages(paths["backbone"], seen)

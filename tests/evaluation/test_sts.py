@@ -1,4 +1,4 @@
-"""The three ways to make one number of several subsets, against scipy."""
+"""Cosines row by row, and the three ways to make one number of several subsets, against scipy."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from scipy.stats import pearsonr, spearmanr
 from baselines.embedder import Embedder
 from data.examples import SentencePair
 from data.overlap import Seen
-from evaluation.measures import Model, measure_sts
-from evaluation.sts import set_metrics
+from evaluation.sts import cosine_scores, pair_cosines, selection_score, set_metrics, sts_metrics
+from evaluation.suites import SUITES, LoadedSet, Model
 
 RANDOM = np.random.default_rng(4)
 GOLD = {"news": RANDOM.integers(0, 6, 30) / 1.0, "images": RANDOM.integers(0, 6, 70) / 1.0}
@@ -17,6 +17,28 @@ FOUND = {
     name: gold / 10 + height + RANDOM.normal(size=len(gold)) / 8
     for (name, gold), height in zip(GOLD.items(), (0.5, 0.0), strict=True)
 }
+
+
+def test_cosine_scores_come_from_any_encode_function():
+    table = {"a": [3.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 2.0]}
+    pairs = [SentencePair("1", "a", "a", 5.0), SentencePair("2", "a", "b", 2.0)]
+    pairs.append(SentencePair("3", "a", "c", 0.0))
+
+    def encode(texts):
+        return np.array([table[text] for text in texts])
+
+    assert cosine_scores(encode, pairs) == pytest.approx([1.0, 2**-0.5, 0.0])
+    assert sts_metrics(encode, pairs)["spearman"] == pytest.approx(1.0)
+    assert selection_score(encode, pairs) == pytest.approx(1.0)
+    assert selection_score(lambda texts: np.ones((len(texts), 2)), pairs) == -1.0
+
+
+def test_cosines_are_those_of_each_row():
+    first, second = np.random.default_rng(0).normal(size=(2, 7, 5)).astype(np.float32)
+    for row, a, b in zip(pair_cosines(first, second), first, second, strict=True):
+        assert row == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b), abs=1e-6)
+    assert pair_cosines(first, 3 * first) == pytest.approx(np.ones(7))
+    assert pair_cosines(np.zeros((1, 3)), np.ones((1, 3))).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -34,14 +56,11 @@ def test_all_mean_and_wmean_are_what_they_say(metric, correlation):
     assert found["all", metric][0] < found["mean", metric][0]
 
 
-def test_a_set_of_one_part_has_one_number():
+def test_a_set_of_one_part_has_one_number_and_an_undefined_part_no_mean():
     assert set(set_metrics({"test": FOUND["news"]}, {"test": GOLD["news"]})) == {
         ("all", "spearman"),
         ("all", "pearson"),
     }
-
-
-def test_a_mean_with_an_undefined_part_is_undefined():
     found = set_metrics(FOUND | {"news": np.ones(30)}, GOLD)
     assert found["news", "spearman"] == (None, 30)
     assert found["mean", "spearman"] == found["wmean", "spearman"] == (None, 100)
@@ -61,12 +80,10 @@ def test_unseen_numbers_of_a_set_of_which_one_part_was_seen():
     seen.add_texts(texts["news"])
     found = {f"{name} {row}": v for name in FOUND for row, v in enumerate(FOUND[name])}
     embedder = Embedder("own", None, lambda first, _: np.array([found[text] for text in first]))
-    results = {
-        r.part: r for r in measure_sts(Model(embedder, seen), "set", pairs)
-        if r.metric == "spearman"
-    }  # fmt: skip
+    results = LoadedSet(SUITES["sts"], "set", pairs).measure(Model(embedder, seen))
+    own = {result.part: result for result in results if result.metric == "spearman"}
     images = spearmanr(FOUND["images"], GOLD["images"])[0]
-    assert results["news"].seen == 1 and results["news"].unseen is None
-    assert results["images"].unseen == results["all"].unseen == pytest.approx(images)
-    assert results["all"].seen == 0.3
-    assert results["mean"].unseen is None and results["mean"].value is not None
+    assert own["news"].seen == 1 and own["news"].unseen is None
+    assert own["images"].unseen == own["all"].unseen == pytest.approx(images)
+    assert own["all"].seen == 0.3
+    assert own["mean"].unseen is None and own["mean"].value is not None

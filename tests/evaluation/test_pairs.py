@@ -1,0 +1,108 @@
+"""Thresholds equal sentence-transformers' and scikit-learn's; HANS is counted by hand."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score
+
+from data.examples import SentencePair
+from evaluation.pairs import best_threshold, hans_metrics, pair_metrics, threshold_scores
+
+RANDOM = np.random.default_rng(1)
+SCORES = {"accuracy": accuracy_score, "f1": f1_score}
+
+
+def draw(count: int, decimals: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    labels = RANDOM.integers(0, 2, count).astype(float)
+    return (labels + RANDOM.normal(size=count)).round(decimals), labels
+
+
+@pytest.mark.parametrize("decimals", [12, 1])
+@pytest.mark.parametrize("metric", SCORES)
+def test_every_threshold_has_the_score_of_scikit_learn(decimals, metric):
+    similarities, labels = draw(80, decimals)
+    distinct, scores = threshold_scores(similarities, labels, metric)
+    for threshold, score in zip([*distinct, np.inf], scores, strict=True):
+        assert score == pytest.approx(SCORES[metric](labels, similarities >= threshold))
+
+
+def test_best_metrics_equal_those_of_sentence_transformers():
+    evaluation = pytest.importorskip("sentence_transformers.evaluation")
+    evaluator = evaluation.BinaryClassificationEvaluator
+    similarities, labels = draw(200)
+    accuracy, _ = evaluator.find_best_acc_and_threshold(similarities, labels, True)
+    f1, *_ = evaluator.find_best_f1_and_threshold(similarities, labels, True)
+    metrics = pair_metrics(similarities, labels)
+    assert metrics["accuracy_best"] == pytest.approx(accuracy)
+    assert metrics["f1_best"] == pytest.approx(f1)
+    assert metrics["average_precision"] == average_precision_score(labels, similarities)
+    assert metrics["accuracy_train"] is None and metrics["f1_train"] is None
+
+
+@pytest.mark.parametrize("metric", SCORES)
+def test_the_threshold_of_training_pairs_is_used_as_it_is(metric):
+    train, test = draw(300), draw(100)
+    threshold, score = best_threshold(*train, metric), SCORES[metric]
+    highest = max(score(train[1], train[0] >= t) for t in [*train[0], np.inf])
+    assert score(train[1], train[0] >= threshold) == pytest.approx(highest)
+    found = pair_metrics(*test, *train)
+    assert found[f"{metric}_train"] == pytest.approx(score(test[1], test[0] >= threshold))
+    assert found[f"{metric}_train"] <= found[f"{metric}_best"]
+
+
+def test_the_threshold_lies_between_two_similarities_or_beyond_all():
+    assert best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 1, 1]), "accuracy") == 0.4
+    assert best_threshold(np.array([0.3, 0.4]), np.array([1, 1]), "accuracy") == -np.inf
+    assert best_threshold(np.array([0.3, 0.4]), np.array([0, 0]), "accuracy") > 0.4
+
+
+def test_a_constant_gives_no_perfect_score():
+    """Tied similarities in the order of their labels have misled others."""
+    metrics = pair_metrics(np.full(10, 0.5), np.array([1.0] * 4 + [0.0] * 6))
+    assert metrics["accuracy_best"] == 0.6
+    assert metrics["average_precision"] == pytest.approx(0.4)
+    assert metrics["f1_best"] == pytest.approx(f1_score([1] * 4 + [0] * 6, [1] * 10))
+    one_class = pair_metrics(np.array([0.3, 0.4]), np.array([1.0, 1.0]))
+    assert one_class["average_precision"] is None
+
+
+LEXICAL, SUBSEQUENCE = "lexical_overlap", "subsequence"
+HANS = [
+    (LEXICAL, "le_passive", 1.0, 0.9),
+    (LEXICAL, "le_passive", 1.0, 0.4),
+    (LEXICAL, "ln_subject/object_swap", 0.0, 0.8),
+    (LEXICAL, "ln_subject/object_swap", 0.0, 0.3),
+    (LEXICAL, "ln_subject/object_swap", 0.0, 0.7),
+    (SUBSEQUENCE, "sn_NP/S", 0.0, 0.2),
+]
+
+
+def hans(threshold: float = 0.5) -> dict:
+    pairs = [
+        SentencePair(str(row), "a", "b", label, phenomenon=f"{heuristic}/{subcase}")
+        for row, (heuristic, subcase, label, _) in enumerate(HANS)
+    ]
+    return hans_metrics(pairs, np.array([score for *_, score in HANS]), threshold)
+
+
+def test_hans_by_heuristic_and_subcase():
+    found = hans()
+    assert found["accuracy"] == (0.5, 6)
+    assert found["lexical_overlap, entailed"] == (0.5, 2)
+    assert found["lexical_overlap, not entailed"] == (pytest.approx(1 / 3), 3)
+    assert found["subsequence, not entailed"] == (1.0, 1)
+    assert found["subsequence, entailed"] == (None, 0)
+    assert found["subcase lexical_overlap/le_passive"] == (0.5, 2)
+    assert found["subcase subsequence/sn_NP/S"] == (1.0, 1)
+    assert found["word-order swap"] == (pytest.approx(1 / 3), 3)
+    assert found["word-order swap, AUC"] == (pytest.approx(4 / 6), 5)
+    all_entailed = hans(threshold=-np.inf)
+    assert all_entailed["lexical_overlap, entailed"][0] == 1.0
+    assert all_entailed["lexical_overlap, not entailed"][0] == 0.0
+
+
+def test_the_area_under_the_curve_needs_no_threshold():
+    # Of the six combinations, 0.9 beats all three, 0.4 beats 0.3 alone.
+    for threshold in (0.5, 2.0, np.nan):
+        assert hans(threshold)["lexical_overlap, AUC"] == (pytest.approx(4 / 6), 5)
+    assert hans()["subsequence, AUC"] == (None, 1)
+    assert hans(np.nan)["accuracy"] == (None, 6)
