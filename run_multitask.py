@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from experiment.settings import Settings, parse_options
 from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED
-from runtime.terminal import Say
+from runtime.commands import INTERRUPTED
+from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from assignment.marks import Mark, plain, ranked_names, total
 from assignment.pages import filled_in
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
-from runtime.terminal import printable
+from runtime.streams import printable
 
 BINS = 10
 

@@ -24,7 +24,7 @@ from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.options import option, parse
 from runtime.progress import progress
-from runtime.terminal import Say, printable
+from runtime.streams import Say, printable
 
 SPLIT = "test"  # of the predictions handed in
 PAGE = "class.html"

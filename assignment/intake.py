@@ -15,7 +15,7 @@ from assignment.submission.opening import printable as short
 from assignment.walk import files_below, open_plain
 from data.examples import DataError
 from runtime.errors import UserError
-from runtime.terminal import printable
+from runtime.streams import printable
 
 MOST_BYTES = 2**20  # of a file of code
 MOST_ANSWER_BYTES = 8 * 2**20

@@ -14,7 +14,7 @@ from typing import Any
 from assignment.compare import CaseResult
 from evaluation.table import csv_text
 from runtime.files import write_text
-from runtime.terminal import printable
+from runtime.streams import printable
 
 SCRIPTS = Path(__file__).parent / "templates" / "autograder"
 

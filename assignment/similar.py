@@ -25,7 +25,7 @@ from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.options import option, parse
-from runtime.terminal import printable
+from runtime.streams import printable
 
 K = 19  # tokens in a run: shorter ones are shared by chance
 # A run in more submissions than this is how the task is solved, and says nothing of who knew whom.

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from baselines.embedder import Embedder
 from runtime.errors import TrainingError
-from runtime.seeds import random_state, restore_random_state
+from runtime.training import random_state, restore_random_state
 
 # Below this share of the largest variance a direction holds rounding errors only.
 NO_VARIANCE = 1e-10

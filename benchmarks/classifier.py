@@ -17,10 +17,15 @@ from benchmarks.peers import PADDED
 from data.tasks import Splits, Task
 from evaluation.metrics import labels_of
 from runtime.device import autocast, choose_device, choose_precision
-from runtime.epochs import batch_rows, steps_per_epoch
-from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.progress import progress
-from runtime.seeds import set_seed
+from runtime.training import (
+    adamw,
+    batch_rows,
+    check_finite,
+    linear_schedule,
+    set_seed,
+    steps_per_epoch,
+)
 
 MAX_LENGTH = 128
 # As BERT was tuned (Devlin et al. 2019, appendix A.3).

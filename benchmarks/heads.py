@@ -27,7 +27,7 @@ from heads.config import HeadConfig, head_config
 from heads.features import BiFeatures
 from heads.train import HeadTrainer, build_head, fit_head
 from minbert.encoder import SentenceEncoder
-from runtime.seeds import set_seed
+from runtime.training import set_seed
 
 TEXTS = 2000  # 1,000 pairs or 2,000 sentences of the bundled training files
 DEV_ROWS = 100

@@ -22,7 +22,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from minbert.tokenizer import BertTokenizer
 from runtime.device import choose_precision
-from runtime.seeds import set_seed
+from runtime.training import set_seed
 
 Item = TypeVar("Item")
 

@@ -85,7 +85,7 @@ def random_twin(encoder: "SentenceEncoder", seed: int = 0) -> "SentenceEncoder":
     """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
     from minbert.encoder import SentenceEncoder
     from minbert.model import BertModel
-    from runtime.seeds import set_seed
+    from runtime.training import set_seed
 
     set_seed(seed)
     model = BertModel(encoder.model.config, encoder.model.pooler is not None)

@@ -25,9 +25,15 @@ from tqdm import tqdm
 from data.examples import DataError
 from data.sources import DEFAULT_FOLDER, DESCRIPTIONS, FOLDERS, SOURCES, RemoteFile
 from runtime.commands import begin, exit_code
-from runtime.digests import file_digest
-from runtime.files import open_plain, scratch_folder, sweep, to_disk, tree_to_disk
-from runtime.locks import alone_in
+from runtime.files import (
+    alone_in,
+    file_digest,
+    open_plain,
+    scratch_folder,
+    sweep,
+    to_disk,
+    tree_to_disk,
+)
 from runtime.options import option, parse
 
 logger = logging.getLogger("data")

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from data.examples import DataError
-from runtime.files import OPENERS, UNREADABLE, open_file
-from runtime.lines import bounded_lines
+from runtime.files import OPENERS, UNREADABLE, bounded_lines, open_file
 
 PathLike = str | os.PathLike[str]
 
@@ -59,7 +58,7 @@ def numbered_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[tuple[in
 
     Raises:
         DataError: the file is missing, a directory, unreadable, or not in this encoding; a line
-            is longer than `runtime.lines.LONGEST`.
+            is longer than `runtime.files.LONGEST`.
     """
     try:
         with open_file(stored(Path(path))) as file:

@@ -6,7 +6,7 @@ from functools import partial
 
 from evaluation.options import DESCRIPTION, EPILOG, EvaluationOptions
 from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED_UNSAVED
+from runtime.commands import INTERRUPTED_UNSAVED
 from runtime.options import parse
 
 

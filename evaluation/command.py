@@ -12,11 +12,10 @@ from evaluation.models import check_sources, open_models
 from evaluation.options import EvaluationOptions
 from evaluation.suites import SUITES, LoadedSet, Model, Result, find_sets, shown_table
 from evaluation.table import csv_text
-from runtime.digests import texts_digest
 from runtime.errors import TrainingError
-from runtime.files import write_text
+from runtime.files import texts_digest, write_text
 from runtime.progress import progress
-from runtime.terminal import Say
+from runtime.streams import Say
 
 
 def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:

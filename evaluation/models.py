@@ -40,9 +40,9 @@ from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
-from runtime.json_file import read_object
-from runtime.seeds import set_seed
-from runtime.terminal import Say
+from runtime.files import read_object
+from runtime.streams import Say
+from runtime.training import set_seed
 from simcse.stage import Backbone, read_texts, tuned_backbone
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from heads.features import FEATURES
 from heads.train import FittedHead, Score, head_soft, inputs_of
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates
-from runtime.digests import digest
+from runtime.files import digest
 from runtime.processes import world_size
 
 # Of everything a cell's key is made of; raised when the same settings give other numbers.

@@ -28,8 +28,8 @@ from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from report.run_folder import RunFolder
 from runtime.device import choose_device
-from runtime.digests import digest
 from runtime.errors import UserError
+from runtime.files import digest
 from runtime.processes import is_main, main_decides, main_first
 from simcse.stage import Backbone, TrainingTexts, read_texts
 

@@ -18,8 +18,8 @@ from heads.config import (
 )
 from minbert.config import POOLINGS
 from runtime import options
-from runtime.digests import digest
 from runtime.errors import UserError
+from runtime.files import digest
 from runtime.options import check, option
 from simcse.config import PRESETS, SimCSEConfig
 

@@ -26,9 +26,7 @@ from data.examples import Example
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import batches_by_tokens
-from runtime.digests import texts_digest
-from runtime.files import sweep, whole_file
-from runtime.sealed import is_sealed, seal
+from runtime.files import is_sealed, seal, sweep, texts_digest, whole_file
 
 # Of the cached files: raised when the same encoder and texts would give another content.
 FORMAT = 1

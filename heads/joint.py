@@ -31,8 +31,6 @@ from heads.train import (
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED
-from runtime.epochs import batch_rows, steps_per_epoch
-from runtime.optimizer import adamw, check_finite, linear_factor
 from runtime.processes import (
     draw_apart,
     is_main,
@@ -42,8 +40,16 @@ from runtime.processes import (
     sum_over_ranks,
 )
 from runtime.progress import progress
-from runtime.resume import resume_trainer, save_trainer
-from runtime.seeds import set_seed
+from runtime.training import (
+    adamw,
+    batch_rows,
+    check_finite,
+    linear_factor,
+    resume_trainer,
+    save_trainer,
+    set_seed,
+    steps_per_epoch,
+)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from heads.train import build_head, head_logits, head_soft
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from runtime.json_file import read_json
+from runtime.files import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
 OpenEncoder = Callable[[Path, str, str, str | None], SentenceEncoder]

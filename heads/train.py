@@ -27,9 +27,7 @@ from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED, BertModel
-from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.files import whole_file
-from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.processes import (
     draw_apart,
     is_main,
@@ -40,8 +38,16 @@ from runtime.processes import (
     sum_over_ranks,
 )
 from runtime.progress import progress
-from runtime.resume import resume_trainer, save_trainer
-from runtime.seeds import set_seed
+from runtime.training import (
+    adamw,
+    batch_rows,
+    check_finite,
+    linear_schedule,
+    resume_trainer,
+    save_trainer,
+    set_seed,
+    steps_per_epoch,
+)
 
 Score = Callable[[np.ndarray], float | None]
 

@@ -18,11 +18,18 @@ from torch import Tensor, nn
 
 from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
-from runtime.digests import digest
-from runtime.files import utf8_name, whole_folder
-from runtime.json_file import read_json
-from runtime.sealed import SUMS, fault_of, files_of, seal_folder, sealed_files
-from runtime.shortage import is_shortage
+from runtime.commands import is_shortage
+from runtime.files import (
+    SUMS,
+    digest,
+    fault_of,
+    files_of,
+    read_json,
+    seal_folder,
+    sealed_files,
+    utf8_name,
+    whole_folder,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import UserError
-from runtime.json_file import read_object
+from runtime.files import read_object
 
 POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 

@@ -41,8 +41,8 @@ from runtime.device import (
     keep_memory,
     release_memory,
 )
-from runtime.digests import digest
 from runtime.errors import UserError
+from runtime.files import digest
 from runtime.progress import progress
 
 logger = logging.getLogger(__name__)

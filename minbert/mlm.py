@@ -18,7 +18,7 @@ from minbert.config import BertConfig, CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
-from runtime.json_file import read_object
+from runtime.files import read_object
 
 logger = logging.getLogger(__name__)
 

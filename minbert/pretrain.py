@@ -12,8 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from minbert.pretraining.options import PretrainOptions
-from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED
+from runtime.commands import INTERRUPTED, begin, exit_code
 from runtime.options import parse
 
 

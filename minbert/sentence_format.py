@@ -16,7 +16,7 @@ import torch
 from minbert.checkpoint import Tensors, load_module, read_file, write_tensors
 from minbert.config import BertConfig, CheckpointError
 from minbert.model import BertModel
-from runtime.json_file import read_json, read_object
+from runtime.files import read_json, read_object
 
 UNSUPPORTED = "is not supported; give --pooling to choose another"
 KNOWN_STEPS = {"Transformer", "WeightedLayerPooling", "Pooling", "Dense", "Dropout", "Normalize"}

@@ -23,8 +23,7 @@ from minbert.config import CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.packing import TokenSequences
 from runtime.errors import UserError
-from runtime.files import open_plain, utf8_name
-from runtime.json_file import read_object
+from runtime.files import open_plain, read_object, utf8_name
 from runtime.progress import progress
 
 # What begins a sequence, ends it, hides a token, fills up: by BERT's names or RoBERTa's.

@@ -17,7 +17,7 @@ from report.cell import Cell
 from report.run_folder import RunFolder
 from report.verdict import Judged, Place, csv_rows, judge, sentence, shown, to_json
 from runtime.files import write_text
-from runtime.terminal import Say
+from runtime.streams import Say
 
 SIDES = ("A", "B")
 

@@ -29,9 +29,8 @@ from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cell import Cell
 from report.run_folder import COSTS, RunFolder
-from runtime.files import write_text
-from runtime.json_file import read_json
-from runtime.terminal import Say
+from runtime.files import read_json, write_text
+from runtime.streams import Say
 
 TYPICAL = 1000  # examples that costs are measured on
 MOST_QUERIES = 200

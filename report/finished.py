@@ -18,7 +18,7 @@ from evaluation.significance import Estimate
 from report.cell import Cell, best_known
 from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves, read_run
 from report.verdict import Judged, judge_cells, read_judged
-from runtime.json_file import read_json
+from runtime.files import read_json
 
 
 @dataclass(frozen=True)

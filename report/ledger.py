@@ -13,8 +13,8 @@ from data.examples import DataError
 from data.tasks import TASKS
 from evaluation.table import markdown
 from report.run_folder import read_run
-from runtime.json_file import read_json
-from runtime.terminal import Say, printable
+from runtime.files import read_json
+from runtime.streams import Say, printable
 
 HEADER = ("run", "when", "minutes", "device", "backbone", "data", "seeds", "cells", "best")
 SETTING = ("pretrain", "encoder", "tune", "features")

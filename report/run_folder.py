@@ -19,9 +19,7 @@ from data.tasks import SPLITS, TASKS, Splits
 from evaluation.table import csv_text
 from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
-from runtime.files import link, sweep, whole_file, write_text
-from runtime.json_file import read_json
-from runtime.locks import alone_in
+from runtime.files import alone_in, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"

@@ -17,7 +17,7 @@ from evaluation.metrics import labels_of
 from evaluation.significance import Comparison, Estimate, Pair, Systems, Williams, adjusted, compare
 from report.cell import Cell, best_known
 from report.run_folder import COMPARISONS, RunFolder
-from runtime.json_file import read_json
+from runtime.files import read_json
 
 NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
 STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}

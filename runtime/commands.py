@@ -4,16 +4,84 @@ A program is a file with a `main`, or one of several commands (`run_command`). I
 `begin`, before its heavy imports, and does its work under `exit_code`.
 """
 
+import errno
 import logging
 import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from traceback import clear_frames
+from types import FrameType
 
-from runtime.errors import UserError
-from runtime.interrupt import leave_on_interrupt, raise_on_interrupt
-from runtime.shortage import shortage_told
-from runtime.streams import fault_of_output, ready_streams
-from runtime.terminal import printable
+from runtime.errors import MachineError, UserError
+from runtime.streams import fault_of_output, printable, ready_streams
+
+INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
+# For programs that keep whatever they have finished, and nothing else.
+INTERRUPTED_UNSAVED = "\ninterrupted; the same command reuses what it had finished"
+
+
+def leave_on_interrupt(message: str = INTERRUPTED) -> None:
+    """Let Ctrl-C end the program at once until `raise_on_interrupt`: nothing is written yet."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, partial(_leave, message))
+
+
+def raise_on_interrupt() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, so that work in progress can be cleaned up."""
+    if isinstance(signal.getsignal(signal.SIGINT), partial):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave(message: str, number: int, frame: FrameType | None) -> None:
+    print(message, file=sys.stderr, flush=True)
+    os._exit(130)  # an exception here would surface in the middle of an import
+
+
+# torch's allocator (Linux, Windows), C++, files that are mapped, the products' library, GPUs.
+TOLD_BY = re.compile(
+    r"DefaultCPUAllocator|std::bad_alloc|cannot allocate memory|could not create a memory"
+    r"|out of memory|CUBLAS_STATUS_ALLOC_FAILED",
+    re.IGNORECASE,
+)
+ADVICE = (
+    "take smaller batches (the --...batch-size flags), shorter texts (--...max-length), a smaller "
+    "encoder or fewer --threads, or end other programs"
+)
+ASKED_FOR = re.compile(r"allocate (\d[\d.]*) ?(bytes|[KMGTPE]i?B)", re.IGNORECASE)
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Return whether an error says that memory, of the machine or of a GPU, is used up."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno == errno.ENOMEM
+    return isinstance(error, RuntimeError | OSError) and bool(TOLD_BY.search(str(error)))
+
+
+@contextmanager
+def shortage_told() -> Iterator[None]:
+    """Turn a lack of memory inside the block into one line: where, how much, what to do.
+
+    Raises:
+        MachineError: there was too little. Notes of the error, as progress bars leave, say where.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError, OSError) as error:
+        if not is_shortage(error):
+            raise
+        # What the failed work holds is freed, so that there is memory to tell of it.
+        clear_frames(error.__traceback__)
+        step = "".join(f" {note}" for note in getattr(error, "__notes__", ())[:1])
+        asked = ASKED_FOR.search(str(error))
+        more = f" ({' '.join(asked.groups())} more were asked for)" if asked else ""
+        raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
+
 
 LONGEST = 2000  # characters of a message
 

@@ -1,31 +1,101 @@
-"""Files and folders that appear whole or not at all, and the openers of compressed files.
+"""Files that appear whole or not at all, know what is in them, and are read in one line or refused.
 
 What is being written lies beside its place under a hidden name with the host and process that
 write it. Such pieces of processes that were killed are swept up at the next use of their folder.
+
+A sealed file ends with a mark and a SHA-256, of its own name and of all before the mark; readers of
+.npy and .pt files do not look behind the end. A sealed folder holds SHA256SUMS, a list of its other
+files, which `sha256sum -c` understands. Both find accidents; whoever wants to can seal anew.
 """
 
 import bz2
 import errno
 import gzip
 import hashlib
+import json
 import lzma
+import math
 import os
 import platform
 import re
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import IO, Any, AnyStr
 
-from runtime.disk import writing
-from runtime.errors import DiskError
+from runtime.errors import DiskError, UserError
+
+FREE = "free some space, or name another place"
+MAY_NOT = "name another place, or allow writing there"
+ADVICE = {
+    errno.ENOSPC: FREE,
+    errno.EDQUOT: FREE,
+    errno.EFBIG: "raise the limit (ulimit -f), or name another place",
+    errno.EROFS: MAY_NOT,
+    errno.EACCES: MAY_NOT,
+    errno.EPERM: MAY_NOT,
+}
+
+
+@contextmanager
+def writing(target: Path, written: Path) -> Iterator[None]:
+    """Raise, when writing fails, an error that names the file and says what it needs.
+
+    Args:
+        target: what the user knows.
+        written: the temporary file or folder that is filled meanwhile. Errors of other files than
+            these and the folder around them are left as they are.
+
+    Raises:
+        DiskError: no room, a limit, or no permission.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, DiskError) or not _is_about(error, written):
+            raise
+        raise DiskError(_message(error, target, written)) from None
+
+
+def _is_about(error: OSError, written: Path) -> bool:
+    """Return whether writing failed. NumPy's error for a full disk has no number."""
+    if error.errno not in ADVICE:
+        return type(error) is OSError and error.errno is None
+    if error.filename is None:
+        return True
+    named = Path(str(error.filename))
+    return written in (named, *named.parents) or named in written.parents
+
+
+def _message(error: OSError, target: Path, written: Path) -> str:
+    reason = error.strerror or " ".join(str(error).split())
+    advice = ADVICE.get(error.errno or 0, FREE)
+    if advice == FREE:
+        free = shutil.disk_usage(_nearest(target)).free
+        reason += f"; more than {_size(written):,} bytes are needed, {free:,} are free"
+    return f"{target}: cannot be written ({reason}); {advice}"
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder."""
+    inner = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.lstat().st_size for file in inner if file.is_file())
+
+
+def _nearest(path: Path) -> Path:
+    """Return the folder around a file; of those that do not exist, the first that does."""
+    return next(folder for folder in path.absolute().parents if folder.is_dir())
+
 
 Readable = str | os.PathLike[str]
 Opener = Callable[..., Any]
@@ -251,3 +321,205 @@ def tree_to_disk(folder: Path) -> None:
     for inner, _, names in os.walk(folder):
         for name in (*names, ""):
             to_disk(Path(inner, name))
+
+
+@contextmanager
+def alone_in(place: Path, busy: Callable[[], object]) -> Iterator[None]:
+    """Hold the lock of a folder for the block, so that no other program that asks for it does.
+
+    The system lifts the lock when the process ends, however it ends. Where there are no locks
+    (Windows, some network drives) the block runs without one. On NFS, Linux locks files that are
+    open for writing only: a lock that matters there is that of a file.
+
+    Args:
+        place: a folder, or a file in it, which is made and stays.
+        busy: called if another program holds the lock; what it raises ends the wait for it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    handle = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            flock(handle, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            busy()
+            flock(handle, LOCK_EX)
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(handle)
+
+
+def file_digest(path: Path) -> str:
+    """Return a file's SHA-256; OSError for what is none."""
+    with open_plain(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(content: Any) -> str:
+    """Return the SHA-256 of anything JSON can hold, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def texts_digest(about: str, texts: Iterable[str]) -> str:
+    """Return the SHA-256 of `about` and of the texts in order, each with its length."""
+    found = hashlib.sha256(about.encode())
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        found.update(len(encoded).to_bytes(8, "little") + encoded)
+    return found.hexdigest()
+
+
+MARK = b"sha-256:"
+SEAL = len(MARK) + hashlib.sha256().digest_size  # bytes
+BLOCK = 1 << 20  # bytes
+SUMS = "SHA256SUMS"
+
+
+def seal(path: Path, name: str) -> None:
+    """Append the seal to a file that is complete and will be called `name`."""
+    found = _seal_of(path, name, path.stat().st_size)
+    with path.open("ab") as file:
+        file.write(found)
+
+
+def is_sealed(path: Path) -> bool:
+    """Return whether a file is there, under the name and with the content that were sealed."""
+    try:
+        length = path.stat().st_size - SEAL
+        with path.open("rb") as file:
+            file.seek(max(0, length))
+            return file.read() == _seal_of(path, path.name, length)
+    except OSError:
+        return False
+
+
+def _seal_of(path: Path, name: str, length: int) -> bytes:
+    """Return the seal of a file's first bytes."""
+    found = hashlib.sha256(os.fsencode(name))
+    with path.open("rb") as file:
+        while length > 0 and (block := file.read(min(BLOCK, length))):
+            found.update(block)
+            length -= len(block)
+    return MARK + found.digest()
+
+
+def seal_folder(folder: Path) -> None:
+    """Write SHA256SUMS, which lists the files of a folder and of those below."""
+    lines = [f"{file_digest(folder / name)}  {name}\n" for name in files_of(folder)]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def files_of(folder: Path) -> list[str]:
+    """Return the files of a folder and of those below, SHA256SUMS apart, as the list names them."""
+    found = (path for path in folder.rglob("*") if not path.is_dir())
+    return sorted(name for path in found if (name := path.relative_to(folder).as_posix()) != SUMS)
+
+
+def sealed_files(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file that a folder's list names, {} where there is no list."""
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def fault_of(folder: Path) -> str | None:
+    """Return which file of a sealed folder is missing or changed, None if none is.
+
+    Files that the list does not name are left alone, and so is a folder without a list.
+    """
+    for name, digest in sealed_files(folder).items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if file_digest(path) != digest:
+            return f"{name} has changed"
+    return None
+
+
+def read_json(path: Path, error: type[UserError] = UserError) -> Any:
+    """Return the content of a JSON file.
+
+    Args:
+        path: the file.
+        error: what is raised.
+
+    Raises:
+        UserError: `error`: no such file, not UTF-8, not JSON, or too deep or too long to read.
+    """
+    # A named pipe would never end, and a folder has no content.
+    if not path.is_file():
+        raise error(f"{path}: no such file")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
+    except RecursionError:
+        raise error(f"{path}: not a readable JSON file (nested too deeply)") from None
+    except (ValueError, OSError) as reason:
+        raise error(f"{path}: not a readable JSON file ({reason})") from None
+
+
+def _integer(digits: str) -> int:
+    """Return a number that a float holds; a larger one would fail wherever it met a float."""
+    if math.isinf(float(digits)):
+        raise ValueError(f"{digits[:20]}... is too large a number")
+    return int(digits)
+
+
+def read_object(path: Path, error: type[UserError] = UserError) -> dict[str, Any]:
+    """Return the content of a JSON file that holds an object; arguments and errors as above."""
+    content = read_json(path, error)
+    if not isinstance(content, dict):
+        raise error(f"{path}: expected a JSON object, found {type(content).__name__}")
+    return content
+
+
+# In bytes, of files opened as text in characters: a book fits in, a file without line ends does
+# not. Tokenizing takes about a hundred times as much memory as the text.
+LONGEST = 2**20
+
+
+def bounded_lines(
+    file: IO[AnyStr], name: str | PathLike[str], error: type[UserError] = UserError
+) -> Iterator[AnyStr]:
+    """Yield the lines of an open file with their line ends; never more than LONGEST is held.
+
+    Args:
+        file: opened for reading, as bytes or as text.
+        name: its path, for messages.
+        error: what is raised.
+
+    Raises:
+        UserError: `error`: a longer line.
+    """
+    number = 0
+    while line := file.readline(LONGEST + 1):
+        number += 1
+        if len(line) > LONGEST:
+            unit = "bytes" if isinstance(line, bytes) else "characters"
+            raise error(
+                f"{name}:{number}: more than {LONGEST:,} {unit} without a line end; "
+                "break the line, or check whether this is a text file"
+            )
+        yield line
+
+
+def save_array(path: Path, array: Any) -> None:
+    """Write a .npy file, as `numpy.save` does.
+
+    NumPy hands an open file to the C library and does not ask whether its last bytes, up to a
+    buffer's 4,096, arrived: on a full disk a file that lacks them would pass for whole. What is no
+    file but can `write` gets all bytes from Python.
+
+    Raises:
+        OSError: it cannot be written whole.
+    """
+    import numpy as np  # only here: command lines start without it
+
+    with path.open("wb") as file:
+        np.save(SimpleNamespace(write=file.write), array)

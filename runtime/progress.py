@@ -25,7 +25,7 @@ def progress(
     """Return a progress bar on stderr; by default only where stderr is a terminal.
 
     Work that is done within `delay` seconds shows none. Errors that leave its block get a note with
-    its name, from which `runtime.shortage` tells in which step memory was used up.
+    its name, from which `runtime.commands` tells in which step memory was used up.
     """
     quiet = not (sys.stderr.isatty() if show is None else show) or not is_main()
     bar = _Bar(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)

@@ -21,12 +21,17 @@ from minbert.encode.folder import MANIFEST
 from minbert.encode.shards import FORMAT, VECTORS, Source, complete, made_of
 from minbert.encode.shards import read_vectors as read_shard
 from minbert.encoder import SentenceEncoder
-from runtime.arrays import save_array
-from runtime.digests import texts_digest
-from runtime.files import sweep, whole_folder, write_text
-from runtime.json_file import read_object
+from runtime.files import (
+    fault_of,
+    read_object,
+    save_array,
+    seal_folder,
+    sweep,
+    texts_digest,
+    whole_folder,
+    write_text,
+)
 from runtime.progress import progress
-from runtime.sealed import fault_of, seal_folder
 from search.encoders import identities, identity, open_encoder
 from search.index import (
     PART,

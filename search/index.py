@@ -21,9 +21,7 @@ import numpy as np
 import minbert
 from data.examples import DataError
 from data.tables import decoded_lines, numbered_lines
-from runtime.digests import digest, file_digest
-from runtime.json_file import read_json
-from runtime.sealed import sealed_files
+from runtime.files import digest, file_digest, read_json, sealed_files
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
 PART = 8192

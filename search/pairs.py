@@ -3,7 +3,7 @@
 import json
 
 from runtime.progress import progress
-from runtime.terminal import printable
+from runtime.streams import printable
 from search.index import Index, Row
 from search.nearest import PairSearch
 from search.options import PairsOptions

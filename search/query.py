@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError
-from runtime.terminal import printable
+from runtime.streams import printable
 from search.encoders import CrossEncoder, encoder_of, open_cross_encoder
 from search.index import STDIN, Index, Row, lines_of
 from search.nearest import top_k

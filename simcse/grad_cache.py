@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
-from runtime.seeds import random_state, restore_random_state
+from runtime.training import random_state, restore_random_state
 
 
 @dataclass(frozen=True)

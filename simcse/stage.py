@@ -16,12 +16,9 @@ from minbert.checkpoint import check_target, tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
-from runtime.digests import digest
 from runtime.errors import TrainingError
-from runtime.files import sweep
-from runtime.json_file import read_json
+from runtime.files import SUMS, digest, read_json, sweep
 from runtime.processes import barrier, is_main, main_decides, world_size
-from runtime.sealed import SUMS
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, check_settings
 from simcse.positives import iter_pairs, substitute

@@ -18,8 +18,6 @@ from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.model import UNDECAYED
 from minbert.packing import PackedBatch
 from runtime.device import RELEASE_STEPS, autocast, keep_memory, release_memory
-from runtime.epochs import batch_rows, steps_per_epoch
-from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.processes import (
     draw_apart,
     is_main,
@@ -31,8 +29,16 @@ from runtime.processes import (
     world_size,
 )
 from runtime.progress import progress
-from runtime.resume import resume_trainer, save_trainer
-from runtime.seeds import set_seed
+from runtime.training import (
+    adamw,
+    batch_rows,
+    check_finite,
+    linear_schedule,
+    resume_trainer,
+    save_trainer,
+    set_seed,
+    steps_per_epoch,
+)
 from simcse.config import SimCSEConfig
 from simcse.grad_cache import Chunk, backward, cut
 from simcse.objectives import Form, Siamese, check_settings

@@ -37,7 +37,7 @@ from report.verdict import sentence, shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
-from runtime.terminal import Say
+from runtime.streams import Say
 
 AGGREGATE = "aggregate"
 LEAST_SHOWN = 0.0001

@@ -28,7 +28,7 @@ from report.run_folder import RunFolder, predictions_name
 from runtime.commands import exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
-from runtime.terminal import Say
+from runtime.streams import Say
 
 FOLDER = "predictions"
 

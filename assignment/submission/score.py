@@ -23,7 +23,7 @@ from report.verdict import shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
-from runtime.terminal import Say
+from runtime.streams import Say
 
 MOVER = "MOVER"
 HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95 %")

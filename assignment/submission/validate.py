@@ -34,7 +34,7 @@ from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
 from runtime.commands import exit_code
 from runtime.options import option, parse
-from runtime.terminal import Say
+from runtime.streams import Say
 
 EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
 NAMED = 3  # ids named of those missing

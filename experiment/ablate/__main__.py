@@ -3,7 +3,7 @@
 import sys
 
 from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED_UNSAVED
+from runtime.commands import INTERRUPTED_UNSAVED
 
 # Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
 if __name__ == "__main__":

@@ -27,11 +27,9 @@ from heads.features import FEATURES
 from heads.inputs import frozen_inputs
 from report.cell import Cell, Coordinates, best_known
 from run_multitask import run
-from runtime.digests import digest
 from runtime.errors import UserError
-from runtime.files import write_text
-from runtime.json_file import read_object
-from runtime.terminal import Say
+from runtime.files import digest, read_object, write_text
+from runtime.streams import Say
 
 # What makes a run; the rest of a row's settings are places in its grid.
 RUN = ("tune", "features", "schedule", "remedies")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from experiment.ablate.options import AblateOptions
 from experiment.ablate.table import Row
-from runtime.digests import digest, file_digest
 from runtime.errors import UserError
+from runtime.files import digest, file_digest
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import sweep, write_text
-from runtime.json_file import read_object
+from runtime.files import read_object, sweep, write_text
 from simcse.stage import TrainingTexts, stage_key
 from simcse.train import SimCSETrainer
 

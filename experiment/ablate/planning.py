@@ -23,8 +23,8 @@ from experiment.settings import Settings
 from heads.config import HeadConfig
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
-from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
+from runtime.training import steps_per_epoch
 
 
 def planned(table: Table, options: AblateOptions) -> Iterator[str]:

@@ -18,8 +18,8 @@ from experiment.ablate.options import AblateOptions
 from experiment.ablate.recipes import EXAMPLES, settings_of
 from experiment.ablate.table import Table
 from experiment.settings import Settings
-from runtime.epochs import steps_per_epoch
 from runtime.errors import UserError
+from runtime.training import steps_per_epoch
 
 # Seconds of processor time per row and seed of the quick recipe: mini, one core, bfloat16, CS224N's
 # STS, raw sentences or NLI triplets. `dual` was not measured: it reads what `unsup` does.

@@ -25,10 +25,8 @@ from heads.config import REPORT_ORDER
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
 from run_multitask import run
-from runtime.digests import digest, texts_digest
-from runtime.files import write_text
-from runtime.json_file import read_object
-from runtime.terminal import Say
+from runtime.files import digest, read_object, texts_digest, write_text
+from runtime.streams import Say
 
 TEXTS = 500  # dev texts per task that drift is measured on
 UNTUNED = "untuned"

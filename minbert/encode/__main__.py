@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from minbert.encode.options import DESCRIPTION, EXAMPLES, PROGRAM, Options
 from runtime.commands import begin, exit_code
-from runtime.interrupt import INTERRUPTED_UNSAVED
+from runtime.commands import INTERRUPTED_UNSAVED
 from runtime.options import parse
 
 

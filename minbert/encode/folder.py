@@ -25,9 +25,7 @@ from minbert.encode.shards import (
     record_path,
 )
 from runtime.errors import MachineError
-from runtime.files import sweep, write_text
-from runtime.json_file import read_object
-from runtime.locks import alone_in
+from runtime.files import alone_in, read_object, sweep, write_text
 from runtime.processes import num_started
 from runtime.progress import progress
 

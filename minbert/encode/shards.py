@@ -5,7 +5,7 @@
                                           made of, and of the file
 
 The record is written last: a shard without a record, or with one that does not match its file, is
-encoded again. It is a file of its own: a seal (`runtime.sealed`) would stand where readers of
+encoded again. It is a file of its own: a seal (`runtime.files`) would stand where readers of
 Parquet look for the end.
 
 Legend: n rows, H hidden_size.
@@ -30,10 +30,8 @@ from minbert.config import CheckpointError
 from minbert.encode.options import Options
 from minbert.encoder import SentenceEncoder
 from runtime.device import release_memory
-from runtime.digests import file_digest, texts_digest
 from runtime.errors import MachineError, UserError
-from runtime.files import OPENERS, whole_file, write_text
-from runtime.json_file import read_object
+from runtime.files import OPENERS, file_digest, read_object, texts_digest, whole_file, write_text
 
 FORMAT = 2  # of shards and records; raised when their meaning changes
 VECTORS, RECORDS = "vectors", "records"

@@ -56,7 +56,7 @@ def work(options: Options) -> None:
     from minbert.pretraining.options import NO_DROPOUT, PretrainConfig
     from minbert.pretraining.run import save_pretrained
     from minbert.tokenizer import BertTokenizer
-    from runtime.json_file import read_object
+    from runtime.files import read_object
 
     check_target(options.out)
     before, after = find_checkpoint(options.before), find_checkpoint(options.after)

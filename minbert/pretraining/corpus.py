@@ -21,13 +21,18 @@ from torch import Tensor
 
 from minbert.packing import TokenSequences
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
-from runtime.arrays import save_array
-from runtime.digests import file_digest
 from runtime.errors import UserError
-from runtime.files import UNREADABLE, open_file, whole_file
-from runtime.lines import bounded_lines
+from runtime.files import (
+    UNREADABLE,
+    bounded_lines,
+    file_digest,
+    is_sealed,
+    open_file,
+    save_array,
+    seal,
+    whole_file,
+)
 from runtime.progress import progress
-from runtime.sealed import is_sealed, seal
 
 CHUNK = 2048  # paragraphs tokenized at a time
 WINDOW = 5  # neighbours on each side that are counted, weighted by 1 / distance

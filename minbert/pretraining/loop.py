@@ -32,11 +32,17 @@ from minbert.pretraining.segments import (
 )
 from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast, choose_device, choose_precision
-from runtime.epochs import batch_rows
 from runtime.errors import StateError
-from runtime.optimizer import adamw, check_finite, linear_schedule
 from runtime.progress import progress
-from runtime.resume import Stateful, load_training, save_training
+from runtime.training import (
+    Stateful,
+    adamw,
+    batch_rows,
+    check_finite,
+    linear_schedule,
+    load_training,
+    save_training,
+)
 
 VALID_MASK_PROBABILITY = 0.15  # whatever share a run trains with, so that runs are comparable
 

@@ -39,10 +39,9 @@ from minbert.pretraining.options import (
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError
-from runtime.files import sweep
-from runtime.json_file import read_json
+from runtime.files import read_json, sweep
 from runtime.processes import num_started
-from runtime.seeds import set_seed
+from runtime.training import set_seed
 
 INIT_ROWS = 200_000  # rows whose co-occurrences are counted
 

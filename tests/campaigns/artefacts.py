@@ -27,9 +27,9 @@ from heads.inputs import frozen_embeddings
 from heads.saved import load_head
 from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report
-from runtime.digests import digest
 from runtime.errors import UserError
-from runtime.resume import load_training, save_training
+from runtime.files import digest
+from runtime.training import load_training, save_training
 from simcse.stage import read_notes
 
 MEMORY = 6 << 30  # bytes of address space: a header may promise any size

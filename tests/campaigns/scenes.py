@@ -25,9 +25,7 @@ from data import download
 from data.sources import RemoteFile
 from minbert import pretrain
 from minbert.encode import __main__ as encode
-from runtime.digests import digest, file_digest
-from runtime.files import utf8_name
-from runtime.sealed import SUMS, fault_of
+from runtime.files import SUMS, digest, fault_of, file_digest, utf8_name
 from search import __main__ as search
 from search import build
 

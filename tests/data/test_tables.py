@@ -26,8 +26,8 @@ from data.tables import (
     stored,
 )
 from minbert.pretraining.corpus import CorpusError, read_paragraphs
-from runtime import lines
-from runtime.digests import file_digest
+from runtime import files
+from runtime.files import file_digest
 from search.build import _num_lines
 from search.index import STDIN, read_rows
 
@@ -207,7 +207,7 @@ def test_lines_are_counted_in_little_memory(tmp_path):
 
 
 def test_the_longest_line_is_read_and_a_longer_one_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 12)
+    monkeypatch.setattr(files, "LONGEST", 12)
     path = write(tmp_path, "two kites\n" + "x" * 11 + "\nend")
     assert list(iter_sentences(path)) == ["two kites", "x" * 11, "end"]
     path = write(tmp_path, "two kites\n" + "x" * 12 + "\nend")
@@ -216,7 +216,7 @@ def test_the_longest_line_is_read_and_a_longer_one_is_named(tmp_path, monkeypatc
 
 
 def test_so_are_those_of_stdin_and_of_submissions(monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 12)
+    monkeypatch.setattr(files, "LONGEST", 12)
     content = b"a\n" + b"x" * 13
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert "stdin:2: more than 12 bytes" in error_of(lambda: list(read_rows(STDIN)))
@@ -224,7 +224,7 @@ def test_so_are_those_of_stdin_and_of_submissions(monkeypatch):
 
 
 def test_so_are_those_of_a_corpus(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 12)
+    monkeypatch.setattr(files, "LONGEST", 12)
     path = write(tmp_path, gzip.compress("kites\n\näöü kites fly".encode()), "corpus.gz")
     with pytest.raises(CorpusError, match=r"corpus\.gz:3: more than 12 characters"):
         list(read_paragraphs([path]))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from command import ROOT, command, start
 
-from runtime.interrupt import INTERRUPTED
+from runtime.commands import INTERRUPTED
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_an_interrupted_run_resumes_to_the_same_results(how, undisturbed, tmp_pa
 def test_ctrl_c_while_libraries_load_is_one_line(ended):
     """Before `raise_on_interrupt` it ends the program at once; after it, it can be caught."""
     script = (
-        "import os, signal; from runtime.interrupt import *\n"
+        "import os, signal; from runtime.commands import *\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"leave_on_interrupt()\nif {ended}: raise_on_interrupt()\n"
         "try:\n    os.kill(os.getpid(), signal.SIGINT)\n"

@@ -19,7 +19,7 @@ from evaluation.sts import sts_metrics
 from heads.config import HeadConfig
 from heads.train import build_head
 from minbert.encoder import SentenceEncoder
-from runtime.digests import file_digest
+from runtime.files import file_digest
 
 
 def predicted(grid, cell, split) -> tuple[str, list[list[str]]]:

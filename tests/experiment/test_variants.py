@@ -12,7 +12,7 @@ from toy_runs import cells_of, hashes_of, run
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
 from report.run_folder import RunFolder
-from runtime.digests import file_digest
+from runtime.files import file_digest
 
 
 def test_results_are_not_reused_beside_another_runs_head(tiny_checkpoint, toy_data, tmp_path):

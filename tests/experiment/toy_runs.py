@@ -8,7 +8,7 @@ import run_multitask
 from experiment.settings import Settings
 from report.cell import Cell
 from run_multitask import run as compare
-from runtime.digests import file_digest
+from runtime.files import file_digest
 
 __all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "results", "run", "small"]
 

@@ -23,7 +23,7 @@ from minbert.pretraining.corpus import as_sequences, tokenize_corpus
 from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig
 from run_multitask import main
-from runtime.seeds import set_seed
+from runtime.training import set_seed
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised

@@ -8,7 +8,7 @@ import signal
 import sys
 
 import run_multitask
-from runtime import resume
+from runtime import training
 from runtime.processes import rank
 
 

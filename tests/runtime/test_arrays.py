@@ -5,7 +5,7 @@ import resource
 import numpy as np
 import pytest
 
-from runtime.arrays import save_array
+from runtime.files import save_array
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])

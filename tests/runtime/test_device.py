@@ -17,7 +17,7 @@ from runtime.device import (
     release_memory,
 )
 from runtime.errors import MachineError
-from runtime.seeds import random_state, restore_random_state, set_seed
+from runtime.training import random_state, restore_random_state, set_seed
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).parents[2]

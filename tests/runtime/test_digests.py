@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from runtime.digests import digest, file_digest, texts_digest
+from runtime.files import digest, file_digest, texts_digest
 
 
 def test_a_files_digest_is_the_sha256_of_its_bytes(tmp_path):

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from runtime.digests import file_digest
 from runtime.errors import DiskError
-from runtime.files import open_file, open_plain, whole_file, whole_folder, write_text
-from runtime.resume import save_training
+from runtime.files import file_digest, open_file, open_plain, whole_file, whole_folder, write_text
+from runtime.training import save_training
 
 
 @contextmanager

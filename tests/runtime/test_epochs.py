@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.epochs import batch_rows, steps_per_epoch
 from runtime.errors import TrainingError
+from runtime.training import batch_rows, steps_per_epoch
 
 
 def test_every_epoch_reads_every_row_once_in_an_order_of_its_own():
@@ -20,12 +20,12 @@ def test_every_epoch_reads_every_row_once_in_an_order_of_its_own():
 
 @pytest.mark.parametrize(("count", "batch", "steps"), [(40, 16, 3), (33, 16, 2), (4, 4, 1)])
 def test_a_last_batch_smaller_than_the_ranks_is_left_out(count, batch, steps, monkeypatch):
-    monkeypatch.setattr("runtime.epochs.world_size", lambda: 2)
+    monkeypatch.setattr("runtime.training.world_size", lambda: 2)
     assert steps_per_epoch(count, batch) == steps
 
 
 def test_a_batch_smaller_than_the_ranks_is_refused(monkeypatch):
-    monkeypatch.setattr("runtime.epochs.world_size", lambda: 4)
+    monkeypatch.setattr("runtime.training.world_size", lambda: 4)
     with pytest.raises(TrainingError, match="batches of 2 cannot feed 4 processes"):
         steps_per_epoch(40, 2)
 

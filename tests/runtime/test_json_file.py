@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.errors import UserError
-from runtime.json_file import read_json, read_object
+from runtime.files import read_json, read_object
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from runtime.errors import TrainingError
-from runtime.optimizer import adamw, check_finite, linear_schedule
+from runtime.training import adamw, check_finite, linear_schedule
 
 
 def moved(model, undecayed=()):

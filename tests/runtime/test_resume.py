@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from runtime.errors import StateError
-from runtime.resume import load_training, save_training, saved_state
-from runtime.sealed import seal
+from runtime.files import seal
+from runtime.training import load_training, save_training, saved_state
 
 
 def parts_of(seed):

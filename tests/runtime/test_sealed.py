@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from runtime.sealed import SEAL, SUMS, fault_of, is_sealed, seal, seal_folder, sealed_files
+from runtime.files import SEAL, SUMS, fault_of, is_sealed, seal, seal_folder, sealed_files
 
 
 def sealed(path, content: bytes) -> bytes:

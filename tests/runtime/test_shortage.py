@@ -14,10 +14,9 @@ from evaluation import command
 from evaluation.__main__ import main as evaluation_main
 from minbert import checkpoint, pretrain
 from minbert.pretraining import average
-from runtime.commands import exit_code
+from runtime.commands import exit_code, shortage_told
 from runtime.errors import MachineError
 from runtime.progress import progress
-from runtime.shortage import shortage_told
 
 MUCH = 2**55  # bytes: more than processors address
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.terminal import printable
+from runtime.streams import printable
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tuning import trainer
 
 from baselines.objectives import ALL_OBJECTIVES
 from runtime.errors import TrainingError
-from runtime.seeds import random_state, restore_random_state
+from runtime.training import random_state, restore_random_state
 from simcse.config import SimCSEConfig
 from simcse.objectives import Siamese, contrastive_loss
 from simcse.views import unsupervised

@@ -16,7 +16,7 @@ from minbert.encode import shards
 from minbert.encode.shards import Source, write_shard
 from runtime import files
 from runtime.errors import MachineError
-from runtime.locks import alone_in
+from runtime.files import alone_in
 
 
 def all_of(path: Path, *columns) -> list[tuple[str, str]]:

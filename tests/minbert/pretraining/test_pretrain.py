@@ -20,7 +20,7 @@ from minbert.model import UNDECAYED, BertModel
 from minbert.pretraining import average
 from minbert.pretraining.loop import Pretrainer
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
-from runtime.optimizer import adamw
+from runtime.training import adamw
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,227 @@
+"""What training loops share: seeds, the rows of a step, AdamW, its schedule, resumable state."""
+
+import math
+import pickle
+import random
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from runtime.errors import StateError, TrainingError
+from runtime.files import is_sealed, seal, whole_file
+from runtime.processes import gather_objects, is_main, main_decides, rank, world_size
+
+
+def set_seed(seed: int) -> None:
+    """Seed every generator in use."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def random_state() -> dict[str, Any]:
+    """Return the states of torch's generators, which draw dropout and masking."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+
+def restore_random_state(state: dict[str, Any]) -> None:
+    """Set the generators back to a state that `random_state` returned."""
+    torch.set_rng_state(state["cpu"])
+    if state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])
+
+
+def steps_per_epoch(count: int, batch_size: int) -> int:
+    """Return the number of batches per epoch of `count` examples; all processes share each batch.
+
+    A last batch with fewer examples than processes is left out; the next epoch has another order.
+
+    Raises:
+        TrainingError: a batch has fewer examples than there are processes.
+    """
+    if min(count, batch_size) < world_size():
+        raise TrainingError(
+            f"batches of {min(count, batch_size)} cannot feed {world_size()} processes"
+        )
+    return math.ceil((count - world_size() + 1) / batch_size)
+
+
+def batch_rows(step: int, count: int, batch_size: int, seed: int) -> np.ndarray:
+    """Return the rows of a step: every epoch reads all `count` rows in its own seeded order."""
+    epoch, position = divmod(step, steps_per_epoch(count, batch_size))
+    return _epoch_order(count, seed, epoch)[position * batch_size :][:batch_size]
+
+
+@lru_cache(maxsize=8)  # pre-training reads rows in two orders, joint training in one per task
+def _epoch_order(count: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng([seed, epoch]).permutation(count)
+
+
+def adamw(
+    modules: Iterable[tuple[nn.Module, float]], weight_decay: float, undecayed: Sequence[str] = ()
+) -> torch.optim.AdamW:
+    """Return AdamW over (module, learning rate) pairs.
+
+    Matrices are decayed. Biases and layer norms, the parameters of one dimension, are not (BERT's
+    rule), nor are those whose name contains one of `undecayed`.
+    """
+    groups = []
+    for module, learning_rate in modules:
+        decayed: list[nn.Parameter] = []
+        plain: list[nn.Parameter] = []
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                bare = parameter.ndim < 2 or any(part in name for part in undecayed)
+                (plain if bare else decayed).append(parameter)
+        groups.append({"params": decayed, "lr": learning_rate, "weight_decay": weight_decay})
+        groups.append({"params": plain, "lr": learning_rate, "weight_decay": 0.0})
+    return torch.optim.AdamW(groups, eps=1e-8, fused=True)
+
+
+def linear_schedule(
+    optimizer: torch.optim.Optimizer,
+    num_steps: int,
+    warmup_ratio: float,
+    decay_ratio: float = 1.0,
+) -> LambdaLR:
+    """Return a schedule: a linear rise to the learning rate, a plateau, a linear fall to 0.
+
+    The rise takes the first `warmup_ratio` of the steps, the fall the last `decay_ratio`; with 1
+    the fall begins where the rise ends.
+    """
+    return LambdaLR(optimizer, linear_factor(num_steps, warmup_ratio, decay_ratio))
+
+
+def linear_factor(
+    num_steps: int, warmup_ratio: float, decay_ratio: float = 1.0
+) -> Callable[[int], float]:
+    """Return what the learning rate is multiplied by in a step, counted from 0."""
+    warmup = round(num_steps * warmup_ratio)
+    decay = min(round(num_steps * decay_ratio), max(0, num_steps - warmup))
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
+        return min(1.0, max(0, num_steps - step) / max(1, decay))
+
+    return factor
+
+
+def check_finite(value: float, step: int) -> None:
+    """Stop a training run that has diverged, before it wastes hours.
+
+    Raises:
+        TrainingError: a loss or a logit is infinite or not a number.
+    """
+    if not math.isfinite(value):
+        raise TrainingError(f"training diverged to {value} at step {step}; lower the learning rate")
+
+
+class Stateful(Protocol):
+    """A module, an optimizer, a schedule."""
+
+    def state_dict(self) -> Any: ...
+
+    def load_state_dict(self, state: Any) -> Any: ...
+
+
+class Trainer(Protocol):
+    """A training loop: what its optimizer step changes, and where its state is kept."""
+
+    trained: Any
+    optimizer: Any
+    schedule: Any
+    state_path: Path | None
+
+
+def save_trainer(trainer: Trainer, names: Sequence[str]) -> None:
+    """Write what a later step depends on: weights, AdamW's moments, the place in the schedule.
+
+    Args:
+        trainer: in all processes; without a `state_path` nothing is written.
+        names: of its attributes that hold its progress.
+    """
+    if trainer.state_path is not None:
+        progress = {name: getattr(trainer, name) for name in names}
+        save_training(trainer.state_path, _parts(trainer), progress)
+
+
+def resume_trainer(trainer: Trainer) -> bool:
+    """Continue from the state that `save_trainer` wrote; return whether there is one.
+
+    Raises:
+        StateError: a damaged or foreign file, or the state of another run.
+    """
+    path = saved_state(trainer.state_path)
+    if path is not None:
+        for name, value in load_training(path, _parts(trainer)).items():
+            setattr(trainer, name, value)
+    return path is not None
+
+
+def _parts(trainer: Trainer) -> dict[str, Stateful]:
+    return {name: getattr(trainer, name) for name in ("trained", "optimizer", "schedule")}
+
+
+def save_training(path: Path, parts: dict[str, Stateful], progress: dict[str, Any]) -> None:
+    """Write the run's state whole; if that fails, the older state stays.
+
+    Args:
+        path: where to write it.
+        parts: what the optimizer step changes.
+        progress: tensors, numbers, strings, lists and dicts of these.
+    """
+    state = {name: part.state_dict() for name, part in parts.items()}
+    state |= {"progress": progress, "random": gather_objects(random_state())}  # one per process
+    if not is_main():
+        return
+    with whole_file(path) as temporary:
+        try:
+            torch.save(state, temporary)
+        except RuntimeError as error:  # torch's error for a full disk
+            raise OSError(str(error)) from None
+        seal(temporary, path.name)
+
+
+def saved_state(path: Path | None) -> Path | None:
+    """Return the path of a saved state if there is one; all processes get the same answer."""
+    found: Path | None = main_decides(path if path is not None and path.is_file() else None)
+    return found
+
+
+def load_training(path: Path, parts: dict[str, Stateful]) -> dict[str, Any]:
+    """Restore `parts` and the random generators as they were saved; return the progress.
+
+    Raises:
+        StateError: a damaged or foreign file, or the state of another run.
+    """
+    if not is_sealed(path):
+        raise StateError(
+            f"{path}: damaged since it was saved, or by an earlier version; delete it to start over"
+        )
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        restore_random_state(state["random"][rank()])  # one per process
+        return dict(state["progress"])
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+    ) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise StateError(
+            f"{path}: not the state of this training run ({reason}); delete it to start over"
+        ) from None
