@@ -33,7 +33,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 LONGEST = (
     *("test_campaigns", "test_processes", "test_benchmark_works"),
     *("test_walks", "test_resumed_heads", "test_interrupt", "test_check", "test_draws"),
-    *("test_two_machines", "test_published_numbers", "test_cli", "test_switch"),
+    *("test_published_numbers", "test_cli", "test_switch"),
 )
 
 

@@ -126,6 +126,6 @@ def test_a_wrong_import_would_be_seen(source, place):
 
 def test_the_standard_library_is_enough_to_begin():
     """Ctrl-C and --help answer before anything heavy is loaded."""
-    for name in ("commands", "options", "errors", "terminal", "streams"):
+    for name in ("commands", "options", "errors", "streams"):
         names = imports((ROOT / "runtime" / f"{name}.py").read_text(encoding="utf-8"))
         assert {n.split(".")[0] for n in names} <= {"runtime", *sys.stdlib_module_names}, name

@@ -83,7 +83,7 @@ OTHERS = ("assignment/starter", "assignment/make", "assignment/driver", "assignm
 
 
 # What measures for minutes.
-MEASURING = ("benchmarks", "data/synthetic/probes", "evaluation")
+MEASURING = ("benchmarks", "data/synthetic/probes")
 
 
 def test_there_are_entries():

@@ -71,7 +71,7 @@ def test_other_errors_stay_as_they_are(error):
 @pytest.mark.parametrize(
     ("module", "work", "main"),
     [
-        (run_multitask, "run", run_multitask.main),
+        (run_multitask, "run", lambda _: run_multitask.main([])),
         (command, "evaluate", lambda _: evaluation_main(["--backbone", "mini"])),
         (pretrain, "work", lambda _: pretrain.main("--corpus a --valid b --out c".split())),
         (average, "work", lambda _: average.main(["a", "b", "--valid", "c", "--out", "d"])),
