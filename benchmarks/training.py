@@ -64,7 +64,7 @@ def _contrastive(title: str, folder: Path, batch_size: int, num_texts: int, benc
     lengths = trainer.data.sequences.lengths[trainer.data.rows].ravel()
     config, rounds = trainer.encoder.model.config, bench.rounds
     flops = [encoder_flops(lengths, config, training=True)] * rounds
-    # Only what is computed counts as such (`minbert.fast.first_tokens`).
+    # Only what is computed counts as such (`minbert.fast.products`).
     fewer = None
     if bench.device.type == "cpu" and trainer.encoder.dtype == torch.bfloat16:
         fewer = [encoder_flops(lengths, config, training=True, last_at_first=True)] * rounds

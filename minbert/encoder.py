@@ -22,9 +22,9 @@ from torch import Tensor
 
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.config import POOLINGS, BertConfig, CheckpointError
-from minbert.fast.first_tokens import first_token_embeddings, first_tokens_suffice
 from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
+from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
 from minbert.hub import find_checkpoint

@@ -29,7 +29,7 @@ def encoder_flops(
         training: three times as many, as one product forward gives two backward.
         pooler: count the pooler's product as well, one per sequence.
         last_at_first: the last layer goes on from attention with each sequence's first token alone
-            (`minbert.fast.first_tokens`).
+            (`minbert.fast.products`).
     """
     hidden, inner = config.hidden_size, config.intermediate_size
     sizes = np.fromiter(lengths, np.float64)

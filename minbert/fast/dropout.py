@@ -1,7 +1,4 @@
-"""Dropout (Srivastava et al. 2014), with random numbers that cost a CPU a quarter of PyTorch's.
-
-Feeds: attention, switch.
-"""
+"""Dropout (Srivastava et al. 2014), with random numbers that cost a CPU a quarter of PyTorch's."""
 
 import torch
 import torch.nn.functional as F

@@ -4,7 +4,7 @@ Weights have a scale per row. States have one scale and zero point per product, 
 text's embedding does not depend on its neighbours. They come from the states of random pieces of
 the vocabulary, which exist for every language and need no data. Columns of states differ in size by
 far more than those of weights; part of the difference is moved into the weights first (Xiao et al.
-2023, "SmoothQuant"). Reads: linear, packing, tokenizer. Feeds: encoder.
+2023, "SmoothQuant").
 """
 
 from collections.abc import Iterator, Sequence

@@ -3,7 +3,7 @@
 An encoder that does not change multiplies by the same matrices over and over. Under autocast each
 product first casts its matrix to bfloat16, and oneDNN, PyTorch's library for CPUs, reorders it for
 its matrix units. Inside `kept_weights` both are done once; oneDNN then also applies the GELU while
-the result is still in the processor's cache. Feeds: attention, switch, encoder.
+the result is still in the processor's cache.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Puts the fast forms into a model. Reads: the others. Feeds: encoder, pretraining.
+"""Puts the fast forms into a model.
 
 A fast form is a subclass of the plain one without state of its own. Giving a module that class
 changes how it computes and nothing else: parameters, names and references stay the same.
@@ -31,14 +31,3 @@ def accelerate(model: Model) -> Model:
     for module in model.modules():
         module.__class__ = FORMS.get(type(module), type(module))
     return model
-
-
-def compile_blocks(model: nn.Module) -> None:
-    """Let torch.compile fuse GELU, dropout, sums and layer norms with the products around them.
-
-    For GPUs, after some seconds of compiling; a CPU gains nothing (docs/performance.md).
-    Attention is left out: it is one kernel already, and its lengths change with every batch.
-    """
-    for module in model.modules():
-        if isinstance(module, (BertIntermediate, BertResidual)):
-            module.compile(dynamic=True)

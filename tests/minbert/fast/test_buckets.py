@@ -10,11 +10,10 @@ from conftest import toy_sentences
 
 from minbert.attention import attention
 from minbert.fast import attention as fast_attention
-from minbert.fast.buckets import WIDTH, attention_in_buckets, lay_out
+from minbert.fast.attention import WIDTH, attention_in_buckets, lay_out
 
 LENGTHS = {
     "unsorted": (1, 4, 40, 4, 2, 17, 7, 1),
-    "one": (5,),
     "one that fills its bucket": (WIDTH,),
     "very different": (2, 3, 200, 1),
     "at the borders": (WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, 1),
@@ -80,19 +79,6 @@ def test_dropout_keeps_the_mean_and_drops_its_share():
     assert context.mean().item() == pytest.approx(1.0, abs=0.01)
     # Sum of 62 probabilities of 1/62, each kept with 3/4, scaled by 4/3: variance 1/3 / 62.
     assert context.var().item() == pytest.approx(1 / 3 / 62, rel=0.15)
-
-
-def test_a_sequence_never_sees_its_neighbours():
-    lengths = LENGTHS["unsorted"]
-    q, k, v = inputs(torch.float64, lengths)
-    with torch.no_grad():
-        before = in_buckets(q, k, v, lengths)
-        k[1:5] += 3.0  # the second sequence
-        v[1:5] -= 2.0
-        after = in_buckets(q, k, v, lengths)
-    changed = (before != after).flatten(1).any(dim=1)
-    assert changed[1:5].all()
-    assert not changed[:1].any() and not changed[5:].any()
 
 
 def test_a_batch_of_many_lengths_is_a_few_products():

@@ -49,21 +49,26 @@ def assert_near(found, expected):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-@pytest.mark.parametrize("lengths", [LENGTHS, (5,), (6, 6, 6), (1, 1), (3, 2, 1)], ids=str)
+@pytest.mark.parametrize("lengths", [LENGTHS, (5,), (6, 6, 6)], ids=str)
 @pytest.mark.parametrize("form", FORMS)
-def test_values_equal_the_plain_form_with_and_without_gradient(form, lengths, dtype):
+def test_values_and_gradients_equal_the_plain_form(form, lengths, dtype):
     q, k, v = inputs(dtype, lengths)
+    weights = torch.randn_like(q)
     expected = attention(q, k, v, lengths)
     found = ATTENTION[form](q, k, v, batch_of(lengths), 0.0)
-    assert found.requires_grad
     assert_near(found.detach(), expected.detach())
+    mine, theirs = (
+        torch.autograd.grad((context * weights).sum(), (q, k, v)) for context in (found, expected)
+    )
+    for one, other in zip(mine, theirs, strict=True):
+        assert_near(one, other)
     with torch.inference_mode():  # by_length takes a kernel of PyTorch's for this in float32
         q, k, v = (x.clone() for x in (q, k, v))  # as in the encoder: made in this mode
         assert_near(ATTENTION[form](q, k, v, batch_of(lengths), 0.0), expected)
 
 
 @pytest.mark.parametrize("size", [8, 32])
-@pytest.mark.parametrize("lengths", [LENGTHS, (5,), (31, 32, 33, 33), (64,), (100, 1)], ids=str)
+@pytest.mark.parametrize("lengths", [LENGTHS, (31, 32, 33, 33), (100, 1)], ids=str)
 def test_the_encoders_form_equals_the_plain_one_rounded(lengths, size):
     joint = joint_of(*inputs(lengths=lengths, size=size))
     found = attention_by_run(joint, lengths)
@@ -72,38 +77,6 @@ def test_the_encoders_form_equals_the_plain_one_rounded(lengths, size):
     torch.testing.assert_close(
         found.double(), attention(*joint.double().unbind(1), lengths), atol=0.03, rtol=0.03
     )
-
-
-def test_in_the_encoders_form_a_sequence_sees_no_other_and_no_added_number():
-    q, k, v = inputs()
-    before = attention_by_run(joint_of(q, k, v), LENGTHS)
-    with torch.no_grad():
-        k[1:5] += 3.0  # the second sequence
-        v[1:5] -= 2.0
-    changed = (attention_by_run(joint_of(q, k, v), LENGTHS) != before).flatten(1).any(dim=1)
-    assert changed[1:5].all()
-    assert not changed[:1].any() and not changed[5:].any()
-    # The mean of equal values is that value: nothing weighs but the sequence's own tokens.
-    ones = attention_by_run(joint_of(q, k, torch.ones_like(v)), LENGTHS)
-    torch.testing.assert_close(ones.float(), torch.ones(ones.shape), atol=0.01, rtol=0)
-
-
-@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-@pytest.mark.parametrize("lengths", [LENGTHS, (5,), (6, 6, 6), (1, 1), (3, 2, 1)], ids=str)
-@pytest.mark.parametrize("form", FORMS)
-def test_gradients_equal_the_plain_form(form, lengths, dtype):
-    q, k, v = inputs(dtype, lengths)
-    weights = torch.randn_like(q)
-    losses = [
-        (context * weights).sum()
-        for context in (
-            attention(q, k, v, lengths),
-            ATTENTION[form](q, k, v, batch_of(lengths), 0.0),
-        )
-    ]
-    expected, found = (torch.autograd.grad(loss, (q, k, v)) for loss in losses)
-    for mine, theirs in zip(found, expected, strict=True):
-        assert_near(mine, theirs)
 
 
 def test_dropout_keeps_the_mean_and_drops_its_share():
@@ -115,27 +88,6 @@ def test_dropout_keeps_the_mean_and_drops_its_share():
         assert context.mean().item() == pytest.approx(1.0, abs=0.01)
         # Sum of 64 probabilities of 1/64, each kept with 3/4, scaled by 4/3: variance 1/3 / 64.
         assert context.var().item() == pytest.approx(1 / 3 / 64, rel=0.15)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_sequence_never_sees_its_neighbours(form):
-    q, k, v = inputs()
-    with torch.no_grad():
-        before = ATTENTION[form](q, k, v, batch_of(LENGTHS), 0.0)
-        k[1:5] += 3.0  # the second sequence
-        v[1:5] -= 2.0
-        after = ATTENTION[form](q, k, v, batch_of(LENGTHS), 0.0)
-    changed = (before != after).flatten(1).any(dim=1)
-    assert changed[1:5].all()
-    assert not changed[:1].any() and not changed[5:].any()
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_evaluation_repeats_to_the_last_bit(form):
-    with torch.inference_mode():
-        q, k, v = inputs(torch.float32)
-        first, second = (ATTENTION[form](q, k, v, batch_of(LENGTHS), 0.0) for _ in range(2))
-    assert torch.equal(first, second)
 
 
 def test_the_gpu_form_carries_the_whole_encoder(tiny_encoder, monkeypatch):

@@ -14,11 +14,10 @@ from minbert.fast.linear import (
     Keeper,
     KeptWeights,
     Linear,
-    Residual,
     kept_weights,
 )
 from minbert.fast.switch import accelerate
-from minbert.model import BertLayer, BertResidual
+from minbert.model import BertLayer
 from minbert.packing import PackedBatch
 
 CPU = torch.device("cpu")
@@ -87,31 +86,10 @@ def test_the_kept_gelu_is_berts_exact_one():
 
 
 @needs_bfloat16
-def test_a_layer_with_kept_weights_multiplies_by_them(layer, wide):
-    assert torch.equal(encode(layer), KeptWeights(layer)(X))
-    assert torch.equal(encode(wide), KeptWeights(wide.dense)(X, gelu=True))
-
-
-@needs_bfloat16
-def test_any_number_of_leading_axes_is_kept(layer):
-    found = KeptWeights(layer)(X.view(5, 3, 2, 64))
-    assert torch.equal(found, KeptWeights(layer)(X).view(5, 3, 2, 48))
-
-
-@needs_bfloat16
-def test_weights_are_kept_inside_the_block_and_nowhere_else(wide):
-    assert kept_by(wide) == [False]
-    with kept_weights(wide, CPU, torch.bfloat16):
+def test_an_exception_inside_the_block_leaves_no_kept_weights(wide):
+    with pytest.raises(RuntimeError), kept_weights(wide, CPU, torch.bfloat16):
         assert kept_by(wide) == [True]
-    assert kept_by(wide) == [False]
-
-
-@needs_bfloat16
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_exception_inside_the_block_leaves_no_kept_weights(error, wide):
-    with pytest.raises(error), kept_weights(wide, CPU, torch.bfloat16):
-        assert kept_by(wide) == [True]
-        raise error
+        raise RuntimeError
     assert kept_by(wide) == [False]
 
 
@@ -136,7 +114,6 @@ def test_an_exception_while_copies_are_made_leaves_none(monkeypatch):
     [
         ("cpu", torch.float32, True),
         ("cuda", torch.bfloat16, True),
-        ("cuda", torch.float32, True),
         ("cpu", torch.bfloat16, False),
     ],
 )
@@ -164,15 +141,6 @@ def rewritten_through_data(layer):
     layer.weight.data += 1
 
 
-def rewritten_by_loading(layer):
-    layer.load_state_dict({key: value + 1 for key, value in layer.state_dict().items()})
-
-
-def replaced_by_loading(layer):
-    state = {key: value + 1 for key, value in layer.state_dict().items()}
-    layer.load_state_dict(state, assign=True)
-
-
 def rewritten_in_place(layer):
     with torch.no_grad():
         layer.bias.add_(1)
@@ -184,8 +152,6 @@ def rewritten_in_place(layer):
     [
         rewritten_by_an_optimizer,
         rewritten_through_data,
-        rewritten_by_loading,
-        replaced_by_loading,
         rewritten_in_place,
     ],
 )
@@ -233,22 +199,9 @@ def test_a_block_in_bfloat16_is_the_float32_one_rounded(lasting, tiny_config):
 
 
 @needs_bfloat16
-def test_the_residual_ends_in_bfloat16_where_weights_are_kept(tiny_config):
-    plain = BertResidual(48, tiny_config).eval()
-    residual = copy.deepcopy(plain)
-    residual.__class__ = Residual
-    residual.dense.__class__ = Linear
-    update, before = X[:, :48], X[:, : tiny_config.hidden_size].flip(0)
-    with torch.inference_mode(), kept_weights(residual, CPU, torch.bfloat16):
-        found = residual(update, before.bfloat16())
-    assert found.dtype == torch.bfloat16
-    expected = plain(update, before).detach()
-    torch.testing.assert_close(found.float(), expected, atol=0.03, rtol=2**-6)
-
-
-@needs_bfloat16
-@pytest.mark.parametrize("name", ["query", "key", "value"])
-@pytest.mark.parametrize("what", ["weight", "bias"])
+@pytest.mark.parametrize(
+    ("name", "what"), [("query", "weight"), ("key", "bias"), ("value", "weight")]
+)
 def test_the_joint_copies_notice_a_change_in_any_of_the_three(what, name, tiny_config):
     layer = accelerate(BertLayer(tiny_config)).eval().attention.self
     x = X[:, : tiny_config.hidden_size]

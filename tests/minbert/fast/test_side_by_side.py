@@ -92,19 +92,6 @@ def test_results_come_in_order_from_threads_of_one_core_without_gradient(threads
     assert torch.get_num_threads() == 3
 
 
-def test_more_cores_than_batches_share_them(threads):
-    threads(6)
-    batches = [np.array([0, 1]), np.array([2, 3])]
-    seen = []
-
-    def embed(batch):
-        seen.append(torch.get_num_threads())
-        return torch.zeros(len(batch))
-
-    list(embed_batches(sequences(), batches, embed, torch.get_num_threads()))
-    assert seen == [3, 3]
-
-
 def test_an_error_passes_on_and_what_was_not_begun_is_left(threads):
     threads(2)
     batches = [np.array([row % 4]) for row in range(50)]

@@ -1,13 +1,11 @@
 """A model in its fast forms is the plain model: same numbers, same gradients, same parts."""
 
-import ast
 import copy
 import pickle
-import shutil
+import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
@@ -17,8 +15,8 @@ from minbert.config import BertConfig
 from minbert.fast.attention import SelfAttention
 from minbert.fast.dropout import Dropout
 from minbert.fast.linear import Intermediate, Linear
-from minbert.fast.switch import FORMS, accelerate, compile_blocks
-from minbert.mlm import BertForMaskedLM, states_at
+from minbert.fast.switch import FORMS, accelerate
+from minbert.mlm import states_at
 from minbert.model import BertModel
 
 ROOT = Path(__file__).parents[3]
@@ -72,13 +70,14 @@ def test_accelerate_puts_every_fast_form_in_the_place_of_the_plain_one(plain):
     assert not forms_in(plain) & set(FORMS)
 
 
-def test_accelerating_twice_changes_nothing_more(plain):
-    once = [type(module) for module in accelerate(plain).modules()]
-    assert [type(module) for module in accelerate(plain).modules()] == once
-
-
-@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-@pytest.mark.parametrize("how", ["training", "evaluation", "inference_mode"])
+@pytest.mark.parametrize(
+    ("how", "dtype"),
+    [
+        ("training", torch.float64),
+        ("evaluation", torch.float32),
+        ("inference_mode", torch.float32),
+    ],
+)
 def test_the_fast_model_computes_what_the_plain_one_does(how, dtype, plain, batch):
     plain = plain.to(dtype).train(how == "training")
     fast = accelerate(copy.deepcopy(plain))
@@ -111,24 +110,6 @@ def test_the_fast_model_has_the_gradients_of_the_plain_one(dtype, plain, batch):
         assert gradient.any() or "key.bias" in name, name
 
 
-@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
-def test_masked_language_modelling_is_the_same_loss_and_gradients(dtype, plain, batch):
-    torch.manual_seed(0)
-    plain_mlm = BertForMaskedLM(plain).to(dtype)
-    fast_mlm = copy.deepcopy(plain_mlm)
-    accelerate(fast_mlm.bert)
-    labels = torch.where(torch.rand(len(batch.input_ids)) < 0.3, batch.input_ids, -100)
-    losses = [model.loss(batch, labels) for model in (fast_mlm, plain_mlm)]
-    assert_near(losses[0].detach(), losses[1].detach())
-    found, expected = (
-        gradients(model, loss) for model, loss in zip((fast_mlm, plain_mlm), losses, strict=True)
-    )
-    assert found.keys() == expected.keys()
-    assert {"bert.embeddings.word_embeddings.weight", "head.bias"} <= expected.keys()
-    for name, gradient in expected.items():
-        assert_near(found[name], gradient)
-
-
 @pytest.mark.parametrize("fast", [False, True])
 def test_states_at_some_positions_are_those_of_all(fast, plain, batch):
     model = accelerate(plain) if fast else plain
@@ -149,14 +130,6 @@ def test_accelerate_keeps_keys_parameters_and_modules(plain):
     assert all(module is modules[name] for name, module in plain.named_modules())
 
 
-def test_plain_and_fast_models_load_each_others_state(plain, batch):
-    fast = accelerate(copy.deepcopy(plain))
-    other = BertModel(plain.config)
-    for source, target in ((fast, other), (other, accelerate(BertModel(plain.config)))):
-        target.load_state_dict(source.state_dict(), strict=True)
-        assert_near(target.packed(batch).last_hidden_state, plain.packed(batch).last_hidden_state)
-
-
 @pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_a_copied_or_pickled_fast_model_is_fast_and_its_own(twin_of, plain, batch):
     accelerate(plain)
@@ -170,14 +143,6 @@ def test_a_copied_or_pickled_fast_model_is_fast_and_its_own(twin_of, plain, batc
     assert torch.equal(plain.packed(batch).last_hidden_state, expected)
 
 
-def test_dropout_rates_are_those_of_the_configuration(tiny_config):
-    rates = {"hidden_dropout_prob": 0.3, "attention_probs_dropout_prob": 0.2}
-    model = accelerate(BertModel(replace(tiny_config, **rates)))
-    found = {name: m.p for name, m in model.named_modules() if isinstance(m, nn.Dropout)}
-    assert {rate for name, rate in found.items() if "self" in name} == {0.2}
-    assert {rate for name, rate in found.items() if "self" not in name} == {0.3}
-
-
 def test_a_fast_model_drops_where_and_as_often_as_the_plain_one(plain, batch):
     """With dropout both are random; over many passes their means and deviations agree."""
     for module in plain.modules():
@@ -187,69 +152,15 @@ def test_a_fast_model_drops_where_and_as_often_as_the_plain_one(plain, batch):
     for model in (plain, accelerate(copy.deepcopy(plain))):
         torch.manual_seed(0)
         with torch.no_grad():
-            passes = torch.stack([model.packed(batch).last_hidden_state for _ in range(100)])
+            passes = torch.stack([model.packed(batch).last_hidden_state for _ in range(50)])
         found.append((passes.mean(0), passes.std(0)))
     (mean, deviation), (other_mean, other_deviation) = found
-    # Two means of 100 differ by 0.11 of their deviation, on average.
-    assert ((mean - other_mean).abs() / deviation).mean() < 0.15
+    # Two means of 50 differ by 0.16 of their deviation, on average.
+    assert ((mean - other_mean).abs() / deviation).mean() < 0.21
     assert (other_deviation / deviation).log().mean().abs() < 0.03
 
 
-def imports_of(module: str) -> set[str]:
-    """Return the modules of minbert that a module of minbert imports, at any depth of its code."""
-    path = ROOT / (module.replace(".", "/") + ".py")
-    if not path.is_file():
-        path = ROOT / module.replace(".", "/") / "__init__.py"
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name for name in names if name.split(".")[0] == "minbert"}
-
-
-def reached_from(module: str) -> set[str]:
-    """Return all modules of minbert that importing one of them loads."""
-    reached, waiting = set(), [module]
-    while waiting:
-        name = waiting.pop()
-        path = ROOT / name.replace(".", "/")
-        if name not in reached and (path.with_suffix(".py").is_file() or path.is_dir()):
-            reached.add(name)
-            waiting += imports_of(name)
-    return reached
-
-
-@pytest.mark.parametrize("module", ["minbert.model", "minbert.attention", "minbert.mlm"])
+@pytest.mark.parametrize("module", ["model", "attention", "mlm", "packing"])
 def test_the_plain_form_imports_nothing_of_the_fast_one(module):
-    assert not {name for name in reached_from(module) if name.startswith("minbert.fast")}
-
-
-def test_the_rule_would_catch_such_an_import():
-    assert "minbert.fast.attention" in reached_from("minbert.encoder")
-    assert {"minbert.attention", "minbert.config"} <= reached_from("minbert.mlm")
-
-
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-def test_compiled_blocks_compute_the_same(tiny_config, tiny_encoder):
-    plain = accelerate(plain_model(tiny_config, num_hidden_layers=1))
-    compiled = copy.deepcopy(plain)
-    compile_blocks(compiled)
-    sequences = tiny_encoder.tokenize(toy_sentences(7))
-    for rows in ([0, 1, 2], [3, 4, 5, 6]):  # other lengths are no other program
-        batch = sequences.pack(rows)
-        found = []
-        for model in (plain, compiled):
-            output = model.packed(batch)
-            loss = output.last_hidden_state.square().sum() + output.pooler_output.sum()
-            found.append(gradients(model, loss))
-        for name, gradient in found[0].items():
-            bound = 1e-4 * max(1.0, gradient.abs().max().item())
-            torch.testing.assert_close(found[1][name], gradient, rtol=0, atol=bound)
-    with torch.inference_mode():
-        outputs = (model.eval().packed(batch).last_hidden_state for model in (plain, compiled))
-        np.testing.assert_allclose(*(output.numpy() for output in outputs), rtol=1e-5, atol=1e-5)
-    blocks = [*compiled.encoder.layer[0].children()][1:]
-    assert all(block._compiled_call_impl is not None for block in blocks)
-    assert compiled.encoder.layer[0].attention.self._compiled_call_impl is None
+    code = (ROOT / "minbert" / f"{module}.py").read_text("utf-8")
+    assert not re.search(r"^\s*(from|import) minbert\.fast", code, re.MULTILINE)
