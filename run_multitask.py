@@ -16,8 +16,6 @@ import logging
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 from experiment.settings import Settings, parse_options
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from experiment.opening import Run, Tuned
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
-    from report.verdict import Judged
 
 
 def say_nothing(line: str) -> None:
@@ -59,6 +56,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
     from report.run_folder import COMPARISONS
+    from report.table import summary
     from report.verdict import judge_cells, to_json
     from runtime.processes import is_main, join_processes, main_decides
 
@@ -102,7 +100,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
         if is_main():
             judged = judge_cells(cells, opened.splits, folder)
             folder.write_json(COMPARISONS, to_json(judged))
-            say_results(cells, judged, folder.path, say)
+            say(summary(cells, judged, folder.path))
     return cells
 
 
@@ -231,43 +229,23 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
     return cells
 
 
-def say_results(cells: list[Cell], judged: list[Judged], folder: Path, say: Say) -> None:
-    """Say how a run ended: the table, what differs where, and the verdict as the last."""
-    from report.table import contrasts, results_table, threshold_lines, verdict_lines
-    from report.verdict import paragraph
-
-    say(results_table(cells, judged))
-    for heading, lines in (
-        ("bi or cross (every two cells in comparisons.json):", verdict_lines(cells, judged)),
-        ("thresholds chosen on held-out training pairs:", threshold_lines(cells)),
-        ("where the encoders differ (all of it in phenomena.csv):", contrasts(cells)),
-    ):
-        if lines:
-            say("\n  ".join([heading, *lines]))
-    say(f"results, predictions, heads and curves: {folder}")
-    if verdict := paragraph(cells, judged):
-        say(f"\n{fill(verdict, 100, break_on_hyphens=False)}")
-
-
 def add_costs_and_page(settings: Settings, say: Say) -> None:
     """Measure what the encoders cost, and draw the page; the results stand whatever fails here."""
     from report.costs import add_costs
     from report.page.write import write_page
 
     folder = settings.folder()
-
-    def costs() -> None:
-        add_costs(folder, settings.cost_seconds, settings.device, say)
-
-    def page() -> None:
-        say(f"page: {write_page(folder)}")
-
-    for work, command in ((costs, "cost"), (page, "html")):
+    for what, command, work in (
+        ("costs", "cost", lambda: add_costs(folder, settings.cost_seconds, settings.device, say)),
+        ("page", "html", lambda: say(f"page: {write_page(folder)}")),
+    ):
         try:
             work()
         except Exception as error:
-            what = f"no {work.__name__} ({type(error).__name__}: {error})"
-            logging.warning("%s; try again: python -m report %s %s", what, command, folder)
+            why = f"{type(error).__name__}: {error}"
+            logging.warning(
+                "no %s (%s); try again: python -m report %s %s", what, why, command, folder
+            )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

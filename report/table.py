@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from data.tasks import TASKS
@@ -11,11 +13,27 @@ from evaluation.metrics import METRICS
 from evaluation.slices import FEWEST
 from evaluation.table import markdown
 from report.cell import SIDE_BY_SIDE, Cell, best_known, phenomena_rows
-from report.verdict import Judged, sentence, shown
+from report.verdict import Judged, paragraph, sentence, shown
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
 MOST = 3  # phenomena that are named of each encoder
+
+
+def summary(cells: Sequence[Cell], judged: Sequence[Judged], folder: Path) -> str:
+    """Return how a run ends: the table, what differs where, and the verdict as the last."""
+    parts = [results_table(cells, judged)]
+    for heading, lines in (
+        ("bi or cross (every two cells in comparisons.json):", verdict_lines(cells, judged)),
+        ("thresholds chosen on held-out training pairs:", threshold_lines(cells)),
+        ("where the encoders differ (all of it in phenomena.csv):", contrasts(cells)),
+    ):
+        if lines:
+            parts.append("\n  ".join([heading, *lines]))
+    parts.append(f"results, predictions, heads and curves: {folder}")
+    if verdict := paragraph(cells, judged):
+        parts.append(f"\n{fill(verdict, 100, break_on_hyphens=False)}")
+    return "\n".join(parts)
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:

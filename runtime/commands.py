@@ -119,14 +119,20 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     except BrokenPipeError:  # whoever read the output has enough of it
         return 0
     except (UserError, OSError) as error:
-        print(f"error: {in_one_line(error)}", file=sys.stderr)
+        print(f"{_who('error')}: {in_one_line(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(interrupted, file=sys.stderr)
+        print(_who(interrupted), file=sys.stderr)
         return 130
     if fault:
         print(f"error: the output is not complete ({fault.strerror})", file=sys.stderr)
     return code or 2 * bool(fault)
+
+
+def _who(first: str) -> str:
+    """Return what a fault's line begins with: of several processes, all but the first say who."""
+    rank = os.environ.get("RANK", "0")
+    return first if rank == "0" else f"process {rank} stopped"
 
 
 def in_one_line(error: Exception) -> str:
