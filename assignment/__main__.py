@@ -27,9 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:
-    # A student's copy is called check.py.
-    more = {"prog": "-m assignment check"} if name == "check" else {}
-    code: int | None = import_module(MODULES[name]).main(words, **more)
+    code: int | None = import_module(MODULES[name]).main(words)
     return code
 
 

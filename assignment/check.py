@@ -6,12 +6,13 @@ Reads: a student's tree and its public suite. The student's code runs in a proce
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 
 from assignment.compare import NO_ANSWER, CaseResult, Suite, judge, read_suite
+from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.options import option, parse
 
@@ -40,31 +41,29 @@ class CheckOptions:
 
 
 def main(
-    words: Sequence[str],
-    say: Callable[[str], None] = print,
-    prog: str = "check.py",
+    argv: Sequence[str] | None = None,
+    prog: str = "python -m assignment check",
     here: Path = Path("."),
 ) -> int:
-    """Run a command line; return 0 if all cases pass, else 1.
+    """Check what a command line names; return 0 if all cases pass, 1 if not, 2 for a wrong one.
 
     Args:
-        words: of the command line.
-        say: called with each line of the report.
-        prog: as in `python check.py`.
+        argv: the words; None: the command line's.
+        prog: what the command is called.
         here: the student's folder, unless another one is named.
-
-    Raises:
-        UserError: no suite, or an unknown part.
     """
-    options = parse(CheckOptions, words, prog=f"python {prog}", description=ABOUT, epilog=EPILOG)
-    tree = options.tree or here
+    options = parse(CheckOptions, argv, prog=prog, description=ABOUT, epilog=EPILOG)
+    return exit_code(lambda: _check(options, options.tree or here))
+
+
+def _check(options: CheckOptions, tree: Path) -> int:
     folder = options.suite or tree / "checks"
     if not (folder / "suite.json").is_file():
         raise UserError(f"{folder}: no tests here; name the folder that was handed out by --tree")
     suite = read_suite(folder)
     results = check(folder, tree, suite, options.parts, options.seconds)
     for line in report(suite, results):
-        say(line)
+        print(line)
     return 0 if all(result.passed for result in results) else 1
 
 
@@ -110,6 +109,7 @@ def _ended(results: list[CaseResult], code: int, seconds: int) -> list[CaseResul
 
 def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
     """Return the lines that tell a student what came of the cases."""
+    says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
     lines: list[str] = []
     for part in suite.about["parts"]:
         own = [result for result in results if result.part == part["name"]]
@@ -118,23 +118,10 @@ def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
         passed = sum(result.passed for result in own)
         lines.append(f"{part['name']}: {part['title']}: {passed} of {len(own)} cases pass")
         for result in own:
-            lines += [f"  {_mark(result)}  {result.case}{_colon(result.reason)}"]
-        lines += [f"  likely cause: {says}" for says in _causes(suite, own)]
+            reason = f": {result.reason}" if result.reason else ""
+            unwritten = result.reason.startswith("raised NotImplementedError")
+            mark = "ok   " if result.passed else "to do" if unwritten else "wrong"
+            lines.append(f"  {mark}  {result.case}{reason}")
+        causes = dict.fromkeys(says[result.mistake] for result in own if result.mistake)
+        lines += [f"  likely cause: {cause}" for cause in causes]
     return lines
-
-
-def _mark(result: CaseResult) -> str:
-    return "ok   " if result.passed else "to do" if _unwritten(result) else "wrong"
-
-
-def _unwritten(result: CaseResult) -> bool:
-    return result.reason.startswith("raised NotImplementedError")
-
-
-def _colon(reason: str) -> str:
-    return f": {reason}" if reason else ""
-
-
-def _causes(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
-    says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
-    return list(dict.fromkeys(says[r.mistake] for r in results if r.mistake is not None))

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -126,6 +127,7 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}\n{''.join(last)}"[:4000]
 
 
+@cache
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"_cases_{path.stem}", path)
     assert spec is not None and spec.loader is not None

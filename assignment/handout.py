@@ -13,27 +13,20 @@ from markupsafe import Markup, escape
 from assignment.parts import Part
 
 TEMPLATES = Path(__file__).parent / "templates"
-FIGURES = {
-    "attention": "packed.svg",
-    "model": "encoder.svg",
-    "simcse": "contrast.svg",
-    "pairs": "encoders.svg",
-}
 
 
 def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> None:
     """Write handout.md with its figures and handout.html to the student's folder; the rubric."""
     content: dict[str, Any] = {
-        "parts": [(part, FIGURES.get(part.name, "")) for part in parts],
-        "weeks": sorted({part.week for part in parts}),
+        "parts": parts,
         "total": sum(part.points for part in parts),
     }
     (student / "handout.md").write_text(_render("handout.md.j2", content), encoding="utf-8")
     (student / "handout.html").write_text(_render("handout.html.j2", content), encoding="utf-8")
     (student / "figures").mkdir()
     for part in parts:
-        if figure := FIGURES.get(part.name):
-            shutil.copyfile(TEMPLATES / figure, student / "figures" / figure)
+        if part.figure:
+            shutil.copyfile(TEMPLATES / part.figure, student / "figures" / part.figure)
     content["asked"] = {part.name: _asked(part) for part in parts}
     (instructor / "rubric.md").write_text(_render("rubric.md.j2", content), encoding="utf-8")
 

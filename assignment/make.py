@@ -10,26 +10,19 @@ from pathlib import Path
 
 from assignment.parts import chosen_parts
 from assignment.trees import ROOT, write_tree
+from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import whole_folder
 from runtime.options import option, parse
 
-ABOUT = """\
-Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. The term
-seed decides all sizes, weights, expected values and the names of hidden cases; the
-public tests do not tell it."""
-EPILOG = """\
-examples:
-  python -m assignment make --out fall
-  python -m assignment make --out fall --parts attention layer simcse --term-seed 20260901
-
-Exit codes: 0 done, 2 wrong input."""
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "tqdm", "huggingface_hub")
 # The small BERT that `train.py` begins with.
 CHECKPOINT = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
-# What grades, and scores predictions: it needs neither the reference nor the mistakes themselves.
+# What grades, and scores predictions: it needs no reference, no mistakes and no data.
 GRADING = ("assignment", "runtime", "data", "evaluation", "report", "baselines")
-NOT_FOR_GRADING = shutil.ignore_patterns("__pycache__", "starter", "mistakes")
+NOT_FOR_GRADING = shutil.ignore_patterns(
+    "__pycache__", "starter", "mistakes", "bundled", "synthetic"
+)
 
 
 @dataclass(frozen=True)
@@ -48,11 +41,27 @@ class MakeOptions:
     )
 
 
-def main(words: Sequence[str]) -> None:
-    """Run a command line."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make what a command line names; return the exit code."""
     options = parse(
-        MakeOptions, words, prog="python -m assignment make", description=ABOUT, epilog=EPILOG
+        MakeOptions,
+        argv,
+        prog="python -m assignment make",
+        description="""\
+Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. The term
+seed decides all sizes, weights, expected values and the names of hidden cases; the
+public tests do not tell it.""",
+        epilog="""\
+examples:
+  python -m assignment make --out fall
+  python -m assignment make --out fall --parts attention layer simcse --term-seed 20260901
+
+Exit codes: 0 done, 2 wrong input.""",
     )
+    return exit_code(lambda: _make(options))
+
+
+def _make(options: MakeOptions) -> None:
     seed = secrets.randbits(62) if options.term_seed is None else options.term_seed
     make(options.out, options.parts, seed, options.data)
     print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep (seed {seed})")

@@ -45,6 +45,7 @@ class Part:
         week: of the schedule.
         cases: function of `cases/NAME.py` -> points.
         open_points: for what an instructor marks by hand.
+        figure: of the hand-out, a file of `templates/`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Part:
     week: int
     cases: dict[str, int] = field(default_factory=dict)
     open_points: int = 0
+    figure: str = ""
 
     @property
     def points(self) -> int:
@@ -100,6 +102,7 @@ PARTS = {
             "Scaled dot-product and multi-head attention",
             week=1,
             cases={"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 4},
+            figure="packed.svg",
         ),
         Part(
             "layer",
@@ -119,7 +122,7 @@ PARTS = {
                 "positions_after_padding": 2,
             },
         ),
-        Part("model", "The whole encoder", week=2, cases={"whole": 3}),
+        Part("model", "The whole encoder", week=2, cases={"whole": 3}, figure="encoder.svg"),
         Part(
             "pooling",
             "From tokens to sentences",
@@ -154,12 +157,14 @@ PARTS = {
                 "steps": 2,
                 "embedded": 1,
             },
+            figure="contrast.svg",
         ),
         Part(
             "pairs",
             "Similarity and paraphrase, bi- and cross-encoder",
             week=4,
             cases={"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
+            figure="encoders.svg",
         ),
         Part("metrics", "Metrics", week=4, cases={"classes": 3, "correlations": 3, "undefined": 1}),
         Part("open", "Your own improvement, and the leaderboard", week=5, open_points=10),

@@ -3,6 +3,7 @@
 `compare` describes the folder by reading it. Feeds: make.
 """
 
+import compileall
 import hashlib
 import importlib
 import json
@@ -93,6 +94,7 @@ def write_suites(
         UserError: the reference fails at one of its own cases, or no draw shows all mistakes.
     """
     write_tree(work / "tree", parts, solved=True)
+    compileall.compile_dir(work / "tree", quiet=1)  # once, and not again for every mistake
     for number in range(MOST_DRAWS):
         drawn = [draw(parts, term_seed, visibility, number) for visibility in folders]
         suites = answered(work / "tree", parts, drawn)

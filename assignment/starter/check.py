@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 from assignment.check import main
-from runtime.commands import exit_code
 
 if __name__ == "__main__":
-    here = Path(__file__).parent
-    sys.exit(exit_code(lambda: main(sys.argv[1:], here=here)))
+    sys.exit(main(prog="python check.py", here=Path(__file__).parent))
