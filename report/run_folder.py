@@ -17,7 +17,6 @@ from data.examples import DataError, Example
 from data.tables import number, numbered_lines
 from data.tasks import SPLITS, TASKS, Splits
 from evaluation.table import csv_text
-from minbert.checkpoint import read_about
 from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
 from runtime.files import alone_in, link, read_json, sweep, whole_file, write_text
 
@@ -174,6 +173,8 @@ class RunFolder:
 
     def has_head(self, head: Coordinates, key: str, splits: Splits) -> bool:
         """Return whether the files of a finished head are there: it, and its predictions."""
+        from minbert.checkpoint import read_about  # the autograder has no minbert
+
         saved = read_about(self.head_path(head.name)).get("key") == key
         predicted = [split for split in SPLITS[1:] if getattr(splits, split)]
         return saved and self.has_predictions(head.name, head.task, predicted)
