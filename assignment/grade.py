@@ -24,7 +24,7 @@ from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.options import option, parse
 from runtime.progress import progress
-from runtime.streams import Say, printable
+from runtime.streams import printable
 
 SPLIT = "test"  # of the predictions handed in
 PAGE = "class.html"
@@ -105,7 +105,7 @@ Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
     return exit_code(lambda: grade(options))
 
 
-def grade(options: GradeOptions, say: Say = print) -> None:
+def grade(options: GradeOptions) -> None:
     """Grade what a command line names.
 
     Raises:
@@ -139,7 +139,7 @@ def grade(options: GradeOptions, say: Say = print) -> None:
                 marks.append(with_leaderboard(mark, one.path, gold) if gold else mark)
                 bar.update()
     _write(marks, suite, options)
-    _tell(marks, suite, options.out, say)
+    _tell(marks, suite, options.out)
 
 
 def _cores() -> int:
@@ -155,8 +155,8 @@ def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
         DataError: it has none, or a file is broken.
     """
     gold = Gold(folder)
-    read = [(task, gold.expected(task, SPLIT)) for task in CS224N]
-    labels = {t: rows.labels for t, rows in read if rows is not None and rows.labels is not None}
+    read = {task: gold.labels(task, SPLIT) for task in CS224N}
+    labels = {task: known for task, known in read.items() if known is not None}
     if not labels:
         raise DataError(f"{folder}: no labels of a {SPLIT} file; give make's instructor/gold")
     return gold, labels
@@ -201,15 +201,15 @@ def _write(marks: Sequence[Mark], suite: Suite, options: GradeOptions) -> None:
         write_text(options.out / PAGE, render(marks, suite.about))
 
 
-def _tell(marks: Sequence[Mark], suite: Suite, out: Path, say: Say) -> None:
+def _tell(marks: Sequence[Mark], suite: Suite, out: Path) -> None:
     most = sum(case["points"] for case in suite.about["cases"])
     for mark in marks:
         more = f", {len(mark.stops)} stopped" if mark.stops else ""
         more += f"; {mark.fault}" if mark.fault else ""
-        say(f"{printable(mark.name)}: {written.total(mark, suite.about):g} of {most:g}{more}")
+        print(f"{printable(mark.name)}: {written.total(mark, suite.about):g} of {most:g}{more}")
     missing = {name: why for mark in marks for name, why in mark.layers.items() if why}
     held = dict.fromkeys(name for mark in marks for name in mark.layers if name not in missing)
-    say(f"sandbox: {', '.join(held) or 'no layer'} held")
+    print(f"sandbox: {', '.join(held) or 'no layer'} held")
     for name, reason in missing.items():
-        say(f"sandbox without {name}: {reason}")
-    say(f"marks: {out}")
+        print(f"sandbox without {name}: {reason}")
+    print(f"marks: {out}")

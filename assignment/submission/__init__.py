@@ -1,5 +1,5 @@
 """Files of predictions as courses collect them: written, checked, scored and ranked.
 
-opening reads documents -> dialects their rows -> checking compares them with the data; package,
-validate, score and leaderboard are the four commands on top.
+opening reads documents, dialects their rows, validate compares these with the data; score,
+leaderboard and package stand on that.
 """

@@ -37,7 +37,6 @@ from report.verdict import sentence, shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
-from runtime.streams import Say
 
 AGGREGATE = "aggregate"
 LEAST_SHOWN = 0.0001
@@ -114,7 +113,7 @@ refused. {CODES}""",
     return exit_code(lambda: leaderboard(options))
 
 
-def leaderboard(options: LeaderboardOptions, say: Say = print) -> None:
+def leaderboard(options: LeaderboardOptions) -> None:
     """Rank the submissions of a folder, print the tables, write the files asked for.
 
     Raises:
@@ -124,13 +123,13 @@ def leaderboard(options: LeaderboardOptions, say: Say = print) -> None:
     gold, folder, split = Gold(options.gold), options.folder, options.split
     labels: dict[str, np.ndarray] = {}
     for task in options.tasks:
-        expected = gold.expected(task, split)
-        if expected is None or expected.labels is None:
+        known = gold.labels(task, split)
+        if known is None:
             raise DataError(
                 f"{gold.folder}: no labels of {task} {split}; give the folder that has them "
                 "(--gold), another --split, or --tasks without it"
             )
-        labels[task] = expected.labels
+        labels[task] = known
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; give the one with the submissions")
     submissions: dict[str, Predictions] = {}
@@ -146,7 +145,7 @@ def leaderboard(options: LeaderboardOptions, say: Say = print) -> None:
     if not submissions and not broken:
         raise DataError(f"{folder}: no submission in it; expected folders and zips")
     board = make_board(submissions, labels, split, broken)
-    say("\n\n".join(markdown_tables(board)))
+    print("\n\n".join(markdown_tables(board)))
     if options.csv:
         write_text(options.csv, board_csv(board))
     if options.html:
@@ -162,7 +161,7 @@ def read_submission(path: Path, gold: Gold, tasks: tuple[str, ...], split: str) 
     checked = [check(one, gold) for one in open_submission(path) if is_predictions(one)]
     found, faults = one_per_task(checked, [(task, split) for task in tasks], path.name)
     # A file of the right task under a wrong name explains what is missing.
-    unnamed = [one.faults[0] for one in checked if one.faults and one.split in (None, split)]
+    unnamed = [one.faults[0] for one in checked if one.faults and one.split in ("", split)]
     if faults:
         raise DataError((unnamed + faults)[0])
     return {task: labelled(one, gold)[0] for (task, _), one in found.items()}

@@ -28,7 +28,6 @@ from report.run_folder import RunFolder, predictions_name
 from runtime.commands import exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
-from runtime.streams import Say
 
 FOLDER = "predictions"
 
@@ -76,21 +75,21 @@ The same predictions always give the same bytes. {CODES}""",
     return exit_code(lambda: package(options))
 
 
-def package(options: PackageOptions, say: Say = print) -> None:
+def package(options: PackageOptions) -> None:
     """Write the zip that a command line asks for.
 
     Raises:
         DataError: something is missing or wrong; every fault has been printed.
         OSError: the zip cannot be written.
     """
-    documents, data = _documents(options, say)
+    documents, data = _documents(options)
     gold = Gold(options.data or data)
     checked = [check(document, gold) for document in documents]
     wanted = product(options.tasks, SPLITS)
     chosen, faults = one_per_task(checked, wanted, str(options.source))
     faults += [fault for one in chosen.values() for fault in one.faults]
     for fault in faults[:20]:
-        say(fault)
+        print(fault)
     if faults:
         raise DataError(f"{options.source}: {len(faults):,} fault(s), told above; nothing written")
     dialect = DIALECTS[options.dialect]
@@ -99,17 +98,17 @@ def package(options: PackageOptions, say: Say = print) -> None:
         answers = _answers(one, gold.expected(task, split), by_sentence=BARS in dialect.row)
         texts[dialect.file_name(task, split)] = dialect.text(ASKED[task], answers)
         for note in one.notes:
-            say(f"note: {note}")
+            print(f"note: {note}")
     with whole_file(options.out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, text in sorted(texts.items()):
             entry = zipfile.ZipInfo(f"{FOLDER}/{name}")  # of 1980, stored
             entry.create_system = 3  # Unix, wherever this runs
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, text.encode("utf-8"))
-    say(f"{options.out}: {len(texts)} files, as in {dialect.about}")
+    print(f"{options.out}: {len(texts)} files, as in {dialect.about}")
 
 
-def _documents(options: PackageOptions, say: Say) -> tuple[list[Document], str]:
+def _documents(options: PackageOptions) -> tuple[list[Document], str]:
     """Return the files to package, and the data that they are of."""
     source = options.source
     if not (source / "results.json").is_file():
@@ -131,7 +130,7 @@ def _documents(options: PackageOptions, say: Say) -> tuple[list[Document], str]:
             raise DataError(f"{source}: no dev score of {task}; name a head (--cells), or --tasks")
         cell = chosen[task]
         score_told = "" if cell.split != "dev" else f", dev {_main_score(cell) or 0:.3f}"
-        say(f"{task:6}  {cell.name}{score_told}")
+        print(f"{task:6}  {cell.name}{score_told}")
         for split in SPLITS:
             path = source / predictions_name(cell.name, task, split)
             documents += open_submission(path) if path.is_file() else []
@@ -166,6 +165,6 @@ def _answers(
         if one.by_sentence != by_sentence:
             raise DataError(f"{one.document.shown}: needs its data for this dialect; give --data")
         return given
-    keys = expected.by_sentence if by_sentence else expected.by_id
+    keys = expected.keys(by_sentence)
     found = [(key, value) for (key, _), value in zip(keys, one.predictions(expected), strict=True)]
     return found + [row for row in given if not by_sentence and row[0] in expected.more]

@@ -6,9 +6,10 @@ MOVER (Zou and Donner 2008): the distances from each part's value to its lower e
 squares, and so do those to its upper ends.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,12 @@ from assignment.submission.opening import open_submission
 from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
 from evaluation.intervals import LEVEL, Interval, intervals
-from evaluation.metrics import METRICS, Metrics, task_metrics
+from evaluation.metrics import METRICS, task_metrics
 from evaluation.table import csv_text, markdown
 from report.verdict import shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
-from runtime.streams import Say
 
 MOVER = "MOVER"
 HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95 %")
@@ -116,12 +116,12 @@ def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
         DataError: the document has a fault, or the data no labels for it.
     """
     check_sound(checked)
-    expected = gold.expected(str(checked.task), str(checked.split))
-    labels = expected.labels if expected else None
+    expected = gold.expected(checked.task, checked.split)
+    labels = gold.labels(checked.task, checked.split)
     if expected is None or labels is None:
         place = f"{checked.task} {checked.split}"
         raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
-    return filled(str(checked.task), checked.predictions(expected), labels), labels
+    return filled(checked.task, checked.predictions(expected), labels), labels
 
 
 def check_sound(checked: Checked) -> None:
@@ -168,20 +168,20 @@ A row without an answer counts as wrong; of similarities, as the mean of those g
     return exit_code(lambda: score(options))
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A file's scores against the labels of its split."""
+class Score(NamedTuple):
+    """One metric of one file: a row of the table."""
 
     file: str
     task: str
     split: str
     rows: int
     unanswered: int
-    metrics: Metrics
-    intervals: dict[str, Interval | None]
+    metric: str
+    value: float | None
+    interval: Interval | None
 
 
-def score(options: ScoreOptions, say: Say = print) -> None:
+def score(options: ScoreOptions) -> None:
     """Score all files of predictions that a command line names, and print the table.
 
     Raises:
@@ -198,57 +198,45 @@ def score(options: ScoreOptions, say: Say = print) -> None:
     for one in checked:
         check_sound(one)
     # The test files of a whole submission stay unscored where their labels are kept back.
-    scored = [_scored(one, gold) for one in checked if not many or _has_labels(one, gold)]
-    if not scored:
+    labelled_ones = [
+        one for one in checked if not many or gold.labels(one.task, one.split) is not None
+    ]
+    rows = [row for one in labelled_ones for row in _scores(one, gold)]
+    if not rows:
         raise DataError(f"{gold.folder}: no labels of what was given; give the folder of --gold")
-    rows = [row for one in scored for row in _rows(one)]
-    rows += [row for split in SPLITS for row in _aggregate(scored, split)]
-    say(markdown(HEADER, [[*map(str, row[:6]), decimals(row[6]), shown(row[7])] for row in rows]))
+    rows += [row for split in SPLITS for row in _aggregate(rows, split)]
+    shown_rows = [[*map(str, row[:6]), decimals(row.value), shown(row.interval)] for row in rows]
+    print(markdown(HEADER, shown_rows))
     if options.csv:
-        cells = [[*row[:7], *ends(row[7])] for row in rows]
+        cells = [[*row[:7], *ends(row.interval)] for row in rows]
         write_text(options.csv, csv_text((*HEADER[:-1], "low", "high"), cells))
 
 
-def _has_labels(checked: Checked, gold: Gold) -> bool:
-    expected = gold.expected(str(checked.task), str(checked.split))
-    return expected is not None and expected.labels is not None
-
-
-def _scored(checked: Checked, gold: Gold) -> Scored:
+def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
+    """Yield the scores of a document in all metrics of its task."""
     predictions, labels = labelled(checked, gold)
-    task = measured_as(str(checked.task))
-    return Scored(
-        checked.document.shown,
-        str(checked.task),
-        str(checked.split),
-        len(labels),
-        checked.unanswered,
-        task_metrics(task, predictions, labels),
-        intervals(task, predictions, labels),
-    )
-
-
-def _rows(one: Scored) -> Iterable[tuple]:
+    task, split = checked.task, checked.split
+    values = task_metrics(measured_as(task), predictions, labels)
+    found = intervals(measured_as(task), predictions, labels)
+    place = checked.document.shown, task, split, len(labels), checked.unanswered
     for metric in METRICS:
-        if metric in one.intervals:
-            place = one.file, one.task, one.split, one.rows, one.unanswered
-            yield *place, metric, one.metrics[metric], one.intervals[metric]
+        if metric in found:
+            yield Score(*place, metric, values[metric], found[metric])
 
 
-def _aggregate(scored: list[Scored], split: str) -> Iterable[tuple]:
+def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
     """Yield the row of the aggregate where each of CS224N's tasks is there once."""
-    own = [one for one in scored if one.split == split and one.task in CS224N]
-    if sorted(one.task for one in own) != sorted(CS224N):
-        return
-    found = [(one, main_metric(one.task)) for one in own]
-    value = aggregate({one.task: one.metrics[metric] for one, metric in found})
-    parts = [
-        (weight(one.task, len(own)), one.metrics[metric], one.intervals[metric])
-        for one, metric in found
+    own = [
+        one
+        for one in scores
+        if one.split == split and one.task in CS224N and one.metric == main_metric(one.task)
     ]
-    interval = None if value is None else combined(value, parts)
-    rows, empty = sum(one.rows for one in own), sum(one.unanswered for one in own)
-    yield "all three", "all", split, rows, empty, "aggregate", value, interval
+    if sorted(one.task for one in own) == sorted(CS224N):
+        value = aggregate({one.task: one.value for one in own})
+        parts = [(weight(one.task, len(own)), one.value, one.interval) for one in own]
+        interval = None if value is None else combined(value, parts)
+        rows, empty = sum(one.rows for one in own), sum(one.unanswered for one in own)
+        yield Score("all three", "all", split, rows, empty, "aggregate", value, interval)
 
 
 def decimals(value: float | None) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +35,6 @@ from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
 from runtime.commands import exit_code
 from runtime.options import option, parse
-from runtime.streams import Say
 
 EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
 NAMED = 3  # ids named of those missing
@@ -81,10 +81,9 @@ class Expected:
         """Return the texts in order, as CMU's rows name them."""
         return numbered(sentence_key(" ".join(example.texts)) for example in self.examples)
 
-    @property
-    def labels(self) -> np.ndarray | None:
-        """Return the labels (N,), None where the file has none."""
-        return labels_of(self.examples) if is_labelled(self.examples) else None
+    def keys(self, by_sentence: bool) -> list[Key]:
+        """Return what the rows of a document are matched by."""
+        return self.by_sentence if by_sentence else self.by_id
 
 
 class Gold:
@@ -103,9 +102,12 @@ class Gold:
             raise DataError(f"{self.folder}: no such folder; give the one with the tasks' files")
         self.expected = lru_cache(maxsize=None)(self._read)
 
-    def _path(self, task: str, split: str) -> Path:
-        path = split_file(self.folder, ASKED[task], split)
-        return path if path.is_file() else self.folder / f"{task}-{split}.txt"
+    def labels(self, task: str, split: str) -> np.ndarray | None:
+        """Return the labels (N,) of a split, None where there are none."""
+        expected = self.expected(task, split)
+        if expected is None or not is_labelled(expected.examples):
+            return None
+        return labels_of(expected.examples)
 
     def _read(self, task: str, split: str) -> Expected | None:
         """Return the rows of a split, None if its file is not there.
@@ -113,11 +115,10 @@ class Gold:
         Raises:
             DataError: it is broken.
         """
-        record, path = ASKED[task], self._path(task, split)
+        record = ASKED[task]
+        path, bars = split_file(self.folder, record, split), self.folder / f"{task}-{split}.txt"
         if not path.is_file():
-            return None
-        if path.suffix == ".txt":
-            return Expected(path, _read_bars(path, record), frozenset())
+            return Expected(bars, _read_bars(bars, record), frozenset()) if bars.is_file() else None
         labelled = record.label in read_header(path, "\t")
         examples = record.read(path, labelled=labelled)
         # Rows that the course's reader drops for their labels are still asked for.
@@ -136,8 +137,7 @@ def _read_bars(path: Path, task: Task) -> list[Example]:
     return found
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The value of one row: None where it gives no answer, NaN where it is none."""
 
     line: int
@@ -148,12 +148,12 @@ class Answer:
 class Checked:
     """A document as read: `faults` make it wrong, `notes` do not.
 
-    `task` and `split` are None where neither name nor header and ids tell.
+    `task` and `split` are "" where neither name nor header and ids tell.
     """
 
     document: Document
-    task: str | None
-    split: str | None
+    task: str
+    split: str
     answers: dict[Key, Answer]
     by_sentence: bool
     faults: list[str]
@@ -166,8 +166,7 @@ class Checked:
 
     def predictions(self, expected: Expected) -> list[float | None]:
         """Return one answer per example, in the examples' order; there must be no faults."""
-        keys = expected.by_sentence if self.by_sentence else expected.by_id
-        return [self.answers[key].value for key in keys]
+        return [self.answers[key].value for key in expected.keys(self.by_sentence)]
 
 
 def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
@@ -204,7 +203,7 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             notes.append(f"{shown}: ids not checked, {gold.folder} lacks its data")
         elif place and expected:
             faults += _compare(shown, place, expected, answers, rows, gold)
-    task, split = (place.task, place.split) if place else (None, None)
+    task, split = (place.task, place.split) if place else ("", "")
     faults.sort(key=lambda fault: _line(shown, fault))
     told = [printable(fault, TOLD) for fault in faults]  # they quote what a stranger wrote
     return Checked(document, task, split, answers, rows.by_sentence, told, notes)
@@ -253,7 +252,7 @@ def _place(task: str, rows: Rows, gold: Gold) -> Named | None:
     first = rows.rows[0].key if rows.rows else ""
     for split in SPLITS:
         if expected := gold.expected(task, split):
-            if (first, 1) in set(expected.by_sentence if rows.by_sentence else expected.by_id):
+            if (first, 1) in set(expected.keys(rows.by_sentence)):
                 return Named(task, split)
     return None
 
@@ -267,7 +266,7 @@ def _compare(
     gold: Gold,
 ) -> list[str]:
     """Return which rows are unknown, double or missing."""
-    keys = expected.by_sentence if rows.by_sentence else expected.by_id
+    keys = expected.keys(rows.by_sentence)
     wanted, what = set(keys), "sentence" if rows.by_sentence else "id"
     if answers and not wanted & answers.keys():
         found = _place(place.task, rows, gold)
@@ -353,7 +352,7 @@ An empty value is no answer, which the course allows. {CODES}""",
     return exit_code(lambda: validate(options))
 
 
-def validate(options: ValidateOptions, say: Say = print) -> None:
+def validate(options: ValidateOptions) -> None:
     """Print what was found of each file, and each fault.
 
     Raises:
@@ -372,13 +371,13 @@ def validate(options: ValidateOptions, say: Say = print) -> None:
     for one in checked:
         shown = one.document.shown
         if one.task and one.split:
-            say(f"{shown}: {len(one.answers):,} rows of {one.task} {one.split}")
+            print(f"{shown}: {len(one.answers):,} rows of {one.task} {one.split}")
         for line in [*(f"note: {note}" for note in one.notes), *one.faults[: options.most]]:
-            say(line)
+            print(line)
         if len(one.faults) > options.most:
-            say(f"{shown}: ... and {len(one.faults) - options.most:,} more faults (--most N)")
+            print(f"{shown}: ... and {len(one.faults) - options.most:,} more faults (--most N)")
     for line in missing:
-        say(line)
+        print(line)
     if faults := len(missing) + sum(len(one.faults) for one in checked):
         raise DataError(f"{path}: {faults:,} fault(s), told above; correct them")
-    say(f"{path}: as the course asks for it")
+    print(f"{path}: as the course asks for it")

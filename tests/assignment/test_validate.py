@@ -100,7 +100,7 @@ def test_the_handout_and_the_code_are_spelled_as_they_print():
 def test_equal_sentences_are_told_apart_by_their_order(tmp_path):
     (tmp_path / "sst-dev.txt").write_text("4 ||| Fine !\n0 ||| Bad .\n3 ||| fine !\n")
     gold = Gold(tmp_path)
-    assert gold.expected("sst", "dev").labels.tolist() == [4, 0, 3]
+    assert gold.labels("sst", "dev").tolist() == [4, 0, 3]
     rows = b"1 ||| fine !\n0 ||| bad .\n2 ||| Fine  !\n"
     found = check(Document("sst-dev-output.txt", rows), gold)
     assert found.faults == []
