@@ -128,6 +128,40 @@ def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return [replace(one, p_holm=p) for one, p in zip(comparisons, corrected, strict=True)]
 
 
+def sentence(versus: Comparison) -> str:
+    """Return the verdict on two systems in plain words, with the numbers it rests on."""
+    if versus.difference is None or versus.p is None:
+        defined = versus.difference is not None
+        why_not = f"{versus.n} rows" if defined else f"{versus.metric} is undefined"
+        return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
+    p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
+    test = f"({versus.test}, {p})"
+    if not versus.decided:
+        signed = f"{versus.difference:+.3f} {shown(versus.interval)}".rstrip()
+        return f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
+    ahead = versus if versus.difference > 0 else turned(versus)
+    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
+    return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
+
+
+def shown(interval: Interval | None) -> str:
+    """Return `[0.040, 0.080]`, "" where there is none."""
+    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def turned(versus: Comparison) -> Comparison:
+    """Return the comparison of b with a."""
+    interval, difference = versus.interval, versus.difference
+    if interval is not None:
+        interval = Interval(-interval.high, -interval.low, interval.method)
+    difference = None if difference is None else -difference
+    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
 @dataclass(frozen=True)
 class _Contrast:
     """A system's mean over seeds, or the difference of two such means.

@@ -11,11 +11,11 @@ from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, Task, split_file
 from evaluation.metrics import labels_of
-from evaluation.significance import Pair
+from evaluation.significance import Pair, sentence, shown
 from evaluation.table import csv_text, markdown
 from report.cell import Cell
 from report.run_folder import RunFolder
-from report.verdict import Judged, Place, csv_rows, judge, sentence, shown, to_json
+from report.verdict import Judged, Place, csv_rows, judge, to_json
 from runtime.files import write_text
 from runtime.streams import Say
 

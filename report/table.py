@@ -10,10 +10,11 @@ from typing import Any
 from data.tasks import TASKS
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
+from evaluation.significance import sentence, shown
 from evaluation.slices import FEWEST
 from evaluation.table import markdown
 from report.cell import SIDE_BY_SIDE, Cell, best_known, phenomena_rows
-from report.verdict import Judged, paragraph, sentence, shown
+from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")

@@ -5,7 +5,7 @@ how far to trust it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from statistics import mean
 from typing import Any
 
@@ -14,7 +14,17 @@ import numpy as np
 from data.tasks import TASKS, Splits, Task
 from evaluation.intervals import LEVEL, Interval
 from evaluation.metrics import labels_of
-from evaluation.significance import Comparison, Estimate, Pair, Systems, Williams, adjusted, compare
+from evaluation.significance import (
+    Comparison,
+    Estimate,
+    Pair,
+    Systems,
+    Williams,
+    adjusted,
+    compare,
+    shown,
+    turned,
+)
 from report.cell import Cell, best_known
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
@@ -188,40 +198,6 @@ def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 
 # One comparison in a sentence.
-
-
-def sentence(versus: Comparison) -> str:
-    """Return the verdict on two systems in plain words, with the numbers it rests on."""
-    if versus.difference is None or versus.p is None:
-        defined = versus.difference is not None
-        why_not = f"{versus.n} rows" if defined else f"{versus.metric} is undefined"
-        return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
-    p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
-    test = f"({versus.test}, {p})"
-    if not versus.decided:
-        signed = f"{versus.difference:+.3f} {shown(versus.interval)}".rstrip()
-        return f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
-    ahead = versus if versus.difference > 0 else turned(versus)
-    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
-    return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
-
-
-def shown(interval: Interval | None) -> str:
-    """Return `[0.040, 0.080]`, "" where there is none."""
-    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
-
-
-def turned(versus: Comparison) -> Comparison:
-    """Return the comparison of b with a."""
-    interval, difference = versus.interval, versus.difference
-    if interval is not None:
-        interval = Interval(-interval.high, -interval.low, interval.method)
-    difference = None if difference is None else -difference
-    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 # A whole run in a paragraph.

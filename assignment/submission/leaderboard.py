@@ -31,9 +31,8 @@ from assignment.submission.validate import CODES, DATA, Gold, check, one_per_tas
 from data.examples import DataError
 from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
-from evaluation.significance import Comparison, Estimate, adjusted, compare
+from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence, shown
 from evaluation.table import csv_text, markdown
-from report.verdict import sentence, shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse

@@ -19,8 +19,8 @@ from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
 from evaluation.intervals import LEVEL, Interval, intervals
 from evaluation.metrics import METRICS, task_metrics
+from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
-from report.verdict import shown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse

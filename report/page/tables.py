@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from report.verdict import shown
+from evaluation.significance import shown
 
 UNKNOWN = "–"
 STEPS = 4  # shades of a heat map on each side

@@ -14,7 +14,7 @@ from data.examples import SentencePair
 from data.tasks import TASKS, Splits
 from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
-from evaluation.significance import Comparison, Williams, holm
+from evaluation.significance import Comparison, Williams, holm, sentence
 from report.run_folder import COMPARISONS, RunFolder
 from report.table import results_table, verdict_lines
 from report.verdict import (
@@ -24,7 +24,6 @@ from report.verdict import (
     judge_cells,
     paragraph,
     read_judged,
-    sentence,
     to_json,
     verdict_of,
 )
