@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from conftest import real_data, toy_sentences
+from conftest import toy_sentences
 from sentence_transformers.sentence_transformer.losses import ContrastiveTensionLoss, SoftmaxLoss
 
 from baselines.config import ALL_PRESETS
@@ -30,7 +30,6 @@ from baselines.objectives import (
     single,
 )
 from data.examples import DataError, SentencePair
-from data.nli import iter_nli
 from data.overlap import Seen
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -107,31 +106,6 @@ def write(folder, content):
     path = folder / "nli.tsv"
     path.write_text(content, encoding="utf-8")
     return path
-
-
-def test_nli_rows_are_pairs_with_the_number_of_their_class(tmp_path):
-    rows = 'a\t"b\tentailment\tx\nc\td\tneutral\ty\ne\tf\t-\tz\ng\th\tcontradiction\n'
-    found = list(iter_nli(write(tmp_path, HEADER + rows)))
-    assert [pair.texts for pair in found] == [("a", '"b'), ("c", "d"), ("g", "h")]
-    assert [pair.label for pair in found] == [0.0, 1.0, 2.0]
-    assert [pair.id for pair in found] == ["2", "3", "5"]
-    labels = [pair.label for pair in iter_nli(real_data("nli/nli_pairs.tsv"))]
-    assert len(labels) == 73_996 and set(labels) == {0.0, 1.0, 2.0}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (HEADER, "holds no labelled pair"),
-        ("premise\tlabel\n", "nli.tsv:1: no column 'hypothesis'"),
-        (HEADER + "a\tb\n", "nli.tsv:2: 2 tab-separated fields"),
-        (HEADER + "a\tb\tmaybe\n", "nli.tsv:2: label is 'maybe'"),
-        (HEADER + "a\t\tneutral\n", "nli.tsv:2: a sentence is empty"),
-    ],
-)
-def test_a_broken_nli_file_is_named_with_its_line(content, message, tmp_path):
-    with pytest.raises(DataError, match=message):
-        list(iter_nli(write(tmp_path, content)))
 
 
 # --- losses

@@ -4,9 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from reading import error_of, write
 
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen, normalise, noted, overlap, text_hash
+from data.trained_on import note_file
 
 
 @pytest.mark.parametrize(
@@ -164,3 +166,59 @@ def test_texts_take_8_bytes_each_noted_at_once_or_as_they_pass():
         held, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert len(seen.texts) == 20_000 and held < 4e5 and peak < 2e6
+
+
+# --- files that something was trained on
+
+STS = "\tid\tsentence1\tsentence2\tsimilarity\n"
+
+
+def noted_of(path):
+    seen = Seen()
+    note_file(path, seen)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pair"),
+    [
+        ("sts-train.csv", STS + "7\ta1\tA cat .\tA dog .\t3\n", ("a cat", "a dog")),
+        (
+            "pairs.tsv",
+            "premise\thypothesis\tlabel\nA cat .\tA dog .\tneutral\n",
+            ("A dog", "a cat"),
+        ),
+        ("sts-dev.csv", "g\tf\t2012\t0001\t2.6\tA cat .\tA dog .\n", ("a cat", "a dog")),
+        ("cnsd-sts-train.txt", "1||A cat .||A dog .||3\n", ("a cat", "a dog")),
+        ("SICK_train.txt", "1\tA cat .\tA dog .\t3.5\tNEUTRAL\n", ("a cat", "a dog")),
+        ("msr.txt", "1\t12\t13\tA cat .\tA dog .\n", ("a cat", "a dog")),
+        (
+            "msr_paraphrase_train.txt",
+            "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tA cat\tA dog\n",
+            ("a cat", "a dog"),
+        ),
+        ("nli.csv", "sent0,sent1,hard_neg\nA cat .,A dog .,No cat .\n", ("a cat", "no cat")),
+    ],
+)
+def test_pairs_are_noted_from_every_format(tmp_path, name, text, pair):
+    seen = noted_of(write(tmp_path, text, name))
+    assert seen.has_pair(*pair) and not seen.has_pair("a dog", "no cat")
+
+
+def test_single_sentences_are_noted(tmp_path):
+    assert noted_of(write(tmp_path, "A cat .\nNo dog, here\n", "wiki.txt")).has_text("no dog here")
+    sst = "\tid\tsentence\tsentiment\n0\tx\tA fine film .\t4\n"
+    assert noted_of(write(tmp_path, sst, "ids-sst-train.csv")).has_text("a fine film")
+
+
+def test_a_quotation_mark_at_the_start_is_a_part_of_the_sentence(tmp_path):
+    assert noted_of(write(tmp_path, '"A cat\nNo dog\n', "wiki.txt")).has_text("no dog")
+    nli = 'premise\thypothesis\tlabel\n"A cat\tA dog\tneutral\nA hen\tA cow\tneutral\n'
+    assert noted_of(write(tmp_path, nli, "nli.tsv")).has_pair("a hen", "a cow")
+    trec = noted_of(write(tmp_path, "DESC:def What is a cat ?\n", "train.label"))
+    assert trec.has_text("what is a cat")
+
+
+def test_a_table_of_no_known_format_is_refused(tmp_path):
+    path = write(tmp_path, "a\tb\tc\n", "own.tsv")
+    assert "own.tsv:1: 3 tab-separated fields of no known format" in error_of(noted_of, path)

@@ -2,9 +2,11 @@
 
 import pytest
 from conftest import real_data
+from reading import error_of, write
 
 from data.examples import DataError, Sentence, SentencePair
 from data.locate import MissingSet, find
+from data.nli import iter_nli
 from data.suites import (
     read_hans,
     read_nli,
@@ -86,8 +88,9 @@ def test_a_year_is_read_without_the_pairs_that_have_no_score(tmp_path):
         *("answer-answer", "headlines", "plagiarism", "postediting", "question-question")
     ]
     assert found["headlines"] == [
-        SentencePair("headlines-1", 'a "x', "b", 4.5), SentencePair("headlines-3", "e", "f", 0.0)
-    ]  # fmt: skip
+        SentencePair("headlines-1", 'a "x', "b", 4.5),
+        SentencePair("headlines-3", "e", "f", 0.0),
+    ]
 
 
 def test_a_subset_that_is_absent_is_an_error_not_a_smaller_mean(tmp_path):
@@ -151,8 +154,10 @@ def test_sets_for_ten_folds_are_all_train(tmp_path, name, positive, negative):
     place(tmp_path, {positive: "caf\u00e9\n\ngood\n".encode("latin-1"), negative: "bad\n"})
     splits = read_transfer_set(tmp_path, name)
     assert splits.train == [
-        Sentence("pos-1", "caf\u00e9", 1), Sentence("pos-3", "good", 1), Sentence("neg-1", "bad", 0)
-    ]  # fmt: skip
+        Sentence("pos-1", "caf\u00e9", 1),
+        Sentence("pos-3", "good", 1),
+        Sentence("neg-1", "bad", 0),
+    ]
     assert splits.dev == splits.test == []
 
 
@@ -178,9 +183,8 @@ def test_trec_has_six_classes_in_a_fixed_order(tmp_path):
     rows = "NUM:dist How far ?\nABBR:exp What does x mean ?\nLOC:city Where ?\n"
     place(tmp_path, {"TREC/train_5500.label": rows, "TREC/TREC_10.label": "HUM:ind Who ?\n"})
     splits = read_transfer_set(tmp_path, "TREC")
-    assert [(row.text, row.label) for row in splits.train] == [
-        ("How far ?", 5), ("What does x mean ?", 0), ("Where ?", 4)
-    ]  # fmt: skip
+    expected = [("How far ?", 5), ("What does x mean ?", 0), ("Where ?", 4)]
+    assert [(row.text, row.label) for row in splits.train] == expected
     assert splits.dev == [] and splits.test == [Sentence("1", "Who ?", 3)]
     place(tmp_path, {"TREC/TREC_10.label": "HUM:ind Who ?\nWHO:x y\n"})
     assert "TREC_10.label:2: label is 'WHO'" in error(read_transfer_set, tmp_path, "TREC")
@@ -221,6 +225,34 @@ def test_hans_is_read_by_column_and_tagged_by_subcase(tmp_path):
     place(tmp_path, {"hans/heuristics_evaluation_set.txt": HANS_HEADER + row.format("neutral")})
     assert "label is 'neutral'" in error(read_hans, tmp_path)
     assert "data.download hans" in error(read_hans, tmp_path / "no", kind=MissingSet)
+
+
+NLI = "premise\thypothesis\tlabel\n"
+
+
+def test_nli_rows_are_pairs_with_the_number_of_their_class(tmp_path):
+    rows = 'a\t"b\tentailment\tx\nc\td\tneutral\ty\ne\tf\t-\tz\ng\th\tcontradiction\n'
+    found = list(iter_nli(write(tmp_path, NLI + rows)))
+    assert [pair.texts for pair in found] == [("a", '"b'), ("c", "d"), ("g", "h")]
+    assert [pair.label for pair in found] == [0.0, 1.0, 2.0]
+    assert [pair.id for pair in found] == ["2", "3", "5"]
+    labels = [pair.label for pair in iter_nli(real_data("nli/nli_pairs.tsv"))]
+    assert len(labels) == 73_996 and set(labels) == {0.0, 1.0, 2.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (NLI, "has a header but no rows"),
+        ("premise\tlabel\n", "file.csv:1: no column 'hypothesis'"),
+        (NLI + "a\tb\t-\n", "holds no labelled pair"),
+        (NLI + "a\tb\n", "file.csv:2: 2 tab-separated field(s)"),
+        (NLI + "a\tb\tmaybe\n", "file.csv:2: label is 'maybe'"),
+        (NLI + "a\t\tneutral\n", "file.csv:2: a sentence is empty"),
+    ],
+)
+def test_a_broken_nli_file_is_named_with_its_line(content, message, tmp_path):
+    assert message in error_of(iter_nli, write(tmp_path, content))
 
 
 def test_nli_pairs_have_three_labels(tmp_path):

@@ -25,46 +25,6 @@ def noted(path: Path) -> Seen:
     return seen
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "pair"),
-    [
-        ("sts-train.csv", STS + "7\ta1\tA cat .\tA dog .\t3\n", ("a cat", "a dog")),
-        (
-            "pairs.tsv",
-            "premise\thypothesis\tlabel\nA cat .\tA dog .\tneutral\n",
-            ("A dog", "a cat"),
-        ),
-        ("sts-dev.csv", "g\tf\t2012\t0001\t2.6\tA cat .\tA dog .\n", ("a cat", "a dog")),
-        ("cnsd-sts-train.txt", "1||A cat .||A dog .||3\n", ("a cat", "a dog")),
-        ("SICK_train.txt", "1\tA cat .\tA dog .\t3.5\tNEUTRAL\n", ("a cat", "a dog")),
-        ("msr.txt", "1\t12\t13\tA cat .\tA dog .\n", ("a cat", "a dog")),
-        ("nli.csv", "sent0,sent1,hard_neg\nA cat .,A dog .,No cat .\n", ("a cat", "no cat")),
-    ],
-)
-def test_pairs_are_noted_from_every_format(tmp_path, name, text, pair):
-    seen = noted(write(tmp_path / name, text))
-    assert seen.has_pair(*pair) and not seen.has_pair("a dog", "no cat")
-
-
-def test_single_sentences_are_noted(tmp_path):
-    assert noted(write(tmp_path / "wiki.txt", "A cat .\nNo dog, here\n")).has_text("no dog here")
-    sst = "\tid\tsentence\tsentiment\n0\tx\tA fine film .\t4\n"
-    assert noted(write(tmp_path / "ids-sst-train.csv", sst)).has_text("a fine film")
-
-
-def test_a_quotation_mark_at_the_start_is_a_part_of_the_sentence(tmp_path):
-    assert noted(write(tmp_path / "wiki.txt", '"A cat\nNo dog\n')).has_text("no dog")
-    nli = 'premise\thypothesis\tlabel\n"A cat\tA dog\tneutral\nA hen\tA cow\tneutral\n'
-    assert noted(write(tmp_path / "nli.tsv", nli)).has_pair("a hen", "a cow")
-    trec = noted(write(tmp_path / "train.label", "DESC:def What is a cat ?\n"))
-    assert trec.has_text("what is a cat")
-
-
-def test_a_table_of_no_known_format_is_refused(tmp_path):
-    with pytest.raises(DataError, match="3 tab-separated fields of no known format"):
-        noted(write(tmp_path / "own.tsv", "a\tb\tc\n"))
-
-
 def test_the_lineage_of_an_sts_file_is_counted(tmp_path):
     rows = "".join(f"{row}\tx{row}\ta\tb\t1\n" for row in (3, 5748, 5749, 7248, 7249))
     line = lineage(write(tmp_path / "sts-train.csv", STS + rows))
