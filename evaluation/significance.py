@@ -107,19 +107,50 @@ def compare(
         labels: (N,).
         pairs: names; every two systems if None. Pairs without a common seed are left out.
     """
-    rows = _Rows(task, metric, systems, labels)
-    alone = [rows.contrast(name, None, tuple(runs)) for name, runs in systems.items()]
+    n = len(labels)
+    scores: dict[tuple[str, int], float] = {}  # NaN where a metric is undefined
+    for name, runs in systems.items():
+        for seed, predictions in runs.items():
+            score = task_metrics(task, predictions, labels)[metric]
+            scores[name, seed] = np.nan if score is None else score
+    alone = [_Contrast(name, "", tuple(runs), scores) for name, runs in systems.items()]
     versus = []
     for a, b in combinations(systems, 2) if pairs is None else pairs:
         if common := tuple(seed for seed in systems[a] if seed in systems[b]):
-            versus.append(rows.contrast(a, b, common))
-    spreads = rows.spreads([*alone, *versus])
-    p_values = rows.tests(versus)
-    estimates = [rows.estimate(one, found) for one, found in zip(alone, spreads, strict=False)]
-    return estimates, [
-        rows.comparison(one, found, p_values.get((one.a, str(one.b))))
-        for one, found in zip(versus, spreads[len(alone) :], strict=True)
+            versus.append(_Contrast(a, b, common, scores))
+    spreads = _spreads(task, metric, systems, labels, [*alone, *versus])
+
+    estimates = [
+        _estimate(metric, n, one, interval)
+        for one, (interval, _) in zip(alone, spreads[: len(alone)], strict=True)
     ]
+    p_values = _row_tests(task, metric, systems, labels, versus)
+    comparisons = []
+    for one, (interval, p) in zip(versus, spreads[len(alone) :], strict=True):
+        test, williams_test = STUDENT, None
+        if len(one.seeds) == 1:
+            test, p = MCNEMAR if metric == "accuracy" else SWAPS_TEST, p_values.get((one.a, one.b))
+            if metric == "pearson" and one.value is not None:
+                (seed,) = one.seeds
+                between = pearson(systems[one.a][seed], systems[one.b][seed])
+                if between is not None:
+                    r_a, r_b = scores[one.a, seed], scores[one.b, seed]
+                    williams_test = williams(r_a, r_b, between, n)
+        comparisons.append(
+            Comparison(
+                one.a,
+                one.b,
+                metric,
+                n,
+                one.seeds,
+                one.value,
+                interval,
+                test,
+                p,
+                williams=williams_test,
+            )
+        )
+    return estimates, comparisons
 
 
 def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -162,114 +193,80 @@ def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
-@dataclass(frozen=True)
 class _Contrast:
-    """A system's mean over seeds, or the difference of two such means.
+    """A system's mean over S seeds, or (b not "") the difference of two such means.
 
     `weights` (K,) adds it up from the metrics of all predictions; `values` (S,) are its seeds'.
     """
 
-    a: str
-    b: str | None
-    seeds: tuple[int, ...]
-    weights: np.ndarray
-    values: np.ndarray
+    def __init__(
+        self, a: str, b: str, seeds: tuple[int, ...], scores: Mapping[tuple[str, int], float]
+    ):
+        self.a, self.b, self.seeds = a, b, seeds
+        places = {key: place for place, key in enumerate(scores)}
+        self.weights, self.values = np.zeros(len(scores)), np.zeros(len(seeds))
+        for name, sign in ((a, 1.0), (b, -1.0)) if b else ((a, 1.0),):
+            self.weights[[places[name, seed] for seed in seeds]] = sign / len(seeds)
+            self.values += sign * np.array([scores[name, seed] for seed in seeds])
+        # None where it is undefined for one of the seeds.
+        self.value = None if np.isnan(self.values).any() else float(self.values.mean())
 
-    @property
-    def value(self) -> float | None:
-        """Return the mean over seeds, None where it is undefined for one of them."""
-        return None if np.isnan(self.values).any() else float(self.values.mean())
+
+def _estimate(metric: str, n: int, one: _Contrast, interval: Interval | None) -> Estimate:
+    # Who is right on all rows, or on none, has an exact interval.
+    if metric == "accuracy" and one.value in (0.0, 1.0) and n >= FEWEST:
+        interval = exact_share(one.value, n)
+    several = len(one.seeds) > 1 and one.value is not None
+    deviation = float(one.values.std(ddof=1)) if several else None
+    return Estimate(one.a, metric, n, one.seeds, one.value, deviation, interval)
 
 
-class _Rows:
-    """All predictions of the same rows, and one metric of each."""
+def _spreads(
+    task: str, metric: str, systems: Systems, labels: np.ndarray, contrasts: Sequence[_Contrast]
+) -> list[Spread]:
+    """Return the interval of each contrast and, of several seeds, the p of its being 0."""
+    n = len(labels)
+    if n < FEWEST:
+        return [(None, None)] * len(contrasts)
+    predictions = np.array([run for runs in systems.values() for run in runs.values()], np.float64)
+    measure = weighted_metric(metric, TASKS[task], predictions, labels)
+    design = np.array([one.weights for one in contrasts])
+    accelerated = any(len(one.seeds) == 1 for one in contrasts)
+    resampled = bootstrap(lambda weights: design @ measure(weights), n, accelerated)
+    spreads: list[Spread] = []
+    for k, one in enumerate(contrasts):
+        if one.value is None:
+            spreads.append((None, None))
+        elif len(one.seeds) == 1:
+            spreads.append((resampled.interval(k), None))
+        else:
+            interval, p = over_seeds(one.values, float(resampled.error[k]), n)
+            # A difference reaches from the least minus the most to the most minus the least.
+            least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if one.b else (LEAST[metric], 1)
+            spreads.append((interval.within(least, most), p))
+    return spreads
 
-    def __init__(self, task: str, metric: str, systems: Systems, labels: np.ndarray):
-        self.task, self.metric, self.systems, self.labels = TASKS[task], metric, systems, labels
-        keys = [(name, seed) for name, runs in systems.items() for seed in runs]
-        self.place = {key: k for k, key in enumerate(keys)}
-        self.predictions = np.array([systems[name][seed] for name, seed in keys], np.float64)
-        scores = [task_metrics(task, found, labels)[metric] for found in self.predictions]
-        self.values = np.array([np.nan if score is None else score for score in scores])  # (K,)
 
-    def contrast(self, a: str, b: str | None, seeds: tuple[int, ...]) -> _Contrast:
-        """Return the mean of a over seeds, less that of b."""
-        weights, values = np.zeros(len(self.values)), np.zeros(len(seeds))
-        for name, sign in ((a, 1.0), (b, -1.0)):
-            if name is not None:
-                places = [self.place[name, seed] for seed in seeds]
-                weights[places] = sign / len(seeds)
-                values += sign * self.values[places]
-        return _Contrast(a, b, seeds, weights, values)
-
-    def spreads(self, contrasts: Sequence[_Contrast]) -> list[Spread]:
-        """Return the interval of each contrast and, of several seeds, the p of its being 0."""
-        n = len(self.labels)
-        if n < FEWEST:
-            return [(None, None)] * len(contrasts)
-        metric = weighted_metric(self.metric, self.task, self.predictions, self.labels)
-        design = np.array([one.weights for one in contrasts])
-        accelerated = any(len(one.seeds) == 1 for one in contrasts)
-        resampled = bootstrap(lambda weights: design @ metric(weights), n, accelerated)
-        found: list[Spread] = []
-        for k, one in enumerate(contrasts):
-            if one.value is None:
-                found.append((None, None))
-            elif len(one.seeds) > 1:
-                interval, p = over_seeds(one.values, float(resampled.error[k]), n)
-                least = LEAST[self.metric] if one.b is None else LEAST[self.metric] - 1
-                found.append((interval.within(least, 1 if one.b is None else -least), p))
-            else:
-                found.append((resampled.interval(k), None))
-        return found
-
-    def tests(self, contrasts: Sequence[_Contrast]) -> dict[Pair, float]:
-        """Return the p values of the tests over rows, for the pairs that have one seed."""
-        single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
-        if not single or len(self.labels) < FEWEST:
-            return {}
-        pairs = [(one.a, str(one.b)) for one in single]
-        a = np.array([self.systems[one.a][one.seeds[0]] for one in single])
-        b = np.array([self.systems[str(one.b)][one.seeds[0]] for one in single])
-        if self.metric == "accuracy":
-            rows = zip(a == self.labels, b == self.labels, strict=True)
-            return dict(zip(pairs, [mcnemar(*right) for right in rows], strict=True))
-        p_values = swap_test(self.metric, self.task, a, b, self.labels)
-        return dict(zip(pairs, p_values.tolist(), strict=True))
-
-    def estimate(self, one: _Contrast, spread: Spread) -> Estimate:
-        """Return a system's metric; who is right on all rows, or on none, has an exact interval."""
-        n, interval, deviation = len(self.labels), spread[0], None
-        if self.metric == "accuracy" and one.value in (0.0, 1.0) and n >= FEWEST:
-            interval = exact_share(one.value, n)
-        if len(one.seeds) > 1 and one.value is not None:
-            deviation = float(one.values.std(ddof=1))
-        return Estimate(one.a, self.metric, n, one.seeds, one.value, deviation, interval)
-
-    def comparison(self, one: _Contrast, spread: Spread, p: float | None) -> Comparison:
-        """Return the difference of two systems with its test."""
-        several = len(one.seeds) > 1
-        test = STUDENT if several else MCNEMAR if self.metric == "accuracy" else SWAPS_TEST
-        b = str(one.b)
-        return Comparison(
-            one.a,
-            b,
-            self.metric,
-            len(self.labels),
-            one.seeds,
-            one.value,
-            spread[0],
-            test,
-            spread[1] if several else p,
-            williams=None if several else self._williams(one, b),
+def _row_tests(
+    task: str, metric: str, systems: Systems, labels: np.ndarray, contrasts: Sequence[_Contrast]
+) -> dict[Pair, float]:
+    """Return the p values of the tests over rows, for the pairs that have one seed."""
+    single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
+    if not single or len(labels) < FEWEST:
+        return {}
+    pairs = [(one.a, one.b) for one in single]
+    a, b = (
+        np.array(
+            [systems[pair[side]][one.seeds[0]] for pair, one in zip(pairs, single, strict=True)]
         )
-
-    def _williams(self, one: _Contrast, b: str) -> Williams | None:
-        if self.metric != "pearson" or one.value is None:
-            return None
-        r_a, r_b = (float(self.values[self.place[name, one.seeds[0]]]) for name in (one.a, b))
-        between = pearson(self.systems[one.a][one.seeds[0]], self.systems[b][one.seeds[0]])
-        return williams(r_a, r_b, between, len(self.labels)) if between is not None else None
+        for side in (0, 1)
+    )
+    if metric == "accuracy":
+        right = zip(a == labels, b == labels, strict=True)
+        p_values = [mcnemar(*sides) for sides in right]
+    else:
+        p_values = swap_test(metric, TASKS[task], a, b, labels).tolist()
+    return dict(zip(pairs, p_values, strict=True))
 
 
 # --- paired tests over rows

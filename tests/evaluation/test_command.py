@@ -13,8 +13,9 @@ from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 from toy_suites import write_toy_suites
 
+from baselines.words import tfidf, word_overlap
 from data.suites import read_sts_set
-from evaluation import models
+from evaluation import models, transfer
 from evaluation.__main__ import main
 from evaluation.command import evaluate
 from evaluation.models import seen_by
@@ -34,9 +35,13 @@ def options(folder: Path, tmp_path: Path, *backbones: str, **more) -> Evaluation
     return EvaluationOptions(backbone=backbones, run_dir=tmp_path / "runs", **(settings | more))
 
 
-def cosines_by_row(first: np.ndarray, second: np.ndarray) -> list[float]:
+def spearman_of(checkpoint: Path, pairs: list) -> float:
+    """Return what the sts suite measures of an encoder, computed row by row."""
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    first, second = (encoder.encode([pair.texts[side] for pair in pairs]) for side in (0, 1))
     rows = zip(first, second, strict=True)
-    return [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in rows]
+    cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in rows]
+    return float(spearmanr(cosines, [pair.label for pair in pairs])[0])
 
 
 def value(results: list, suite: str, metric: str, model: str = "tiny", part: str = "") -> float:
@@ -48,24 +53,15 @@ def value(results: list, suite: str, metric: str, model: str = "tiny", part: str
     return found
 
 
-def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoint):
-    said: list[str] = []
-    asked = options(
-        sets, tmp_path, str(tiny_checkpoint), json=tmp_path / "r.json", csv=tmp_path / "r.csv"
-    )
-    results = evaluate(asked, said.append)
+def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoint, monkeypatch):
+    monkeypatch.setattr(transfer, "FOLDS", 3)
+    lines: list[str] = []
+    files = {"json": tmp_path / "r.json", "csv": tmp_path / "r.csv"}
+    results = evaluate(options(sets, tmp_path, str(tiny_checkpoint), **files), lines.append)
     assert {result.suite for result in results} == {"sts", "transfer", "pairs", "hans", "geometry"}
-    encoder = SentenceEncoder.from_pretrained(
-        str(tiny_checkpoint), device="cpu", precision="float32"
-    )
-    pairs = read_sts_set(sets, "STSBenchmark")["test"]
-    first, second = (encoder.encode([pair.texts[side] for pair in pairs]) for side in (0, 1))
-    cosines = cosines_by_row(first, second)
-    expected = spearmanr(cosines, [pair.label for pair in pairs])[0]
-    (found,) = (
-        r for r in results if (r.set, r.metric, r.suite) == ("STSBenchmark", "spearman", "sts")
-    )
-    assert found.value == pytest.approx(expected, abs=1e-6) and found.part == "all"
+    expected = spearman_of(tiny_checkpoint, read_sts_set(sets, "STSBenchmark")["test"])
+    own = [r for r in results if r.set == "STSBenchmark"]
+    assert value(own, "sts", "spearman", part="all") == pytest.approx(expected, abs=1e-6)
     # The last word of each MR sentence tells its class.
     assert value([r for r in results if r.set == "MR"], "transfer", "accuracy") > 0.8
     judges = {f"tiny, {judge}" for judge in ("cosine", "bi head", "cross head")}
@@ -80,13 +76,14 @@ def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoin
     written = json.loads((tmp_path / "r.json").read_text())["results"]
     assert len(rows) == len(written) == len(results)
     assert rows[0]["model"] == written[0]["model"] == "tiny"
-    text = "\n".join(said)
+    text = "\n".join(lines)
     assert "STS12 (STS12-en-test)" in text and "Spearman x 100" in text
-    assert said[-1].endswith(f"{tmp_path / 'r.json'}, {tmp_path / 'r.csv'}")
+    assert lines[-1].endswith(f"{tmp_path / 'r.json'}, {tmp_path / 'r.csv'}")
 
 
 def test_a_bag_of_words_cannot_see_a_swap(sets, tmp_path, tiny_checkpoint, monkeypatch):
     """A baseline that reads words without order calls a swapped pair what it calls a copy."""
+    monkeypatch.setattr(models, "baselines", lambda *_: [word_overlap(), tfidf()])
     monkeypatch.setattr(models, "trained_baselines", lambda *_: [])
     results = evaluate(
         options(sets, tmp_path, str(tiny_checkpoint), suite=("hans",), baselines=True),
@@ -109,7 +106,7 @@ def test_each_distinct_text_is_encoded_once_and_kept(sets, tmp_path, tiny_checkp
         return found
 
     monkeypatch.setattr(models, "frozen_embeddings", counting)
-    asked = options(sets, tmp_path, str(tiny_checkpoint), suite=("sts", "pairs", "transfer"))
+    asked = options(sets, tmp_path, str(tiny_checkpoint), suite=("sts", "pairs", "hans"))
     first = evaluate(asked, lambda line: None)
     again = evaluate(asked, lambda line: None)
     assert encoded[0] > 100 and encoded[1:] == [0]
@@ -154,15 +151,18 @@ def test_scores_stand_beside_those_on_what_was_not_trained_on(sets, tmp_path, ti
     hidden = {text.lower() for text in seen.read_text().splitlines()}
     rest = [p for p in pairs if not hidden & {p.text_a, p.text_b}]
     assert found.seen == pytest.approx(1 - len(rest) / len(pairs))
-    clean = SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="float32")
-    first, second = (clean.encode([p.texts[side] for p in rest]) for side in (0, 1))
-    cosines = cosines_by_row(first, second)
-    assert found.unseen == pytest.approx(spearmanr(cosines, [p.label for p in rest])[0], abs=1e-6)
+    assert found.unseen == pytest.approx(spearman_of(tiny_checkpoint, rest), abs=1e-6)
 
 
 def test_trained_baselines_are_tuned_once_and_know_their_texts(
-    sets, toy_data, tmp_path, tiny_checkpoint
+    sets, toy_data, tmp_path, tiny_checkpoint, monkeypatch
 ):
+    quick = {
+        name: replace(recipe, max_steps=2, eval_steps=1)
+        for name, recipe in models.ALL_PRESETS["quick"].items()
+    }
+    monkeypatch.setattr(models, "ALL_PRESETS", {"quick": quick})
+    monkeypatch.setattr(models, "baselines", lambda *_: [])
     data = {"data": (str(sets), str(toy_data)), "suite": ("sts",), "baselines": True}
     asked = options(sets, tmp_path, str(tiny_checkpoint), **data)
     results = evaluate(asked, lambda line: None)

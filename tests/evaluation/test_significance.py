@@ -101,7 +101,7 @@ def test_only_wanted_pairs_with_common_seeds_are_compared(few_resamples):
 
 def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
     """Systems equally good on average, whose seeds differ: rows alone would find a difference."""
-    monkeypatch.setattr(intervals, "RESAMPLES", 100)
+    monkeypatch.setattr(intervals, "RESAMPLES", 50)
     draw, significant, by_rows = np.random.default_rng(2), [], []
     gold = np.zeros(150)
     for _ in range(100):
