@@ -24,6 +24,7 @@ from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.packing import pack_padded
 
+INDEX = "model.safetensors.index.json"
 NAME = "encoder.layer.1.output.dense.weight"
 
 
@@ -98,6 +99,11 @@ def test_sharded_weights_load_and_a_missing_shard_is_named(tmp_path):
     shards = sorted(tmp_path.glob("model-*.safetensors"))
     assert len(shards) > 2
     assert_loads_as(tmp_path, theirs.state_dict())
+    index = tmp_path / INDEX
+    listed = json.loads(index.read_text())
+    other = {"weight_map": {**listed["weight_map"], "other": shards[0].name}}
+    index.write_text(json.dumps(other))
+    assert_load_refused(tmp_path, "tensor other is in none of its shards")
     shards[1].unlink()
     assert_load_refused(tmp_path, shards[1].name)
 
@@ -125,9 +131,6 @@ class Attack:
 
     def __reduce__(self):
         return os.system, ("echo executed > executed.txt",)
-
-
-INDEX = "model.safetensors.index.json"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_minilm_embeddings_equal_sentence_transformers():
 
 
 def test_bfloat16_embeddings_of_real_pairs_stay_close_and_keep_the_ranking():
-    pairs = read_sts(real_data("cs224n/sts-dev.csv"))[:150]
+    pairs = read_sts(real_data("cs224n/sts-dev.csv"))[:60]
     exact, fast = (load(real_checkpoint(), precision) for precision in TOLERANCE)
     texts = [pair.text_a for pair in pairs]
     assert (exact.encode(texts) * fast.encode(texts)).sum(axis=1).min() >= 0.999

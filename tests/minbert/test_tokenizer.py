@@ -399,6 +399,7 @@ def refused(folder, named):
     [
         ({}, "no tokenizer"),
         ({"vocab.txt": "a\nb\n"}, "vocab.txt"),
+        ({"vocab.txt": "é"}, "vocab.txt: not a readable vocabulary"),
         ({"vocab.txt": "[UNK]\n[PAD]\na\n"}, r"vocab.txt.*\[CLS\]"),
         ({"tokenizer.json": "{}"}, "tokenizer.json"),
         ({"tokenizer.json": "not json"}, "tokenizer.json"),
@@ -413,7 +414,7 @@ def refused(folder, named):
 )
 def test_unusable_files_are_named_in_one_line(files, named, tmp_path):
     for name, content in files.items():
-        (tmp_path / name).write_text(content)
+        (tmp_path / name).write_bytes(content.encode("latin-1"))
     refused(tmp_path, named)
 
 
@@ -461,6 +462,11 @@ def other_template(parts):
     parts["post_processor"] = json.loads(processor.__getstate__())
 
 
+def without_a_mask(parts):
+    del parts["model"]["vocab"]["[MASK]"]
+    parts["added_tokens"] = [t for t in parts["added_tokens"] if t["content"] != "[MASK]"]
+
+
 def without_the_special_token(parts):
     parts["post_processor"]["special_tokens"] = {}
 
@@ -484,6 +490,7 @@ def merges_that_underflow(parts):
         (no_template, "post-processor"),
         (other_template, "post-processor"),
         (types_of_seven, "token types"),
+        (without_a_mask, r"has no \[MASK\]"),
         # These three make the library's Rust side panic, which is no Exception.
         (without_the_special_token, "not a usable tokenizer"),
         (damaged_characters, "not a usable tokenizer"),
