@@ -1,5 +1,1 @@
-"""The tables of the papers as recipes: `python -m experiment.ablate dropout temperature`.
-
-tables -> recipes -> measuring -> judging -> telling, figure, page. A table is data, one file each
-in `tables/`; all of them are measured, judged and shown by the same code.
-"""
+"""The tables of the papers, measured again; a table is a record, one engine measures them all."""

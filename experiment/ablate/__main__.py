@@ -1,23 +1,180 @@
 """The tables of the papers, measured again: `python -m experiment.ablate dropout temperature`."""
 
+from __future__ import annotations
+
+import json
+import shlex
 import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
+from experiment.ablate.recipes import TABLES, AblateOptions, command_of, settings_of
+from experiment.ablate.table import Table
 from runtime.commands import begin, exit_code
+from runtime.errors import UserError
 from runtime.commands import INTERRUPTED_UNSAVED
+from runtime.options import parse
+from runtime.streams import Say
 
-# Before the other imports, so that --help, mistyped flags and Ctrl-C answer at once.
+# What takes a second or more to load is imported where it is used: --help answers at once.
+if TYPE_CHECKING:
+    from experiment.ablate.measuring import Bench, Measured
+    from experiment.ablate.telling import Study
+
+DESCRIPTION = """Measure a table of a paper again: its rows, with several seeds, beside what was
+published, and which of the paper's orderings hold. Without a name, or with --list: all tables."""
+
+EPILOG = """examples:
+  in minutes, with raw sentences of yours:
+    python -m experiment.ablate dropout temperature --unsup-data sentences.txt --threads 1
+  the paper's recipe, on a GPU:
+    python -m experiment.ablate dropout --scale paper --backbone bert-base-uncased
+
+Leaves OUT/NAME.csv and .json, and of some a figure. The same command again computes nothing again;
+an interrupted one goes on. Two commands may share OUT. Exit codes: as run_multitask.py; 2 also
+where a row could not be measured."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    options = parse(
+        AblateOptions,
+        argv,
+        prog="python -m experiment.ablate",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+    )
+    say = partial(print, flush=True)
+    return exit_code(lambda: ablate(options, say), INTERRUPTED_UNSAVED)
+
+
+def ablate(options: AblateOptions, say: Say = print) -> int:
+    """Do what a command line asks for; return its exit code, 2 if a row could not be measured.
+
+    Raises:
+        UserError: a table or a row that there is not.
+        OSError: the folder cannot be written.
+    """
+    tables = chosen(options)
+    if options.list or not tables:
+        for line in listing(tables or list(TABLES.values())):
+            say(line)
+        return 0
+    if options.dry_run:
+        for table in tables:
+            for line in planned(table, options):
+                say(line)
+        return 0
+
+    import torch
+
+    from experiment.ablate.measuring import Bench
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    bench = Bench(options.out / "measured")
+    complete = [measure(table, options, bench, say) for table in tables]
+    say(f"tables and figures: {options.out}")
+    return 0 if all(complete) else 2
+
+
+def chosen(options: AblateOptions) -> list[Table]:
+    """Return the tables that are asked for, with the rows that are.
+
+    Raises:
+        UserError: a name that no table has, or a row that none of the tables has.
+    """
+    names = list(TABLES) if "all" in options.names else list(dict.fromkeys(options.names))
+    for name in names:
+        if name not in TABLES:
+            raise UserError(f"no table {name!r}; one of {', '.join(TABLES)}, or all")
+    tables = [TABLES[name] for name in names]
+    if not options.rows:
+        return tables
+    labels = [row.label for table in tables for row in table.rows]
+    for label in options.rows:
+        if label not in labels:
+            raise UserError(f"--rows {label}: no such row; one of {', '.join(labels)}")
+    kept = [
+        replace(table, rows=tuple(row for row in table.rows if row.label in options.rows))
+        for table in tables
+    ]
+    return [table for table in kept if table.rows]
+
+
+def listing(tables: Sequence[Table]) -> Iterator[str]:
+    """Yield a few lines on each table: title, rows, what it needs, and what it took."""
+    for table in tables:
+        rows = "; ".join(row.label for row in table.rows)
+        yield f"{table.name}: {table.title} ({table.source})"
+        yield textwrap.fill(rows, 100, initial_indent="    rows: ", subsequent_indent="    ")
+        for need in table.needs:
+            flag = "--documents " if need == "documents" else f"--from {need}="
+            yield f"    needs: {flag}FILE"
+        yield f"    measured: {table.minutes:g} minutes per seed (quick scale, mini, one thread)"
+
+
+def planned(table: Table, options: AblateOptions) -> Iterator[str]:
+    """Yield the commands that measure the same as a table's rows; of heads, one for several."""
+    if table.of_heads:
+        from experiment.ablate.measuring import grid_settings, grids
+
+        for rows in grids(table):
+            settings = grid_settings(table, rows, options)
+            yield f"{table.name}: {command_of(replace(settings, resume=False))}"
+        return
+    for row in table.rows:
+        try:
+            settings = settings_of(row, table, options, options.seed)
+        except UserError as error:
+            yield f"{table.name}, {row.label}: left out: {error}"
+            continue
+        made = f" on python -m data.triplets {shlex.join(row.made)}" if row.made else ""
+        yield f"{table.name}, {row.label}: {command_of(settings)}{made}"
+
+
+def measure(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool:
+    """Measure a table and write it; return whether all rows were measured."""
+    from experiment.ablate.measuring import measured_heads, measured_tunings
+    from experiment.ablate.studies import STUDIES
+    from experiment.ablate.telling import csv_of, judge, json_of, printed, trajectory
+    from runtime.files import write_text
+
+    measured: list[Measured] = []
+    studies: list[Study] = []
+    failed: dict[str, str] = {}
+
+    def write() -> None:
+        content = json_of(table, measured, judge(table, measured), failed, studies)
+        write_text(options.out / f"{table.name}.json", json.dumps(content, indent=1) + "\n")
+        write_text(options.out / f"{table.name}.csv", csv_of(table, measured))
+
+    rows = measured_heads if table.of_heads else measured_tunings
+    for label, found in rows(table, options, bench, say):
+        if isinstance(found, UserError):
+            failed[label] = str(found)
+            say(f"  {table.name}, {label}: left out: {found}")
+        else:
+            measured += found
+        write()  # after each row, in case that the next one takes long
+    for name in table.studies:
+        try:
+            studies.append(STUDIES[name](table, options, say))
+        except UserError as error:
+            failed[name] = str(error)
+            say(f"  {table.name}: {name} left out: {error}")
+        write()
+    if measured:
+        if table.trajectory:
+            write_text(options.out / f"{table.name}-trajectory.svg", trajectory(table, measured))
+        told = [printed(table, measured, judge(table, measured))]
+        say("\n\n".join([*told, *(study.printed() for study in studies), table.reading]))
+    return not failed
+
+
 if __name__ == "__main__":
     begin(INTERRUPTED_UNSAVED)
-
-from experiment.ablate.options import parse_options
-
-OPTIONS = parse_options() if __name__ == "__main__" else None
-
-from functools import partial
-
-from experiment.ablate.command import ablate
-
-if __name__ == "__main__":
-    assert OPTIONS is not None
-    work = partial(ablate, OPTIONS, partial(print, flush=True))
-    sys.exit(exit_code(work, INTERRUPTED_UNSAVED))
+    sys.exit(main())

@@ -14,8 +14,8 @@ from typing import Any
 from baselines.isbert import load_tuned
 from data.locate import data_folder
 from data.tasks import TASKS, read_task
-from experiment.ablate.heads import grid_settings, grids, is_of, scored_on
-from experiment.ablate.options import AblateOptions
+from experiment.ablate.measuring import grid_settings, grids, is_of, scored_on
+from experiment.ablate.recipes import AblateOptions
 from experiment.ablate.table import Table
 from experiment.ablate.telling import Study
 from experiment.forgetting import drift

@@ -1,4 +1,4 @@
-"""What a table consists of: rows, and what the paper would have us expect. Feeds: all of ablate."""
+"""What a table consists of: rows, and what the paper would have us expect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,8 +78,7 @@ class Table:
         longer: how many times the quick recipe's examples its rows see.
         held_out: whether heads are scored on the test split where it has labels; else on dev.
         studies: what else is measured of a table of heads, by the names of `studies.STUDIES`.
-        minutes: of processor time for one seed of a table of heads: quick scale, mini, bundled
-            data; None where it was not measured.
+        minutes: measured, of one seed of all rows: quick scale, mini, one thread.
     """
 
     name: str

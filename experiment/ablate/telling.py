@@ -1,17 +1,90 @@
-"""A measured table in words: as printed, as CSV and as JSON. Feeds: the command, page."""
+"""A measured table held against what the paper found, and told: printed, as CSV, JSON and figure.
 
-from collections.abc import Sequence
+The rule: the differences of two rows, seed by seed, have a mean; Student's t over the seeds gives
+its 95 % interval. An ordering holds if the interval lies on its side of 0, does not hold if it lies
+on the other, and else is undecided. Two rows are alike if the interval lies within the margin of 0,
+unlike if outside. Rows are scored on the same pairs, and the rule speaks of these pairs: it takes
+the seeds for what varies. With one seed everything is undecided.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
+
+import report.page
+from evaluation.intervals import Interval, over_seeds
 from evaluation.table import csv_text, markdown
-from experiment.ablate.judging import Judged
 from experiment.ablate.measuring import Measured
-from experiment.ablate.table import ALIKE, TUNING, Expectation, Table
+from experiment.ablate.table import ALIKE, LESS, TUNING, Expectation, Table
+from report.page import tables
+from report.page.figure import PAPER, SERIES, STYLES, draw, legend
 from report.run_folder import provenance
 
+STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
+GEOMETRY = ("uniformity", "alignment")
 NOWHERE = "-"
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "not told apart"
+UNMEASURED = "not measured"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An expectation and what became of it.
+
+    Attributes:
+        verdict: one of the four words above.
+        difference: mean over the seeds of `row` minus `other`; None if there is none.
+        interval: of that mean, 95 %; None of less than two seeds.
+        seeds: how many both rows have.
+    """
+
+    expected: Expectation
+    verdict: str
+    difference: float | None
+    interval: Interval | None
+    seeds: int
+
+
+def judge(table: Table, measured: Sequence[Measured]) -> list[Judged]:
+    """Return every expectation of a table with its verdict."""
+    found: dict[str, dict[int, Measured]] = {}
+    for one in measured:
+        found.setdefault(one.row, {})[one.seed] = one
+    return [_judged(one, found) for one in table.expected]
+
+
+def _judged(expected: Expectation, found: Mapping[str, Mapping[int, Measured]]) -> Judged:
+    row, other = found.get(expected.row, {}), found.get(expected.other, {})
+    pairs = [(row[s].values[expected.of], other[s].values[expected.of]) for s in row if s in other]
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not known or len(known) < len(pairs):
+        return Judged(expected, UNMEASURED, None, None, len(known))
+    differences = np.array([a - b for a, b in known])
+    mean = float(differences.mean())
+    if len(known) < 2:
+        return Judged(expected, UNDECIDED, mean, None, len(known))
+    # Of the rows no error: they are the same for both. Their number then does not matter.
+    interval, _ = over_seeds(differences, 0.0, 2)
+    return Judged(expected, verdict(expected, interval), mean, interval, len(known))
+
+
+def verdict(expected: Expectation, interval: Interval) -> str:
+    """Return what an interval of the difference says of an expectation."""
+    low, high = interval.low, interval.high
+    if expected.relation == ALIKE:
+        margin = expected.within
+        if -margin <= low and high <= margin:
+            return HOLDS
+        return FAILS if low > margin or high < -margin else UNDECIDED
+    if expected.relation == LESS:
+        low, high = -high, -low
+    return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -130,3 +203,45 @@ def json_of(
         **{study.name: study.records for study in studies},
         **provenance(),
     }
+
+
+def trajectory(table: Table, measured: Sequence[Measured]) -> str:
+    """Return the way of each row's first seed during tuning, SimCSE's figure 2, as an .svg file."""
+    ways = {
+        label: np.array([[at[name] for name in GEOMETRY] for at in points_of(own[0])], np.float64)
+        for label, own in by_row(table, measured).items()
+        if own and points_of(own[0])
+    }
+    lines = [
+        [tables.word(label), *(tables.number(value) for end in (way[0], way[-1]) for value in end)]
+        for label, way in ways.items()
+    ]
+    ends = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
+    figure = draw(
+        f"trajectory-{table.name}",
+        "Alignment and uniformity during tuning",
+        "Each line goes from the untuned encoder (hollow) to the last state (filled), first seed; "
+        "lower is better for both.",
+        tables.Table("Alignment and uniformity", ("row", *ends), lines),
+        partial(_paint_ways, ways=ways),
+    )
+    # In the page's light colours.
+    style = STYLE.read_text(encoding="utf-8")
+    light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
+    return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], figure.svg) + "\n"
+
+
+def points_of(one: Measured) -> list[dict[str, Any]]:
+    """Return the records of a tuning that hold its geometry, in the order of their steps."""
+    return [at for at in one.history if all(at.get(name) is not None for name in GEOMETRY)]
+
+
+def _paint_ways(axes: Any, ways: dict[str, np.ndarray]) -> None:
+    for k, (label, way) in enumerate(ways.items()):
+        colour, style = SERIES[k % len(SERIES)], STYLES[k // len(SERIES) % len(STYLES)]
+        axes.plot(*way.T, color=colour, ls=style, marker=".", label=label)
+        axes.plot(*way[:1].T, "o", mfc=PAPER, mec=colour)
+        axes.plot(*way[-1:].T, "o", color=colour)
+    axes.set_xlabel(GEOMETRY[0])
+    axes.set_ylabel(GEOMETRY[1])
+    legend(axes, 4)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiment.ablate.judging import judge
 from experiment.ablate.measuring import Measured
+from experiment.ablate.recipes import TABLES
 from experiment.ablate.table import Table
-from experiment.ablate.tables import TABLES
-from experiment.ablate.telling import printed
+from experiment.ablate.telling import judge, printed
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ablations.md").read_text(encoding="utf-8")

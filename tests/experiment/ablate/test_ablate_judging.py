@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiment.ablate.judging import FAILS, HOLDS, UNDECIDED, UNMEASURED, judge
 from experiment.ablate.measuring import Measured, values_of
 from experiment.ablate.table import ALIKE, LESS, MORE, Expectation, Row, Table
+from experiment.ablate.telling import FAILS, HOLDS, UNDECIDED, UNMEASURED, judge
 
 A = (0.70, 0.71, 0.72)
 B = (0.80, 0.82, 0.81)
