@@ -1,7 +1,6 @@
 """Which array differs first, where and by how much; and what may not be read."""
 
 import os
-import zipfile
 
 import numpy as np
 import pytest
@@ -109,44 +108,13 @@ def test_nothing_answered_is_nothing_passed(tmp_path):
     assert [(r.passed, r.reason) for r in results] == [(False, "no answer")] * 2
 
 
-def pickled(path):
-    np.savez(path, x=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-
-
-def garbage(path):
-    path.write_bytes(b"PK\x03\x04 and nothing after it")
-
-
-def promise(path):
-    # A header that asks for more than the file holds.
-    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }\n"
-    raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("x.npy", raw)
-
-
-def bomb(path):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("x.npy", bytes(65 * 2**20))
-
-
-def link(path):
-    np.savez(path.with_name("other.npz"), **ONE)
-    path.symlink_to(path.with_name("other.npz"))
-
-
-def pipe(path):
-    os.mkfifo(path)
-
-
-def text(path):
-    np.savez(path, x=np.array(["a"]))
-
-
-@pytest.mark.parametrize("make", [pickled, garbage, promise, bomb, link, pipe, text])
-def test_files_that_are_no_plain_arrays_are_refused(tmp_path, make):
-    make(tmp_path / "a.npz")
-    with pytest.raises(ValueError):
-        read_arrays(tmp_path / "a.npz")
+def test_links_and_pipes_are_no_answers(tmp_path):
+    """Nor are bytes made to break their reader: test_grading.py has those."""
+    np.savez(tmp_path / "other.npz", **ONE)
+    (tmp_path / "a.npz").symlink_to(tmp_path / "other.npz")
+    os.mkfifo(tmp_path / "b.npz")
+    for name in ("a", "b"):
+        with pytest.raises((ValueError, OSError)):
+            read_arrays(tmp_path / f"{name}.npz")
     results = judge(suite({"a": ONE, "b": ONE}), tmp_path)
-    assert not results[0].passed and results[0].reason
+    assert not any(result.passed for result in results) and all(r.reason for r in results)

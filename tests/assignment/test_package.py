@@ -58,14 +58,13 @@ def test_a_run_gives_the_best_head_of_each_task(place, capsys):
 
 def test_other_heads_and_spellings_can_be_asked_for(place, capsys):
     made_run(place / "run", (0.4, 0.9))
-    cell, dialect = "sup-sst-bi-frozen-concat-0", "handout"
-    code, out, _ = package(
-        capsys, "run", "--cells", cell, "--dialect", dialect, "--out", "s.zip"
-    )  # fmt: skip
+    cell = "sup-sst-bi-frozen-concat-0"
+    words = ["--cells", cell, "--dialect", "handout", "--out", "s.zip"]
+    code, out, _ = package(capsys, "run", *words)
     assert code == 0 and f"sst     {cell}" in out
     with zipfile.ZipFile(place / "s.zip") as archive:
         text = archive.read("predictions/sst-dev-out.csv").decode()
-    assert text == text_of("sst", "dev", dialect, predictions("sst", "dev", 0.4, 0))
+    assert text == text_of("sst", "dev", "handout", predictions("sst", "dev", 0.4, 0))
 
 
 @pytest.mark.parametrize("dialect", ["code", "handout", "tab"])

@@ -75,15 +75,12 @@ def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):
     assert ("all", "dev", "aggregate") not in rows
 
 
-@pytest.mark.parametrize("task", ["sst", "para"])
-def test_no_answer_counts_as_wrong(task, place, capsys):
-    values = [None] * 10 + gold_of(task, "dev")[10:].tolist()
-    (place / f"{task}-dev-out.csv").write_text(text_of(task, "dev", "handout", values))
-    row = scored(capsys, f"{task}-dev-out.csv")[task, "dev", "accuracy"]
-    assert (float(row["value"]), row["no answer"]) == (30 / 40, "10")
-
-
-def test_no_similarity_is_the_mean_of_those_given():
+def test_no_answer_counts_as_wrong_and_no_similarity_as_the_mean_of_those_given(place, capsys):
+    for task in ("sst", "para"):
+        values = [None] * 10 + gold_of(task, "dev")[10:].tolist()
+        (place / f"{task}-dev-out.csv").write_text(text_of(task, "dev", "handout", values))
+        row = scored(capsys, f"{task}-dev-out.csv")[task, "dev", "accuracy"]
+        assert (float(row["value"]), row["no answer"]) == (30 / 40, "10")
     labels = np.array([0.0, 5.0, 1.0, 4.0])
     found = filled("sts", [1.0, 4.0, None, 1.0], labels)
     assert found.tolist() == [1.0, 4.0, 2.0, 1.0]
