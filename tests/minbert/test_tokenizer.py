@@ -318,6 +318,7 @@ def test_a_piece_on_two_lines_keeps_its_ids_when_saved(tmp_path):
     _, reference = saved(own, tmp_path / "saved")
     assert list(reference(texts)["input_ids"]) == list(own(texts))
     lines = tmp_path / "saved" / "vocab.txt"
+    assert "" not in lines.read_text("utf-8").splitlines()
     assert list(BertTokenizer.from_vocab(lines)(texts)) == list(own(texts))
 
 
