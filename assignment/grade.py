@@ -84,7 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 Mark submissions on a hidden suite. A student's code only computes arrays, in a sandbox;
 this program compares them with the expected ones and never imports student code.""",
         epilog="""\
-A submission is a folder or a zip; one that cannot be read is told, and stops no other.
+A submission is a folder or a zip; one that cannot be read gets no points and a reason,
+and stops no other.
 Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, commonest mistakes),
 and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
 DIR/results.json alone.

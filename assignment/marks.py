@@ -85,13 +85,13 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
                 "output": why(mark, about, result),
             }
         )
-    told = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
+    lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     if mark.fault:
-        told = [f"Not marked: {mark.fault}"]
+        lines = [f"Not marked: {mark.fault}"]
     found = {
         "score": total(mark, about),
         "execution_time": round(mark.seconds),
-        "output": "\n".join(told),
+        "output": "\n".join(lines),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,

@@ -188,15 +188,15 @@ def list_pairs(options: SimilarOptions) -> None:
     pairs = similar(sources, given, options.least)
     for pair in pairs[:SHOWN]:
         names = f"{printable(pair.a)} and {printable(pair.b)}"
-        shares = f"{pair.of_a:.0%} and {pair.of_b:.0%} of their own"
-        print(f"{names}: {shares}, {pair.runs} runs  {printable(pair.places[0])}")
+        own = f"{pair.of_a:.0%} and {pair.of_b:.0%} of their own"
+        print(f"{names}: {own}, {pair.runs} runs  {printable(pair.places[0])}")
     print(f"pairs that share {options.least} or more: {len(pairs)}, of {len(found)} submissions")
     if options.out is not None:
-        rows = [
-            [printable(a), printable(b), count, round(of_a, 3), round(of_b, 3),
-             printable("; ".join(places[:PLACES]))]
-            for a, b, count, of_a, of_b, places in pairs
-        ]  # fmt: skip
+        rows: list[list[object]] = []
+        for pair in pairs:
+            shares = [round(pair.of_a, 3), round(pair.of_b, 3)]
+            places = printable("; ".join(pair.places[:PLACES]))
+            rows.append([printable(pair.a), printable(pair.b), pair.runs, *shares, places])
         header = ["a", "b", "runs", "of a", "of b", "places"]
         write_text(options.out, csv_text(header, rows))
         print(f"pairs: {options.out}")

@@ -129,8 +129,8 @@ def _documents(options: PackageOptions) -> tuple[list[Document], str]:
         if task not in chosen:
             raise DataError(f"{source}: no dev score of {task}; name a head (--cells), or --tasks")
         cell = chosen[task]
-        score_told = "" if cell.split != "dev" else f", dev {_main_score(cell) or 0:.3f}"
-        print(f"{task:6}  {cell.name}{score_told}")
+        on_dev = "" if cell.split != "dev" else f", dev {_main_score(cell) or 0:.3f}"
+        print(f"{task:6}  {cell.name}{on_dev}")
         for split in SPLITS:
             path = source / predictions_name(cell.name, task, split)
             documents += open_submission(path) if path.is_file() else []

@@ -38,7 +38,7 @@ from runtime.options import option, parse
 
 EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
 NAMED = 3  # ids named of those missing
-TOLD = 300  # characters of a fault
+LONGEST = 300  # characters of a fault
 DATA = (
     "folder with the tasks' files; bundled and cs224n stand for the project's own and the course's"
 )
@@ -205,8 +205,8 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             faults += _compare(shown, place, expected, answers, rows, gold)
     task, split = (place.task, place.split) if place else ("", "")
     faults.sort(key=lambda fault: _line(shown, fault))
-    told = [printable(fault, TOLD) for fault in faults]  # they quote what a stranger wrote
-    return Checked(document, task, split, answers, rows.by_sentence, told, notes)
+    faults = [printable(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
+    return Checked(document, task, split, answers, rows.by_sentence, faults, notes)
 
 
 def _line(shown: str, fault: str) -> float:
@@ -336,7 +336,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m assignment validate",
         description="""\
 Is a submission what the course asks for? Names of files, headers, rows that do not parse,
-ids that are missing, double or unknown, values that are no label: every fault is told with
+ids that are missing, double or unknown, values that are no label: every fault comes with
 its file and line, and what to do. CS224N's two spellings and CMU's are read.""",
         epilog=f"""\
 examples:

@@ -75,9 +75,14 @@ def write_suite(folder: Path) -> Path:
 def exam(suite: Path, **limits) -> Exam:
     """Return what grades submissions on a suite that `write_suite` wrote."""
     return Exam(
-        suite, read_suite(suite), FILES, None, replace(LIMITS, **limits),
-        driver=HERE / "small_driver.py", cases=HERE / "no cases",
-    )  # fmt: skip
+        suite,
+        read_suite(suite),
+        FILES,
+        None,
+        replace(LIMITS, **limits),
+        driver=HERE / "small_driver.py",
+        cases=HERE / "no cases",
+    )
 
 
 def submission(folder: Path, source: str = HONEST) -> Submission:

@@ -56,8 +56,10 @@ def test_neighbours_are_tested_on_the_same_rows():
     (ahead,) = board.ahead
     assert (ahead.a, ahead.b) == ("a", "b") and ahead.decided and ahead.p < 0.001
     (sst,) = board.by_task["sst"]
-    only = [int(((x["sst"] == LABELS["sst"]) & (y["sst"] != LABELS["sst"])).sum())
-            for x, y in ((a, b), (b, a))]  # fmt: skip
+    only = [
+        int(((x["sst"] == LABELS["sst"]) & (y["sst"] != LABELS["sst"])).sum())
+        for x, y in ((a, b), (b, a))
+    ]
     assert sst.p == pytest.approx(binomtest(only[0], sum(only)).pvalue)
     family = sorted(board.by_task[task][0].p for task in TASKS)
     adjusted = np.minimum(1, np.maximum.accumulate(np.array(family) * (3, 2, 1)))
@@ -104,8 +106,10 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     code, out, err = board_of(capsys, "--csv", "board.csv", "--html", "board.html")
     assert (code, err) == (0, "")
     assert re.findall(r"^\| (\d) +\| (\S+)", out, re.M) == [
-        ("1", "ben"), ("2", "anna"), ("3", "carl.zip")
-    ]  # fmt: skip
+        ("1", "ben"),
+        ("2", "anna"),
+        ("3", "carl.zip"),
+    ]
     with open("board.csv") as file:
         rows = list(csv.DictReader(file))
     broken = {row["submission"]: row["fault"] for row in rows[3:]}

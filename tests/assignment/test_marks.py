@@ -33,8 +33,9 @@ RESULTS = [
 ]
 STOP = {"double": "the run was stopped: too much of its memory"}
 MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], LAYERS, 12.6)
-HONEST = Mark("=bob", [replace(r, passed=True, reason="", mistake=None) for r in RESULTS],
-              {}, [], LAYERS, 3.0)  # fmt: skip
+HONEST = Mark(
+    "=bob", [replace(r, passed=True, reason="", mistake=None) for r in RESULTS], {}, [], LAYERS, 3.0
+)
 
 
 def test_results_have_what_gradescope_documents():
@@ -45,16 +46,30 @@ def test_results_have_what_gradescope_documents():
     assert "work.py: a link" in found["output"]
     first, second, third = found["tests"]
     assert first == {
-        "name": "Sums: double", "number": "1.1", "score": 0, "max_score": 2, "status": "failed",
-        "visibility": "visible", "output": f"no answer\n{STOP['double']}",
-    }  # fmt: skip
+        "name": "Sums: double",
+        "number": "1.1",
+        "score": 0,
+        "max_score": 2,
+        "status": "failed",
+        "visibility": "visible",
+        "output": f"no answer\n{STOP['double']}",
+    }
     assert (second["number"], second["status"], second["score"]) == ("1.2", "passed", 3)
     assert third["visibility"] == "after_published" and third["number"] == "2.1"
     assert third["output"].endswith("Likely cause: the mean is over all axes")
     allowed = {
-        "score", "max_score", "status", "name", "name_format", "number", "output",
-        "output_format", "tags", "visibility", "extra_data",
-    }  # fmt: skip
+        "score",
+        "max_score",
+        "status",
+        "name",
+        "name_format",
+        "number",
+        "output",
+        "output_format",
+        "tags",
+        "visibility",
+        "extra_data",
+    }
     for test in found["tests"]:
         assert set(test) <= allowed and test["visibility"] in VISIBILITIES
     assert sum(test["score"] for test in found["tests"]) == found["score"]
@@ -63,8 +78,12 @@ def test_results_have_what_gradescope_documents():
 
 def test_what_a_student_makes_us_say_has_no_control_characters():
     evil = replace(RESULTS[0], reason="raised \x1b[2J\nscore 9")
-    (output, *_) = (one["output"] for one in for_gradescope(
-        replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)["tests"])  # fmt: skip
+    (output, *_) = (
+        one["output"]
+        for one in for_gradescope(replace(MARK, results=[evil, *RESULTS[1:]], stops={}), ABOUT)[
+            "tests"
+        ]
+    )
     assert output == "raised \\x1b[2J\\nscore 9"
 
 

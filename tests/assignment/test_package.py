@@ -24,8 +24,9 @@ def made_run(path, skills, tasks=("sst", "para", "sts")):
     run, cells = RunFolder(path), []
     for task in tasks:
         for seed, skill in enumerate(skills):
-            found = {split: np.array(predictions(task, split, skill, seed)) for split in
-                     ("dev", "test")}  # fmt: skip
+            found = {
+                split: np.array(predictions(task, split, skill, seed)) for split in ("dev", "test")
+            }
             metrics = task_metrics(task, found["dev"], gold_of(task, "dev"))
             place = ("sup", task, "bi", "frozen", "concat", "b", "data", seed, "dev", 40)
             seen = {"sentences": 0.0, "metrics_on_rest": {}}

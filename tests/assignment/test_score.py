@@ -67,8 +67,9 @@ def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):
     write_submission(place / "cmu", "cmu", ("sst", "cfimdb"))
     (place / "mine.csv").write_text(text_of("sts", "test", "handout"))
     assert scored(capsys, "mine.csv").keys() == {
-        ("sts", "test", "pearson"), ("sts", "test", "spearman")
-    }  # fmt: skip
+        ("sts", "test", "pearson"),
+        ("sts", "test", "spearman"),
+    }
     rows = scored(capsys, "cmu")
     right = np.mean(gold_of("cfimdb", "dev") == predictions("cfimdb", "dev"))
     assert float(rows["cfimdb", "dev", "accuracy"]["value"]) == pytest.approx(right)
@@ -138,8 +139,14 @@ def test_the_aggregates_interval_is_that_of_resampling_all_tasks():
     value = aggregate(scores)
     rows = (np.arange(n),) * 3
     assert value == pytest.approx(of_rows(*rows, axis=-1))
-    result = bootstrap(rows, of_rows, vectorized=True, n_resamples=4000, method="percentile",
-                       random_state=np.random.default_rng(1))  # fmt: skip
+    result = bootstrap(
+        rows,
+        of_rows,
+        vectorized=True,
+        n_resamples=4000,
+        method="percentile",
+        random_state=np.random.default_rng(1),
+    )
     low, high = result.confidence_interval
     parts = [
         (weight(t, 3), scores[t], interval_of(main_metric(t), t, found[t], gold[t])) for t in TASKS
