@@ -4,14 +4,9 @@ import gzip
 import tracemalloc
 
 import pytest
-from conftest import real_data
 from reading import error_of, write
 
 from data.sentences import iter_sentences, main, sentences, split
-
-
-def test_wikipedia_sentences_all_read():
-    assert sum(1 for _ in iter_sentences(real_data("wiki/wiki_for_simcse.txt"))) == 200_000
 
 
 def test_sentences_are_stripped_and_empty_lines_passed_over(tmp_path):

@@ -255,12 +255,6 @@ def test_a_broken_nli_file_is_named_with_its_line(content, message, tmp_path):
     assert message in error_of(iter_nli, write(tmp_path, content))
 
 
-def test_nli_pairs_have_three_labels(tmp_path):
-    rows = "".join(f"p\th\t{label}\tx\n" for label in ("contradiction", "entailment", "neutral"))
-    place(tmp_path, {"nli_pairs.tsv": f"premise\thypothesis\tlabel\tsource\n{rows}"})
-    assert [(p.id, p.label) for p in read_nli(tmp_path)] == [("2", 2.0), ("3", 0.0), ("4", 1.0)]
-
-
 # --- the published files
 
 

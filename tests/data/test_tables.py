@@ -8,7 +8,6 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from conftest import real_data
 from reading import error_of, write
 
 from data.sentences import iter_sentences
@@ -127,13 +126,6 @@ def test_latin_1_is_recognised_by_not_being_utf_8(tmp_path):
     latin = write(tmp_path, f"{text}\n\n  \nplain\n".encode("latin-1"), "latin")
     utf = write(tmp_path, f"{text}\n\n  \nplain\n".encode(), "utf")
     assert list(plain_lines(latin)) == list(plain_lines(utf)) == [(1, text), (4, "plain")]
-
-
-def test_real_latin_1_keeps_its_letters():
-    for sign in ("pos", "neg"):
-        path = real_data(f"transfer/rt-polarity.{sign}")
-        lines = path.read_bytes().decode("latin-1").split("\n")
-        assert [text for _, text in plain_lines(path)] == [line.strip() for line in lines[:-1]]
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,6 @@ from data.nli import iter_nli
 from data.triplets import FORMS, Related, iter_triplets, main, sample, triplets
 
 
-def test_nli_triplets_all_read():
-    triplets = list(iter_triplets(real_data("nli/nli_for_simcse.csv")))
-    assert len(triplets) == 10193
-    assert all(triplet.hard_negative for triplet in triplets)
-
-
 def test_other_header_names_read_as_triplets():
     path = real_data("chinese/ocnli_sup_train_data.csv")
     with open(path, encoding="utf-8", newline="") as file:
