@@ -76,10 +76,17 @@ examples:
 
 Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
     )
-    from report.compare import Sides, compare
+    from report.compare import compare
 
-    sides = Sides(options.a, options.b, options.data, options.gold)
-    compare(sides, say, options.json, options.csv)
+    compare(
+        options.a,
+        options.b,
+        say,
+        data=options.data,
+        gold=options.gold,
+        json_file=options.json,
+        csv_file=options.csv,
+    )
 
 
 @dataclass(frozen=True)

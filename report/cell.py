@@ -144,6 +144,14 @@ def best_known(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.split == "test"] or list(cells)
 
 
+def by_system(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Return the cells of each system on each split of a task, its seeds together."""
+    systems: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
+    return list(systems.values())
+
+
 def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Return the rows of phenomena.csv: one per setting and tag, with each encoder's mean error.
 

@@ -1,7 +1,6 @@
 """Two runs or two prediction files side by side: `python -m report compare A B`."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from data.examples import DataError, Example
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
-from data.tasks import SPLITS, TASKS, Task, split_file
+from data.tasks import SPLITS, TASKS, split_file
 from evaluation.metrics import labels_of
 from evaluation.significance import Pair, sentence, shown
 from evaluation.table import csv_text, markdown
@@ -19,65 +18,48 @@ from report.verdict import Judged, Place, csv_rows, judge, to_json
 from runtime.files import write_text
 from runtime.streams import Say
 
-SIDES = ("A", "B")
-
-Systems = dict[str, dict[int, Cell]]  # of a run: name -> seed -> cell
-
-
-@dataclass(frozen=True)
-class Sides:
-    """What is compared, and where the gold labels are: in a folder of the tasks' files, or a file.
-
-    Attributes:
-        a, b: two run folders, or two files of predictions.
-        data: the folder; None: the runs' own, or the bundled one.
-        gold: the file, instead of a folder.
-    """
-
-    a: Path
-    b: Path
-    data: str | None = None
-    gold: Path | None = None
-
-    def gold_path(self, task: Task, split: str, data: str = "bundled") -> Path:
-        """Return the file of a split; `data` is its folder unless the user named another."""
-        return self.gold or split_file(data_folder(self.data or data), task, split)
-
-
-@dataclass(frozen=True)
-class Match:
-    """Systems of both sides on one split, named by their side."""
-
-    systems: dict[str, dict[int, np.ndarray]]  # name -> seed -> predictions (N,)
-    pairs: list[Pair]
-    labels: np.ndarray  # (N,)
+# What is compared on each split: name -> seed -> predictions (N,), the labels (N,), and which two.
+Sides = dict[Place, tuple[dict[str, dict[int, np.ndarray]], np.ndarray, list[Pair]]]
 
 
 def compare(
-    sides: Sides, say: Say = print, json_file: Path | None = None, csv_file: Path | None = None
+    a: Path,
+    b: Path,
+    say: Say = print,
+    *,
+    data: str | None = None,
+    gold: Path | None = None,
+    json_file: Path | None = None,
+    csv_file: Path | None = None,
 ) -> list[Judged]:
     """Compare two sides, print the table and a sentence per task, write the files asked for.
 
     Of runs, cells of the same system are compared: the same pre-training, encoder, tuning and
-    features; where each run has one system for a task, these two.
+    features; where each run has one system for a task, these two. Systems are named by their side.
+
+    Args:
+        a, b: two run folders, or two files of predictions.
+        say: called with every line of output.
+        data: the folder of the tasks' files, for the labels; None: the runs' own, or the bundled.
+        gold: the file with the labels, instead of a folder.
+        json_file, csv_file: where to write all results, and the comparisons as a table.
 
     Raises:
         DataError: what is named cannot be compared; the message is one line.
         OSError: a file cannot be written.
     """
-    a, b = sides.a, sides.b
-    if sides.data is not None and sides.gold is not None:
+    if data is not None and gold is not None:
         raise DataError("--data and --gold: the labels come from one of them; leave out the other")
     for path in (a, b):
         if not path.exists():
             raise DataError(f"{path}: not found; expected a run folder or a file of predictions")
     if a.is_dir() != b.is_dir():
         raise DataError(f"{a}, {b}: a folder and a file; give two runs or two prediction files")
-    matches = _of_runs(sides) if a.is_dir() else _of_files(sides)
+    sides = (_of_runs if a.is_dir() else _of_files)(a, b, data, gold)
     judged = judge(
-        {place: match.systems for place, match in matches.items()},
-        {place: match.labels for place, match in matches.items()},
-        {place: match.pairs for place, match in matches.items()},
+        {place: systems for place, (systems, _, _) in sides.items()},
+        {place: labels for place, (_, labels, _) in sides.items()},
+        {place: pairs for place, (_, _, pairs) in sides.items()},
     )
     if not any(each.comparisons for each in judged):
         raise DataError(f"{a}, {b}: no seed in common; compare runs of equal seeds")
@@ -106,31 +88,25 @@ def _table(judged: list[Judged]) -> str:
     return markdown(["task", "split", "system", "metric", "n", "value", "95 %"], rows)
 
 
-def _of_files(sides: Sides) -> dict[Place, Match]:
-    files = [read_predictions(path) for path in (sides.a, sides.b)]
-    task, other = (file.task for file in files)
-    if task != other:
-        raise DataError(f"{sides.b}:1: predictions for {other.name}; {sides.a} has {task.name}")
-    split, path = _split_of(files[0], sides)
+def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
+    first, second = read_predictions(a), read_predictions(b)
+    task = first.task
+    if second.task != task:
+        raise DataError(f"{b}:1: predictions for {second.task.name}; {a} has {task.name}")
+    split, path = (gold.stem, gold) if gold else _split_of(first, data)
     examples = task.read(path)
     systems = {
-        side: {0: np.array(file.aligned(examples, path))}
-        for side, file in zip(SIDES, files, strict=True)
+        name: {0: np.array(side.aligned(examples, path))}
+        for name, side in (("A", first), ("B", second))
     }
-    return {(task.name, split): Match(systems, [SIDES], labels_of(examples))}
+    return {(task.name, split): (systems, labels_of(examples), [("A", "B")])}
 
 
-def _split_of(predictions: Predictions, sides: Sides) -> tuple[str, Path]:
-    """Return the split that holds the first predicted id, and its file; of a file, its name.
-
-    Raises:
-        DataError: none does.
-    """
-    if sides.gold is not None:
-        return sides.gold.stem, sides.gold
-    task = predictions.task
+def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
+    """Return the split that holds the first predicted id, and its file."""
+    task, home = predictions.task, data_folder(data or "bundled")
     id, (line, _) = next(iter(predictions.values.items()))
-    paths = {split: sides.gold_path(task, split) for split in SPLITS[1:]}
+    paths = {split: split_file(home, task, split) for split in SPLITS[1:]}
     for split, path in paths.items():
         if path.is_file() and id in {row.id for row in task.read(path, labelled=False)}:
             return split, path
@@ -141,39 +117,39 @@ def _split_of(predictions: Predictions, sides: Sides) -> tuple[str, Path]:
     )
 
 
-def _of_runs(sides: Sides) -> dict[Place, Match]:
-    runs = RunFolder(sides.a, read_only=True), RunFolder(sides.b, read_only=True)
+def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
+    runs = RunFolder(a, read_only=True), RunFolder(b, read_only=True)
     first, second = (_by_place(run) for run in runs)
-    matches = {}
+    sides: Sides = {}
     for (task, split), ours in first.items():
         theirs = second.get((task, split), {})
         names = [(name, name) for name in ours if name in theirs]
         if not names and len(ours) == len(theirs) == 1:
             names = [(next(iter(ours)), next(iter(theirs)))]
-        if names:
-            data = next(cell.data for cell in ours[names[0][0]].values())
-            examples: list[Example] = TASKS[task].read(sides.gold_path(TASKS[task], split, data))
-            match = Match({}, [], labels_of(examples))
-            for a, b in names:
-                both = [ours[a], theirs[b]]
-                if all(len(seeds) == 1 for seeds in both):
-                    # One seed each, whichever it is.
-                    both = [dict(enumerate(seeds.values())) for seeds in both]
-                match.pairs.append((f"A {a}", f"B {b}"))
-                for name, run, seeds in zip(match.pairs[-1], runs, both, strict=True):
-                    match.systems[name] = {
-                        seed: run.predictions(cell, examples) for seed, cell in seeds.items()
-                    }
-            matches[task, split] = match
-    if not matches:
-        raise DataError(
-            f"{sides.a}, {sides.b}: no task and split with cells of the same system in both"
-        )
-    return matches
+        if not names:
+            continue
+        home = data or next(cell.data for cell in ours[names[0][0]].values())
+        path = gold or split_file(data_folder(home), TASKS[task], split)
+        examples: list[Example] = TASKS[task].read(path)
+        systems, _, pairs = sides[task, split] = {}, labels_of(examples), []
+        for name, other in names:
+            both = [ours[name], theirs[other]]
+            if all(len(seeds) == 1 for seeds in both):
+                # One seed each, whichever it is.
+                both = [dict(enumerate(seeds.values())) for seeds in both]
+            pairs.append((f"A {name}", f"B {other}"))
+            for side, run, seeds in zip(pairs[-1], runs, both, strict=True):
+                systems[side] = {
+                    seed: run.predictions(cell, examples) for seed, cell in seeds.items()
+                }
+    if not sides:
+        raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
+    return sides
 
 
-def _by_place(run: RunFolder) -> dict[Place, Systems]:
-    places: dict[Place, Systems] = {}
+def _by_place(run: RunFolder) -> dict[Place, dict[str, dict[int, Cell]]]:
+    """Return the cells of each split by system and seed."""
+    places: dict[Place, dict[str, dict[int, Cell]]] = {}
     for cell in run.cells():
         systems = places.setdefault((cell.task, cell.split), {})
         systems.setdefault(cell.system, {})[cell.seed] = cell

@@ -20,7 +20,7 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.locate import data_folder
-from data.tasks import TASKS, read_task, split_file
+from data.tasks import TASKS, Splits, read_task, split_file
 from evaluation.costs import Cost, Reader, break_even, measure_cost, measured_on, story
 from evaluation.geometry import unit
 from evaluation.metrics import is_labelled
@@ -114,36 +114,29 @@ def measure_run(
         texts = [dev[row].texts for row in rows]
         measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
     found = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
-    both = {
-        task: (found[task, "bi"], found[task, "cross"])
-        for task in dict.fromkeys(cell.task for cell in best)
-        if {(task, "bi"), (task, "cross")} <= set(found)
-    }
-    # The story is that of a similarity task, of another one if there is none.
-    stories = [
-        story(bi, cross)
-        for task, ((_, bi), (_, cross)) in sorted(
-            both.items(), key=lambda item: TASKS[item[0]].kind != "score"
-        )
-    ]
-    retrieval = None
-    for task, ((bi_cell, _), (cross_cell, _)) in both.items():
-        if ranking and TASKS[task].kind == "binary":
-            say(f"ranking   {task}")
-            bi, cross = (
+    break_evens, stories, retrieval = {}, [], None
+    for name in dict.fromkeys(cell.task for cell in best):
+        if (name, "bi") not in found or (name, "cross") not in found:
+            continue
+        (bi_cell, bi), (cross_cell, cross) = found[name, "bi"], found[name, "cross"]
+        break_evens[name] = break_even(bi, cross)
+        stories.append((TASKS[name].kind != "score", story(bi, cross)))
+        if ranking and TASKS[name].kind == "binary":
+            say(f"ranking   {name}")
+            bi_head, cross_head = (
                 load_head(folder.head_path(cell.name), load_tuned, device)
                 for cell in (bi_cell, cross_cell)
             )
-            if ranked := _ranked(home, task, bi, cross, budget):
-                names = {"task": task, "bi": bi_cell.name, "cross": cross_cell.name}
-                retrieval = names | ranked
+            if ranked := _ranked(read_task(home, name), bi_head, cross_head, budget):
+                retrieval = {"task": name, "bi": bi_cell.name, "cross": cross_cell.name, **ranked}
     return {
         "run": str(run),
         "machine": machine,
         "budget": budget,
         "cells": [{"cell": c.name, "task": c.task, "cost": asdict(cost)} for c, cost in measured],
-        "break_even": {task: break_even(bi, cross) for task, ((_, bi), (_, cross)) in both.items()},
-        "story": stories[0] if stories else "",
+        "break_even": break_evens,
+        # Of a similarity task, of another one if there is none.
+        "story": min(stories, key=lambda each: each[0])[1] if stories else "",
         "retrieval": retrieval,
     }
 
@@ -200,13 +193,12 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
 
 
 def _ranked(
-    home: Path, task: str, bi: SavedHead, cross: SavedHead, budget: float
+    splits: Splits, bi: SavedHead, cross: SavedHead, budget: float
 ) -> dict[str, Any] | None:
     """Return how many queries and candidates there are, and how both rank; None without queries.
 
     The pairs are those of the test split, or of the dev split where that has no labels.
     """
-    splits = read_task(home, task)
     retrieval = retrieval_of(splits.test if is_labelled(splits.test) else splits.dev)
     if not retrieval.queries:
         return None

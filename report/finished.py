@@ -16,7 +16,7 @@ from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known
-from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves, read_run
+from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves
 from report.verdict import Judged, judge_cells, read_judged
 from runtime.files import read_json
 
@@ -61,16 +61,14 @@ class FinishedRun:
             DataError: it is not the folder of a finished run, or something it needs is damaged or
                 gone.
         """
-        run = read_run(path)
-        if run is None:
+        folder = RunFolder(path, read_only=True)
+        if not any((path / name).is_file() for name in ("config.json", "results.json")):
             raise DataError(f"{path}: not a run folder; it has no results.json")
-        config, entries = run
-        if not entries or not (path / COMPARISONS).is_file():
+        config, cells = folder.config(), folder.cells()
+        if not cells or not (path / COMPARISONS).is_file():
             raise DataError(
                 f"{path}: an unfinished run has no page; its command with --resume goes on"
             )
-        folder = RunFolder(path, read_only=True)
-        cells = folder.cells()
         home = data_folder(data or cells[0].data)
         splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
         predictions, soft = {}, {}

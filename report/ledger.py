@@ -1,7 +1,4 @@
-"""The ledger: which runs there are, when, how long and on what, and their best scores.
-
-Runs of any version are shown for what they hold: what is missing is a dash, never an error.
-"""
+"""The ledger: which runs there are, when, how long and on what, and their best scores."""
 
 import statistics
 from collections.abc import Sequence
@@ -12,12 +9,12 @@ from typing import Any
 from data.examples import DataError
 from data.tasks import TASKS
 from evaluation.table import markdown
-from report.run_folder import read_run
+from report.cell import Cell, by_system
+from report.run_folder import RunFolder
 from runtime.files import read_json
 from runtime.streams import Say, printable
 
 HEADER = ("run", "when", "minutes", "device", "backbone", "data", "seeds", "cells", "best")
-SETTING = ("pretrain", "encoder", "tune", "features")
 UNKNOWN = "-"
 
 
@@ -32,14 +29,17 @@ def list_runs(folders: Sequence[Path], say: Say) -> None:
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder; name the folder that holds run folders")
         for path in sorted(filter(Path.is_dir, folder.iterdir())):
+            run = RunFolder(path, read_only=True)
+            # When results, or else settings, were written.
+            files = [path / name for name in ("results.json", "config.json")]
+            times = [file.stat().st_mtime for file in files if file.is_file()]
             try:
-                if run := read_run(path):
-                    # When results, or else settings, were written.
-                    files = [path / name for name in ("results.json", "config.json")]
-                    changed = next(file.stat().st_mtime for file in files if file.is_file())
-                    rows.append((changed, _row(path, changed, *run)))
+                if times:
+                    rows.append((times[0], _row(run, times[0])))
             except DataError as error:
-                damaged.append(f"left out  {printable(str(error))}")
+                # A checkpoint has a config.json, too.
+                if files[0].is_file():
+                    damaged.append(f"left out  {printable(str(error))}")
     if rows:
         rows.sort(key=lambda row: row[0])
         say(markdown(HEADER, [[printable(word) for word in row] for _, row in rows]))
@@ -49,63 +49,45 @@ def list_runs(folders: Sequence[Path], say: Say) -> None:
     say(f"{len(rows)} run(s) in {printable(where)}; python -m report html RUN says more")
 
 
-def _row(
-    path: Path, changed: float, config: dict[str, Any], cells: list[dict[str, Any]]
-) -> list[str]:
+def _row(run: RunFolder, changed: float) -> list[str]:
+    config, cells = run.config(), run.cells()
     # Splits of a head share its time, and heads of a stage and seed the backbone's.
-    times = list({cell.get("key"): cell.get("seconds") for cell in cells}.values())
-    stages = {(cell.get("pretrain"), cell.get("seed")) for cell in cells}
-    for pretrain, seed in stages:
+    seconds = list({cell.key: cell.seconds for cell in cells}.values())
+    for stage in dict.fromkeys(f"{cell.pretrain}-{cell.seed}" for cell in cells):
         try:
-            trained = read_json(path / "backbones" / f"{pretrain}-{seed}" / "training.json")
-            times.append(_inner(trained, "seconds"))
-        except (OSError, ValueError):
+            seconds.append(read_json(run.path / "backbones" / stage / "training.json")["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
             pass  # untuned, or deleted since
-    known = [seconds for seconds in times if isinstance(seconds, int | float)]
-    seeds = sorted({cell["seed"] for cell in cells if isinstance(cell.get("seed"), int)})
+    seeds = sorted({cell.seed for cell in cells})
     numbers = ", ".join(map(str, seeds))
     if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
         numbers = f"{seeds[0]}-{seeds[-1]}"
-    unfinished = not cells or any(path.glob("state/*.pt"))
+    unfinished = not cells or any(run.path.glob("state/*.pt"))
+    options: dict[str, Any] = config.get("options", {})
     return [
-        str(path),
+        str(run.path),
         datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M"),
-        f"{sum(known) / 60:.1f}" if known else UNKNOWN,
-        _shown(config.get("device")),
-        _shown(_inner(config, "options", "backbone")),
-        _shown(_inner(config, "options", "data")),
+        f"{sum(seconds) / 60:.1f}" if seconds else UNKNOWN,
+        str(config.get("device", UNKNOWN)),
+        str(options.get("backbone", UNKNOWN)),
+        str(options.get("data", UNKNOWN)),
         numbers or UNKNOWN,
         f"{len(cells)}{', unfinished' if unfinished else ''}",
         "; ".join(_best(cells)) or UNKNOWN,
     ]
 
 
-def _best(cells: list[dict[str, Any]]) -> list[str]:
+def _best(cells: Sequence[Cell]) -> list[str]:
     """Return each task's best setting, `sts 0.812 (sup cross)`: means over seeds are compared."""
-    groups: dict[tuple[Any, ...], list[float]] = {}
-    with_test = {cell.get("task") for cell in cells if cell.get("split") == "test"}
-    for cell in cells:
-        task = cell.get("task")
-        score = _inner(cell, "metrics", TASKS[task].main_metric) if task in TASKS else None
-        wanted = "test" if task in with_test else "dev"
-        if isinstance(score, int | float) and cell.get("split") == wanted:
-            setting = tuple(cell.get(name) for name in SETTING)
-            groups.setdefault((task, *setting), []).append(score)
-    best: dict[Any, tuple[float, str]] = {}
-    for (task, pretrain, encoder, tune, _), scores in groups.items():
-        mean = statistics.mean(scores)
-        if task not in best or mean > best[task][0]:
-            full = " full" if tune == "full" else ""
-            best[task] = mean, f"{task} {mean:.3f} ({pretrain} {encoder}{full})"
+    best: dict[str, tuple[float, str]] = {}
+    with_test = {cell.task for cell in cells if cell.split == "test"}
+    shown = [c for c in cells if c.split == ("test" if c.task in with_test else "dev")]
+    for own in by_system(shown):
+        task = own[0].task
+        scores = [cell.metrics[TASKS[task].main_metric] for cell in own]
+        known = [score for score in scores if score is not None]
+        mean = statistics.mean(known) if known else -2.0
+        if known and (task not in best or mean > best[task][0]):
+            full = " full" if own[0].tune == "full" else ""
+            best[task] = mean, f"{task} {mean:.3f} ({own[0].pretrain} {own[0].encoder}{full})"
     return [words for _, words in best.values()]
-
-
-def _inner(raw: Any, *names: str) -> Any:
-    """Return a value of nested dictionaries, None where there is none."""
-    for name in names:
-        raw = raw.get(name) if isinstance(raw, dict) else None
-    return raw
-
-
-def _shown(value: Any) -> str:
-    return UNKNOWN if value is None else str(value)

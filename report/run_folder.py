@@ -46,7 +46,7 @@ class RunFolder:
         if self.read_only:
             yield
             return
-        self._check_is_ours()
+        self.config()
 
         def refuse() -> None:
             raise DataError(
@@ -67,7 +67,7 @@ class RunFolder:
                 file names hold only what a grid varies, and these two are not part of it.
         """
         finished: dict[str, list[Cell]] = {}
-        self._check_is_ours()
+        self.config()
         for cell in self.cells():
             if (cell.backbone, cell.data) != (backbone, data):
                 made_by = f"--backbone {cell.backbone} --data {cell.data}"
@@ -90,15 +90,20 @@ class RunFolder:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
         return [cell for cell in cells if cell.encoder in ENCODERS]
 
-    def _check_is_ours(self) -> None:
-        """Raise DataError if the folder's config.json is not a run's but, say, a checkpoint's."""
+    def config(self) -> dict[str, Any]:
+        """Return the settings of the run, config.json; {} where there is none.
+
+        Raises:
+            DataError: it is damaged, or not a run's but, say, a checkpoint's.
+        """
         path = self.path / "config.json"
         try:
-            ours = not path.is_file() or "options" in read_json(path)
-        except (ValueError, TypeError):
-            ours = False
-        if not ours:
-            raise DataError(f"{path}: not a run's config; give another --run-dir")
+            config = read_json(path) if path.is_file() else {"options": {}}
+            dict(config["options"])
+        except (ValueError, TypeError, KeyError):
+            hint = "give another --run-dir, or the folder of a run"
+            raise DataError(f"{path}: not a run's config; {hint}") from None
+        return dict(config)
 
     def write_json(self, name: str, content: Any) -> None:
         """Write a JSON file."""
@@ -286,41 +291,3 @@ def provenance() -> dict[str, Any]:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "commit": commit,
     }
-
-
-def read_run(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
-    """Return a run's settings and the entries of results.json as they are, {} and [] if missing.
-
-    `RunFolder.cells` is strict, as numbers that are compared must be whole; this shows what there
-    is, of any version.
-
-    Returns:
-        None if the folder is not a run's.
-
-    Raises:
-        DataError: one of the two files is damaged.
-    """
-    found: dict[str, Any] = {}
-    for name in ("config", "results"):
-        file = path / f"{name}.json"
-        try:
-            found[name] = read_json(file) if file.is_file() else None
-        except (ValueError, OSError) as error:
-            raise DataError(f"{file}: not readable ({error}); restore or delete it") from None
-    config, cells = found["config"] or {}, found["results"] or []
-    if not isinstance(config, dict):
-        raise DataError(f"{path / 'config.json'}: not a run's settings; restore or delete it")
-    if not isinstance(cells, list) or not all(map(_is_cell, cells)):
-        raise DataError(f"{path / 'results.json'}: not a run's results; restore or delete it")
-    # A checkpoint has a config.json, too.
-    return (config, cells) if cells or "options" in config else None
-
-
-def _is_cell(raw: Any) -> bool:
-    """Return whether something is a cell, identified by words or numbers."""
-    identity = ("pretrain", "task", "encoder", "tune", "features", "seed", "split", "key")
-    return (
-        isinstance(raw, dict)
-        and isinstance(raw.get("metrics"), dict | None)
-        and not any(isinstance(raw.get(name), dict | list) for name in identity)
-    )

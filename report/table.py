@@ -13,7 +13,7 @@ from evaluation.metrics import METRICS
 from evaluation.significance import sentence, shown
 from evaluation.slices import FEWEST
 from evaluation.table import markdown
-from report.cell import SIDE_BY_SIDE, Cell, best_known, phenomena_rows
+from report.cell import SIDE_BY_SIDE, Cell, best_known, by_system, phenomena_rows
 from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
@@ -45,16 +45,13 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
     `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
     """
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(tuple(getattr(cell, name) for name in GROUP), []).append(cell)
     of_means = {
         (each.task, each.split, system): estimate.interval
         for each in judged
         for system, estimate in each.main_estimates().items()
     }
     rows = []
-    for group, members in groups.items():
+    for members in by_system(cells):
         first, task = members[0], TASKS[members[0].task]
         if len(members) > 1:
             interval = of_means.get((first.task, first.split, first.system))
@@ -72,7 +69,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         speed = statistics.mean(cell.sentences_per_second for cell in members)
         rows.append(
             [
-                *map(str, group),
+                *(getattr(first, name) for name in GROUP),
                 str(first.n),
                 *metrics,
                 shown(interval) or "-",
@@ -117,20 +114,16 @@ def threshold_lines(cells: Sequence[Cell]) -> list[str]:
     The rows are those of the test split if it has labels, else those of the dev split. A line ends
     in `f1 0.393 at 0.5, 0.618 at 0.27`, means over the system's seeds.
     """
-    systems: dict[tuple[str, str, str, str], list[Cell]] = {}
-    for cell in best_known(cells):
-        if cell.threshold:
-            place = cell.task, cell.split, cell.setting, cell.encoder
-            systems.setdefault(place, []).append(cell)
     lines = []
-    for (task, split, setting, encoder), own in systems.items():
-        words = []
+    for own in by_system([cell for cell in best_known(cells) if cell.threshold]):
+        first, words = own[0], []
         for metric in ("accuracy", "f1"):
             usual = statistics.mean(cell.metrics[metric] or 0.0 for cell in own)
             chosen = statistics.mean(cell.threshold[metric]["value"] for cell in own)
             where = statistics.mean(cell.threshold[metric]["threshold"] for cell in own)
             words.append(f"{metric} {usual:.3f} at 0.5, {chosen:.3f} at {where:.2f}")
-        lines.append(f"{task} {split}, {setting}, {encoder}: {'; '.join(words)}")
+        place = f"{first.task} {first.split}, {first.setting}, {first.encoder}"
+        lines.append(f"{place}: {'; '.join(words)}")
     return lines
 
 

@@ -25,7 +25,7 @@ from evaluation.significance import (
     shown,
     turned,
 )
-from report.cell import Cell, best_known
+from report.cell import Cell, best_known, by_system
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
 
@@ -133,13 +133,12 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         for each in judged
         for estimate in each.estimates
     }
-    systems: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
     wanted = {
-        (*place, metric): _score([cell.seed for cell in own], [c.metrics[metric] for c in own])
-        for place, own in systems.items()
-        for metric in TASKS[place[0]].metrics
+        (own[0].task, own[0].split, own[0].system, metric): _score(
+            [cell.seed for cell in own], [cell.metrics[metric] for cell in own]
+        )
+        for own in by_system(cells)
+        for metric in TASKS[own[0].task].metrics
     }
     return judged if stated == wanted else None
 

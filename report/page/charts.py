@@ -13,7 +13,7 @@ from data.tasks import TASKS, Task
 from evaluation.costs import in_words, marked, measured_on
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
-from evaluation.slices import Density, band_of, cosine_densities
+from evaluation.slices import band_of, cosine_densities
 from report.cell import Cell
 from report.finished import FinishedRun
 from report.page.figure import (
@@ -91,22 +91,43 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
     legend(axes)
 
 
-# Whether probabilities mean what they say.
+# Figures of lines: probabilities, cosines, training.
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a figure: its points (N, 2) and how matplotlib draws them."""
+
+    points: Any
+    look: dict[str, Any]
+
+
+def _paint_lines(axes: Any, lines: Sequence[_Line], x: str, y: str, columns: int = 2) -> None:
+    for line in lines:
+        axes.plot(*np.array(line.points).reshape(-1, 2).T, **line.look)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    legend(axes, columns)
+
+
+def _look(k: int, label: str | None, colours: Sequence[str] = SERIES) -> dict[str, Any]:
+    """Return the look of the line of number k: no two differ by colour alone."""
+    return {"color": colours[k % len(colours)], "ls": STYLES[k % len(STYLES)], "label": label}
 
 
 def reliability_figures(run: FinishedRun) -> list[Figure]:
     """Return the reliability curves of each task of classes, if the cells hold them."""
     figures = []
     for task in run.tasks:
-        systems = {
-            name: own
-            for name, cells in run.systems(task).items()
-            if (own := [cell for cell in cells if cell.calibration])
-        }
-        rows = [
-            [word(name), number(mean(cell.calibration["ece"] for cell in cells))]
-            for name, cells in systems.items()
-        ]
+        lines = [_Line([(0, 0), (1, 1)], {"color": MUTED, "lw": 0.8})]
+        rows = []
+        for k, (name, cells) in enumerate(_calibrated(run, task).items()):
+            error = mean(cell.calibration["ece"] for cell in cells)
+            rows.append([word(name), number(error)])
+            for seed, cell in enumerate(cells):
+                points = [(b["confidence"], b["accuracy"]) for b in cell.calibration["bins"]]
+                look = _look(k, name if seed == 0 else None)
+                lines.append(_Line(points, look | {"marker": "."}))
         if rows:
             figure = draw(
                 f"reliability-{task.name}",
@@ -114,26 +135,18 @@ def reliability_figures(run: FinishedRun) -> list[Figure]:
                 "Lines of the share of right calls against the stated confidence, one per seed. On "
                 "the diagonal, probabilities mean what they say; below it, the head is too sure.",
                 Table(f"{task.name}: expected calibration error", ("system", "error"), rows),
-                partial(_paint_reliability, systems=systems),
+                partial(_paint_lines, lines=lines, x="confidence", y="share right"),
             )
             figures.append(figure)
     return figures
 
 
-def _paint_reliability(axes: Any, systems: dict[str, list[Cell]]) -> None:
-    axes.plot([0, 1], [0, 1], color=MUTED, lw=0.8)
-    for k, (name, cells) in enumerate(systems.items()):
-        for seed, cell in enumerate(cells):
-            bins = cell.calibration["bins"]
-            points = [one["confidence"] for one in bins], [one["accuracy"] for one in bins]
-            look = {"color": SERIES[k % len(SERIES)], "ls": STYLES[k % len(STYLES)]}
-            axes.plot(*points, **look, marker=".", label=name if seed == 0 else None)
-    axes.set_xlabel("confidence")
-    axes.set_ylabel("share right")
-    legend(axes, 2)
-
-
-# What the bare cosine knows of similarity.
+def _calibrated(run: FinishedRun, task: Task) -> dict[str, list[Cell]]:
+    systems = {
+        name: [cell for cell in cells if cell.calibration]
+        for name, cells in run.systems(task).items()
+    }
+    return {name: cells for name, cells in systems.items() if cells}
 
 
 def density_figures(run: FinishedRun) -> list[Figure]:
@@ -151,12 +164,14 @@ def density_figures(run: FinishedRun) -> list[Figure]:
             cosines = np.concatenate([run.soft[cell.place()]["cosines"] for cell in cells])
             labels = np.concatenate([labels_of(run.examples(cell)) for cell in cells])
             bands = np.array([band_of(label, task.largest) for label in labels])
-            densities = cosine_densities(cosines, labels, task.largest)
-            rows = []
-            for one in densities:
+            rows, lines = [], []
+            for k, one in enumerate(cosine_densities(cosines, labels, task.largest)):
                 own = cosines[bands == one.band]
                 spread = [float(own.mean()), float(own.std())] if len(own) else [None, None]
                 rows.append([word(one.band), number(one.n, 0), *map(number, spread)])
+                if one.density:
+                    points = list(zip(one.cosines, one.density, strict=True))
+                    lines.append(_Line(points, _look(k, one.band, BANDS)))
             header = ("gold score", "pairs", "mean", "deviation")
             figure = draw(
                 f"density-{task.name}-{setting}",
@@ -164,58 +179,36 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                 "Curves of the density of cosines, one per band of gold scores. The further apart "
                 "the curves, the more the encoder knows without any head.",
                 Table(f"{setting}: cosines by band", header, rows),
-                partial(_paint_densities, densities=densities),
+                partial(_paint_densities, lines=lines),
             )
             figures.append(figure)
     return figures
 
 
-def _paint_densities(axes: Any, densities: Sequence[Density]) -> None:
-    for k, one in enumerate(densities):
-        if one.density:
-            look = {"color": BANDS[k % len(BANDS)], "ls": STYLES[k % len(STYLES)]}
-            axes.plot(one.cosines, one.density, **look, label=one.band)
-    axes.set_xlabel("cosine")
-    axes.set_ylabel("density")
+def _paint_densities(axes: Any, lines: Sequence[_Line]) -> None:
+    _paint_lines(axes, lines, "cosine", "density", 3)
     axes.set_ylim(bottom=0)
-    legend(axes)
-
-
-# How training went.
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The curves of one thing that was trained, one per seed, and how they are drawn."""
-
-    label: str
-    curves: list[Records]
-    colour: str
-    style: Any
 
 
 def curve_figures(run: FinishedRun) -> list[Figure]:
     """Return the curves of contrastive tuning, those of each task's heads, and the trajectory."""
-    by_stage: dict[str, list[Records]] = {}
+    stages: dict[str, list[Records]] = {}
     for pretrain, seed in dict.fromkeys((cell.pretrain, cell.seed) for cell in run.cells):
         if records := run.curves.get(f"{pretrain}-{seed}"):
-            by_stage.setdefault(pretrain, []).append(records)
-    stages = [
-        _Line(name, curves, SERIES[k % len(SERIES)], STYLES[k % len(STYLES)])
-        for k, (name, curves) in enumerate(by_stage.items())
-    ]
-    figures = [_curves("tuning", "Contrastive tuning", "step", stages)]
+            stages.setdefault(pretrain, []).append(records)
+    of_stages = [(_look(k, name), curves) for k, (name, curves) in enumerate(stages.items())]
+    figures = [_curves("tuning", "Contrastive tuning", "step", of_stages)]
     for task in run.tasks:
         # Colours are settings, line styles encoders.
-        heads = []
+        of_heads = []
         for k, (setting, kinds) in enumerate(run.settings(task).items()):
             for kind, cells in kinds.items():
-                if curves := [run.curves[c.name] for c in cells if c.name in run.curves]:
-                    style = STYLES[list(ENCODERS).index(kind)]
-                    heads.append(_Line(f"{setting} {kind}", curves, SERIES[k % len(SERIES)], style))
+                curves = [run.curves[c.name] for c in cells if c.name in run.curves]
+                style = {"ls": STYLES[list(ENCODERS).index(kind)]}
+                of_heads.append((_look(k, f"{setting} {kind}") | style, curves))
         title = f"Heads of {task.name}: {task.main_metric} on dev"
-        figures.append(_curves(f"heads-{task.name}", title, "epoch", heads))
-    return [*filter(None, figures), *_trajectory(stages)]
+        figures.append(_curves(f"heads-{task.name}", title, "epoch", of_heads))
+    return [*filter(None, figures), *_trajectory(of_stages)]
 
 
 def _points(curve: Records, x: str, y: str) -> list[tuple[float, float]]:
@@ -224,74 +217,63 @@ def _points(curve: Records, x: str, y: str) -> list[tuple[float, float]]:
     return [(a, b) for a, b in pairs if isinstance(a, int | float) and isinstance(b, int | float)]
 
 
-def _curves(name: str, title: str, x: str, lines: Sequence[_Line]) -> Figure | None:
-    """Return a figure of dev scores, None if there are none to draw."""
-    known = [line for line in lines if any(_points(c, x, "dev_score") for c in line.curves)]
-    if not known:
+def _curves(
+    name: str, title: str, x: str, trained: Sequence[tuple[dict[str, Any], list[Records]]]
+) -> Figure | None:
+    """Return a figure of dev scores by step or epoch, None if there are none to draw.
+
+    `trained` holds the look of each thing that was trained, and its curves, one per seed.
+    """
+    rows, lines = [], []
+    for look, curves in trained:
+        measured = [points for curve in curves if (points := _points(curve, x, "dev_score"))]
+        for seed, points in enumerate(measured, 1):
+            best = max(points, key=lambda point: point[1])
+            scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
+            rows.append([word(look["label"]), number(seed, 0), *scores, number(points[-1][1])])
+            label = look["label"] if seed == 1 else None
+            lines.append(_Line(points, look | {"label": label, "lw": 1.4, "marker": ".", "ms": 4}))
+    if not rows:
         return None
-    rows = []
-    for line in known:
-        for seed, curve in enumerate(line.curves, 1):
-            points = _points(curve, x, "dev_score") or [(None, None)]
-            best = max(points, key=lambda point: -1e9 if point[1] is None else point[1])
-            numbers = [number(points[0][1]), number(best[1]), number(best[0], 0)]
-            last = number(points[-1][1])
-            rows.append([word(line.label), number(seed, 0), *numbers, last])
+
+    def paint(axes: Any) -> None:
+        _paint_lines(axes, lines, x, "dev score")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+
     header = ("curve", "seed no.", "first", "best", f"{x} of the best", "last")
     return draw(
         f"curve-{name}",
         title,
         f"Lines of the dev score by {x}, one per seed.",
         Table(f"{title}: dev score", header, rows),
-        partial(_paint_curves, lines=known, x=x),
-    )
-
-
-def _paint_curves(axes: Any, lines: Sequence[_Line], x: str) -> None:
-    for line in lines:
-        for seed, curve in enumerate(line.curves):
-            points = np.array(_points(curve, x, "dev_score")).reshape(-1, 2)
-            look = {"color": line.colour, "ls": line.style, "lw": 1.4, "marker": ".", "ms": 4}
-            axes.plot(*points.T, **look, label=line.label if seed == 0 else None)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(x)
-    axes.set_ylabel("dev score")
-    legend(axes, 2)
-
-
-def _trajectory(lines: Sequence[_Line]) -> Iterator[Figure]:
-    """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
-    rows = []
-    ways = []  # each line with the points of a seed, (steps, 2)
-    for line in lines:
-        measured = [points for curve in line.curves if (points := _points(curve, *GEOMETRY))]
-        for seed, points in enumerate(measured, 1):
-            ends = [number(value) for point in (points[0], points[-1]) for value in point]
-            rows.append([word(line.label), number(seed, 0), *ends])
-            ways.append((line, line.label if seed == 1 else None, np.array(points)))
-    if not rows:
-        return
-
-    def paint(axes: Any) -> None:
-        for line, label, points in ways:
-            align, uniform = points.T
-            axes.plot(uniform, align, color=line.colour, ls=line.style, label=label, marker=".")
-            axes.plot(uniform[:1], align[:1], "o", mfc=PAPER, mec=line.colour)
-            axes.plot(uniform[-1:], align[-1:], "o", color=line.colour)
-        axes.set_xlabel("uniformity")
-        axes.set_ylabel("alignment")
-        legend(axes)
-
-    ends = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
-    yield draw(
-        TRAJECTORY,
-        "Alignment and uniformity during tuning",
-        "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower is "
-        "better for both. Alignment is how near texts of the same meaning are, uniformity how "
-        "evenly all texts spread.",
-        Table("Alignment and uniformity", ("objective", "seed no.", *ends), rows),
         paint,
     )
+
+
+def _trajectory(stages: Sequence[tuple[dict[str, Any], list[Records]]]) -> Iterator[Figure]:
+    """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
+    rows, lines = [], []
+    for look, curves in stages:
+        measured = [points for curve in curves if (points := _points(curve, *GEOMETRY[::-1]))]
+        for seed, points in enumerate(measured, 1):
+            ends = [number(value) for point in (points[0], points[-1]) for value in point[::-1]]
+            rows.append([word(look["label"]), number(seed, 0), *ends])
+            label = look["label"] if seed == 1 else None
+            hollow = {"ls": "", "marker": "o", "mfc": PAPER, "mec": look["color"]}
+            filled = {"ls": "", "marker": "o", "color": look["color"]}
+            lines.append(_Line(points, look | {"label": label, "marker": "."}))
+            lines += [_Line(points[:1], hollow), _Line(points[-1:], filled)]
+    if rows:
+        columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
+        yield draw(
+            TRAJECTORY,
+            "Alignment and uniformity during tuning",
+            "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower "
+            "is better for both. Alignment is how near texts of the same meaning are, uniformity "
+            "how evenly all texts spread.",
+            Table("Alignment and uniformity", ("objective", "seed no.", *columns), rows),
+            partial(_paint_lines, lines=lines, x="uniformity", y="alignment", columns=3),
+        )
 
 
 # Cost beside quality, from what `python -m report cost` measured.
@@ -337,12 +319,12 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         ]
         if cost is None or not searches or estimate is None or estimate.mean is None:
             continue
-        time = _time(searches[0]["then"])
-        points.append((cells[0].encoder, cells[0].tune, time.value, estimate.mean))
+        then = searches[0]["then"]
+        points.append((cells[0].encoder, cells[0].tune, float(then["seconds"]), estimate.mean))
         speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
         work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
         score = number(estimate.mean, 3, interval(estimate.interval))
-        rows.append([word(label), score, time, *speeds, *work])
+        rows.append([word(label), score, _time(then), *speeds, *work])
     if not points:
         return None
     header = ("system", task.main_metric, f"among {AMONG:,}", "pairs per second", "ms for one")
@@ -382,11 +364,12 @@ def _retrieval(found: dict[str, Any]) -> Figure:
     """Return quality against time per query, of the hybrid at each depth."""
     points, rows = [], []
     for one in found["rankings"]:
-        time, mrr = _time(one["duration"]), one["mrr"]
+        time, mrr = one["duration"], one["mrr"]
         depth = number(one["k"] or None, 0)
-        rows.append([word(one["by"]), depth, number(mrr), number(one["recall_at_1"]), time])
+        rows.append([word(one["by"]), depth, number(mrr), number(one["recall_at_1"]), _time(time)])
         if mrr is not None:
-            points.append(("bi" if one["by"] == "bi" else str(one["k"]), time.value, mrr))
+            name = "bi" if one["by"] == "bi" else str(one["k"])
+            points.append((name, float(time["seconds"]), mrr))
 
     def paint(axes: Any) -> None:
         axes.plot([p[1] for p in points], [p[2] for p in points], color=SERIES[0], marker="o")

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
@@ -13,7 +12,7 @@ from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
 from evaluation.slices import Slice, confusion, groups, residuals, slices
-from report.cell import Cell
+from report.cell import Cell, by_system
 from report.finished import FinishedRun
 from report.page.tables import UNKNOWN, Entry, Table, filled, interval, number, shade, share, word
 from report.run_folder import ENCODERS
@@ -47,7 +46,7 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     """Return the table of one task on one split."""
     cosine = any(cell.metrics.get(COSINE) is not None for cell in cells)
     rows = []
-    for own in _systems(cells):
+    for own in by_system(cells):
         row = [word(run.label(own[0]))]
         for metric in task.metrics:
             estimate = run.estimate(own[0], metric)
@@ -108,7 +107,7 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
 def leak_table(run: FinishedRun) -> Table:
     """Return how much of each split the run had seen, and the main metric on the rest."""
     rows = []
-    for own in _systems(run.cells):
+    for own in by_system(run.cells):
         first, metric = own[0], TASKS[own[0].task].main_metric
         seen = [mean(c.overlap.get(name, 0.0) for c in own) for name in ("sentences", "pairs")]
         scores = _mean_of_all([cell.metrics[metric] for cell in own])
@@ -134,14 +133,6 @@ def leak_table(run: FinishedRun) -> Table:
         (*header, "change"),
         rows,
     )
-
-
-def _systems(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the cells of each system and split, its seeds together."""
-    systems: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        systems.setdefault((cell.task, cell.split, cell.system), []).append(cell)
-    return list(systems.values())
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
@@ -203,49 +194,37 @@ def _difference(found: Slice, darkest: float) -> Entry:
     return Entry(plain.text, plain.value, plain.note, colour, strong)
 
 
-@dataclass(frozen=True)
-class Example:
-    """A row on which the encoders differ, in words.
-
-    Attributes:
-        task, setting: of the two systems.
-        ahead: "bi" or "cross", which was right or nearer.
-        phenomenon: "" if the data do not say.
-        id, texts: of the example.
-        gold, bi, cross: as shown, "yes (91 % sure)".
-    """
-
-    task: str
-    setting: str
-    ahead: str
-    phenomenon: str
-    id: str
-    texts: tuple[str, ...]
-    gold: str
-    bi: str
-    cross: str
-
-
-def disagreements(run: FinishedRun) -> list[Example]:
-    """Return the rows of the largest disagreements of both encoders, by task and setting.
+def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
+    """Return the rows of the largest disagreements of both encoders, by task and setting, in words.
 
     Probabilities and scores are averaged over seeds. Runs that kept none have no examples.
     """
-    found = []
+    shown = []
     for task in run.tasks:
         for setting, kinds in run.duels(task).items():
-            soft = [[run.soft[c.place()].get("soft") for c in kinds[kind]] for kind in ENCODERS]
-            if any(each is None for of_kind in soft for each in of_kind):
+            places = [[cell.place() for cell in kinds[kind]] for kind in ENCODERS]
+            if not all("soft" in run.soft[place] for own in places for place in own):
                 continue
-            bi, cross = (np.asarray(np.mean(of_kind, axis=0)) for of_kind in soft)
+            bi, cross = (
+                np.asarray(np.mean([run.soft[place]["soft"] for place in own], axis=0))
+                for own in places
+            )
             examples = run.examples(kinds["bi"][0])
-            for ahead, row in most_surprising(bi, cross, labels_of(examples), task.kind):
-                example = examples[row]
-                words = [_in_words(each[row], task) for each in (bi, cross)]
-                gold = _named(labels_of([example])[0], task)
-                about = example.phenomenon or "", example.id, example.texts
-                found.append(Example(task.name, setting, ahead, *about, gold, *words))
-    return found
+            labels = labels_of(examples)
+            for ahead, row in most_surprising(bi, cross, labels, task.kind):
+                example = {
+                    "task": task.name,
+                    "setting": setting,
+                    "ahead": ahead,
+                    "phenomenon": examples[row].phenomenon or "",
+                    "id": examples[row].id,
+                    "texts": examples[row].texts,
+                    "gold": _named(labels[row], task),
+                    "bi": _in_words(bi[row], task),
+                    "cross": _in_words(cross[row], task),
+                }
+                shown.append(example)
+    return shown
 
 
 def most_surprising(
@@ -385,12 +364,11 @@ def _certainty(cell: Cell) -> list[float | None]:
 
 def facts(run: FinishedRun) -> list[tuple[str, Any]]:
     """Return in a few words what the run is."""
-    options = _dictionary(run.config.get("options"))
-    seeds = sorted({cell.seed for cell in run.cells})
-    heads = {cell.name for cell in run.cells}
-    words = [("backbone", options.get("backbone")), ("data", options.get("data"))]
-    words += [("seeds", ", ".join(map(str, seeds))), ("heads", len(heads))]
-    return [(name, value) for name, value in words if value is not None]
+    first = run.cells[0]
+    seeds = ", ".join(map(str, sorted({cell.seed for cell in run.cells})))
+    heads = len({cell.name for cell in run.cells})
+    words = {"backbone": first.backbone, "data": first.data, "seeds": seeds, "heads": heads}
+    return list(words.items())
 
 
 def command(run: FinishedRun) -> str:
@@ -404,7 +382,7 @@ def about_tables(run: FinishedRun) -> list[Table]:
     config = run.config
     names = ("machine", "device", "precision", "threads", "commit", "python")
     parts = {
-        "Settings": config.get("options"),
+        "Settings": config["options"],
         "Machine and code": {name: config.get(name) for name in names}
         | _dictionary(config.get("packages")),
         "Contrastive tuning": config.get("simcse"),

@@ -124,11 +124,12 @@ def test_contrasts_name_where_each_encoder_is_ahead():
         *({"metrics": None}, {"overlap": None}, {"seconds": "fast"}, {"task": ["sts"]}),
         {"metrics": {"accuracy": "high", "f1": None, "pearson": None, "spearman": None}},
         *({"phenomena": {"place": {"n": 3}}}, {"phenomena": [1]}, {"seed": "1"}),
-        *({"threshold": {"n": 1}}, {"interval": {"f1": {"low": "x"}}}),
+        *({"threshold": {"n": 1}}, {"interval": {"f1": {"low": "x"}}}, [{"key": "k"}], [3]),
     ],
 )
 def test_cells_that_the_table_cannot_show_are_one_clear_line(damage, tmp_path):
-    (tmp_path / "results.json").write_text(json.dumps([cell().to_json() | damage]))
+    entry = damage if isinstance(damage, list) else [cell().to_json() | damage]
+    (tmp_path / "results.json").write_text(json.dumps(entry))
     with pytest.raises(DataError, match=r"results\.json: not a run's results"):
         RunFolder(tmp_path).finished_cells("b", "d")
 

@@ -73,11 +73,12 @@ def test_an_old_run_stays_readable(capsys):
 
 
 def test_missing_keys_are_a_dash(tmp_path, capsys):
-    (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "results.json").write_text('[{"task": "sts", "metrics": null}, {}]')
-    (tmp_path / "bare" / "config.json").write_text('{"options": 3}')
-    (row,) = table_of(lines_of(capsys, "list", tmp_path))
-    assert {row[name] for name in ("minutes", "device", "backbone", "seeds", "best")} == {"-"}
+    RunFolder(tmp_path / "bare").write_json("config.json", {"options": {}})
+    undefined = dict.fromkeys(("accuracy", "f1", "pearson", "spearman"))
+    RunFolder(tmp_path / "constant").write_results([cell(metrics=undefined)], {})
+    rows = table_of(lines_of(capsys, "list", tmp_path))
+    assert {row[name] for row in rows for name in ("device", "backbone", "best")} == {"-"}
+    assert {row["minutes"] for row in rows} == {"-", "0.0"}
 
 
 @pytest.mark.parametrize(

@@ -86,22 +86,7 @@ def test_a_split_is_adjusted_over_tasks_by_main_metric_and_others_apart():
         assert [entry["p_holm"] for entry in family] == holm([entry["p"] for entry in family])
 
 
-def test_results_are_plain_json_and_flat_csv():
-    gold, scores = system()
-    scores["constant"] = {1: np.zeros(40)}
-    judged = judge({("sts", "dev"): scores}, {("sts", "dev"): gold})
-    content = to_json(judged)
-    assert json.loads(json.dumps(content, allow_nan=False))["level"] == 0.95
-    assert [one["system"] for one in content["estimates"][:4]] == ["a", "b", "c", "constant"]
-    rows = csv_rows(judged)
-    assert len(rows) == len(content["comparisons"]) == 2 * 6
-    assert all(not isinstance(value, dict | list | tuple) for row in rows for value in row.values())
-    row, entry = rows[0], content["comparisons"][0]
-    assert (row["low"], row["williams_p"]) == (entry["interval"]["low"], entry["williams"]["p"])
-    assert row["seeds"] == "1"
-
-
-def test_what_is_read_equals_what_was_computed():
+def test_what_is_written_is_plain_and_read_equals_what_was_computed():
     gold, scores = system()
     scores["constant"] = {1: np.zeros(40)}
     scores["d"] = {1: scores["a"][1], 2: scores["b"][1]}
@@ -112,7 +97,14 @@ def test_what_is_read_equals_what_was_computed():
     )
     found = {type(one.williams) for each in judged for one in each.comparisons}
     assert found == {Williams, type(None)}  # all kinds of entries are there
-    assert from_json(json.loads(json.dumps(to_json(judged)))) == judged
+    content = to_json(judged)
+    assert from_json(json.loads(json.dumps(content, allow_nan=False))) == judged
+    rows = csv_rows(judged)
+    assert len(rows) == len(content["comparisons"])
+    assert all(not isinstance(value, dict | list | tuple) for row in rows for value in row.values())
+    row, entry = rows[0], content["comparisons"][0]
+    assert (row["low"], row["williams_p"]) == (entry["interval"]["low"], entry["williams"]["p"])
+    assert row["seeds"] == "1" and content["level"] == 0.95
 
 
 @pytest.fixture
@@ -173,9 +165,11 @@ def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):
 
 @pytest.mark.parametrize(
     "content",
-    [None, "", "[]", "{}", '{"level": 0.9, "estimates": [], "comparisons": []}',
-     '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}'],
-)  # fmt: skip
+    [
+        *(None, "", "[]", '{"level": 0.9, "estimates": [], "comparisons": []}'),
+        '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}',
+    ],
+)
 def test_what_cannot_be_read_is_left_to_be_computed(content, run):
     cells, _ = scored(run)
     path = run[2].path / COMPARISONS
@@ -192,7 +186,7 @@ def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
     assert "[" not in results_table(cells)
 
 
-N = 400
+N = 120
 
 
 def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
@@ -202,7 +196,7 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
         noises: (pretrain, encoder), or with the tuning, too -> the noise's standard deviation, on
             dev and on test.
     """
-    draw = np.random.default_rng(5)
+    draw = np.random.default_rng(2)
     make = cell if task == "sts" else para_cell
     cells, systems, labels = [], {}, {}
     for k, split in enumerate(splits):
