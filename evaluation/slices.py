@@ -165,14 +165,12 @@ class Residuals:
         band: such as "0 to 1".
         n: pairs.
         mean: of prediction - rating: above 0 where the model overrates.
-        spread: the standard deviation of these.
         absolute: the mean distance.
     """
 
     band: str
     n: int
     mean: float | None
-    spread: float | None
     absolute: float | None
 
 
@@ -208,8 +206,10 @@ def residuals(predictions: np.ndarray, labels: np.ndarray, largest: int) -> list
     found = []
     for band, rows in _bands(labels, largest):
         off = predictions[rows] - labels[rows]
-        values = (off.mean(), off.std(), np.abs(off).mean()) if rows.any() else (None,) * 3
-        found.append(Residuals(band, len(off), *(v if v is None else float(v) for v in values)))
+        if len(off):
+            found.append(Residuals(band, len(off), float(off.mean()), float(np.abs(off).mean())))
+        else:
+            found.append(Residuals(band, 0, None, None))
     return found
 
 

@@ -104,7 +104,7 @@ def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
     monkeypatch.setattr(intervals, "RESAMPLES", 50)
     draw, significant, by_rows = np.random.default_rng(2), [], []
     gold = np.zeros(150)
-    for _ in range(100):
+    for _ in range(60):
         luck = draw.normal(0.7, 0.06, (2, 3, 1))
         hard = draw.normal(0, 0.1, 150)
         wrong = (draw.random((2, 3, 150)) > luck + hard).astype(float)
@@ -117,7 +117,7 @@ def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
 
 
 @pytest.mark.parametrize(("task", "metric"), PAIRS)
-@pytest.mark.parametrize("n", [2, 3, 9])
+@pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
 def test_what_cannot_be_compared_is_none_and_what_is_equal_has_p_1(
     task, metric, n, seeds, few_resamples, recwarn
@@ -266,19 +266,6 @@ def test_several_pairs_are_tested_as_each_alone():
         together = swap_test(metric, TASKS["sts"], a, b, gold)
         alone = [swap_test(metric, TASKS["sts"], a[[k]], b[[k]], gold)[0] for k in range(3)]
         assert together.tolist() == alone
-
-
-@pytest.mark.parametrize(("task", "metric"), [("para", "f1"), ("sts", "spearman")])
-def test_equally_good_systems_differ_significantly_5_times_in_100(task, metric, monkeypatch):
-    monkeypatch.setattr(significance, "SWAPS", 200)
-    draw, p_values = np.random.default_rng(9), []
-    for _ in range(400):
-        gold = gold_of(task, 40, draw)
-        a, b = (system(task, gold, draw, 0.5) for _ in range(2))
-        if task == "sts":
-            b = 10 * b - 3  # on a scale of its own
-        p_values.append(swap_test(metric, TASKS[task], a[None], b[None], gold)[0])
-    assert 0.02 <= np.mean(np.array(p_values) < 0.05) <= 0.085  # a standard error of 0.011
 
 
 def test_identical_predictions_have_p_1(recwarn):
