@@ -83,10 +83,10 @@ class InfoEncoder(SentenceEncoder):
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
             output = self.model.packed(batch)
-        found: tuple[Tensor, Tensor] = self.features(
+        features: tuple[Tensor, Tensor] = self.features(
             output.last_hidden_state.float(), batch.lengths
         )
-        return found
+        return features
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return the mean of each sentence's token features, (n, H), with gradient."""
@@ -176,7 +176,7 @@ class MutualInformation(Siamese):
 
 
 def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """Return minus the estimated mutual information, and the share of tokens told right.
+    """Return minus the estimated mutual information, and the share of tokens matched right.
 
     The Jensen-Shannon estimator (paper, equation 2; Hjelm et al. 2019) with the dot product as its
     discriminator T, as in the published code: the mean of sp(-T) over tokens with their own

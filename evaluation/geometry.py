@@ -94,16 +94,16 @@ def geometry(
     """
     known = embeddings[np.any(embeddings, axis=1)]
     whole = np.any(first, axis=1) & np.any(second, axis=1)
-    found: dict[str, float | None] = dict.fromkeys(MEASURES)
+    measures: dict[str, float | None] = dict.fromkeys(MEASURES)
     if whole.any():
-        found["alignment"] = alignment(first[whole], second[whole])
+        measures["alignment"] = alignment(first[whole], second[whole])
     if len(known) > 1:
         values = singular_values(known)
-        found["uniformity"] = uniformity(known)
-        found["mean_cosine"] = mean_cosine(known)
-        found["top_singular_share"] = float(values[0] ** 2 / (values**2).sum())
-        found["effective_rank"] = effective_rank(values)
-    return found
+        measures["uniformity"] = uniformity(known)
+        measures["mean_cosine"] = mean_cosine(known)
+        measures["top_singular_share"] = float(values[0] ** 2 / (values**2).sum())
+        measures["effective_rank"] = effective_rank(values)
+    return measures
 
 
 def pair_geometry(

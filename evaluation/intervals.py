@@ -183,7 +183,7 @@ def sum_metric(name: str, task: Task) -> SumMetric:
         return SumMetric(_accuracy_terms, lambda sums: sums[0] / sums[1])
     if name == "f1":
         classes = np.array([1] if task.kind == "binary" else range(task.num_classes))
-        return SumMetric(lambda found, gold: _f1_terms(found, gold, classes), _f1)
+        return SumMetric(lambda predictions, gold: _f1_terms(predictions, gold, classes), _f1)
     return SumMetric(_moments, _correlation)
 
 
@@ -231,14 +231,14 @@ class TiedOrder:
         return (np.cumsum(same, axis=1) - (same - 1) / 2)[:, self.place]
 
 
-def _accuracy_terms(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    right = (found == gold).astype(np.float64)
+def _accuracy_terms(predictions: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    right = (predictions == gold).astype(np.float64)
     return np.stack([right, np.ones_like(right)])
 
 
-def _f1_terms(found: np.ndarray, gold: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def _f1_terms(predictions: np.ndarray, gold: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return true positives of every class, then called plus true ones: (2C, K, N)."""
-    called = found == classes[:, None, None]  # (C, K, N)
+    called = predictions == classes[:, None, None]  # (C, K, N)
     true = gold == classes[:, None, None]
     return np.concatenate([called & true, called.astype(np.float64) + true])
 
@@ -250,9 +250,9 @@ def _f1(sums: np.ndarray) -> np.ndarray:
     return scores.sum(axis=0) / np.maximum((occur > 0).sum(axis=0), 1)
 
 
-def _moments(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
+def _moments(predictions: np.ndarray, gold: np.ndarray) -> np.ndarray:
     # Standardised first, so that no digits cancel in the variances.
-    x, y = np.broadcast_arrays(standardised(found), standardised(gold))
+    x, y = np.broadcast_arrays(standardised(predictions), standardised(gold))
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 
 

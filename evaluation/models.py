@@ -88,10 +88,10 @@ class EncodedTexts:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Return the embeddings as `encode` does, (N, H) float32."""
-        found = np.asarray(self._embeddings[[self._rows[text] for text in texts]])
+        embeddings = np.asarray(self._embeddings[[self._rows[text] for text in texts]])
         if self.encoder.normalize:
-            found /= np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
-        return found
+            embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+        return embeddings
 
     def inputs(self, examples: Sequence[Example], features: BiFeatures) -> FrozenInputs:
         """Return what a bi-encoder's head reads of examples."""

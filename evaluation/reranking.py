@@ -3,7 +3,6 @@
 The hybrid retrieves k texts by the cosine and lets the cross-encoder order these k (Nogueira & Cho
 2019; sentence-transformers' "retrieve & re-rank").
 Legend: Q queries, C candidates, K candidates that the cross-encoder has read of each query.
-Reads: pairs, similarities, a function that scores pairs. Feeds: report.
 """
 
 import time
@@ -97,7 +96,7 @@ def compare_rankings(
     """
     wanted, count = task.partners, len(task.candidates)
     depths = sorted({min(k, count) for k in depths})
-    found = [_ranking("bi", 0, _ranks(similarities, wanted), Duration(bi_seconds, True))]
+    rankings = [_ranking("bi", 0, _ranks(similarities, wanted), Duration(bi_seconds, True))]
     # Most similar first; equal ones in the order of the candidates.
     order = np.argsort(-similarities, axis=1, kind="stable")
     started = time.perf_counter()
@@ -106,15 +105,15 @@ def compare_rankings(
     for k in depths:
         ranks = hybrid_ranks(similarities, order[:, :k], scores[:, :k], wanted)
         took = Duration(bi_seconds + k * per_pair, k == depths[-1])
-        found.append(_ranking("hybrid", k, ranks, took))
+        rankings.append(_ranking("hybrid", k, ranks, took))
     took = Duration(count * per_pair, False)
     if len(wanted) * took.seconds > budget:
-        return [*found, Ranking("cross", count, None, None, took)]
+        return [*rankings, Ranking("cross", count, None, None, took)]
     started = time.perf_counter()
     everything = np.tile(np.arange(count), (len(wanted), 1))
     ranks = _ranks(_scored(task, everything, score), wanted)
     took = Duration((time.perf_counter() - started) / len(wanted), True)
-    return [*found, _ranking("cross", count, ranks, took)]
+    return [*rankings, _ranking("cross", count, ranks, took)]
 
 
 def hybrid_ranks(

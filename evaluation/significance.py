@@ -337,8 +337,8 @@ def swap_test(
         first = sums.finish(terms_a.sum(axis=-1, keepdims=True) + moved)
         second = sums.finish(terms_b.sum(axis=-1, keepdims=True) - moved)
         # Differences are equal up to rounding when the same rows have changed places.
-        found = (first - second).T.round(12)
-        return found if signs.ndim > 1 else found[0]
+        difference = (first - second).T.round(12)
+        return difference if signs.ndim > 1 else difference[0]
 
     # One sample of "samples" means that its signs are flipped: each sign is a row's.
     result = scipy.stats.permutation_test(

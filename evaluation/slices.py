@@ -203,14 +203,14 @@ def residuals(predictions: np.ndarray, labels: np.ndarray, largest: int) -> list
         predictions, labels: (N,) each, from 0 to `largest`.
         largest: L.
     """
-    found = []
+    by_band = []
     for band, rows in _bands(labels, largest):
         off = predictions[rows] - labels[rows]
         if len(off):
-            found.append(Residuals(band, len(off), float(off.mean()), float(np.abs(off).mean())))
+            by_band.append(Residuals(band, len(off), float(off.mean()), float(np.abs(off).mean())))
         else:
-            found.append(Residuals(band, 0, None, None))
-    return found
+            by_band.append(Residuals(band, 0, None, None))
+    return by_band
 
 
 def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> list[Density]:
@@ -226,13 +226,13 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
     """
     margin = MARGIN * max(float(np.ptp(cosines)), 1e-3)
     grid = np.linspace(max(-1.0, cosines.min() - margin), min(1.0, cosines.max() + margin), POINTS)
-    found = []
+    by_band = []
     for band, rows in _bands(labels, largest):
         own = cosines[rows]
         varied = len(own) > 1 and np.ptp(own) > 1e-9
         density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
-        found.append(Density(band, len(own), grid.tolist(), density))
-    return found
+        by_band.append(Density(band, len(own), grid.tolist(), density))
+    return by_band
 
 
 def _bands(labels: np.ndarray, largest: int) -> Iterator[tuple[str, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""A table as Markdown or as CSV. Feeds: results, report."""
+"""A table as Markdown or as CSV."""
 
 import csv
 import io
