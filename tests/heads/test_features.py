@@ -36,14 +36,6 @@ def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments():
     torch.testing.assert_close(found, torch.cat([cls, both], dim=1))
 
 
-@pytest.mark.parametrize("form", ["interaction", "concat"])
-@pytest.mark.parametrize(("task", "kind"), KINDS)
-def test_width_is_what_the_inputs_give(task, kind, form, tiny_encoder):
-    features = FEATURES[kind](form)
-    batch = LiveInputs(tiny_encoder, examples(task), features).batch(np.arange(3))
-    assert batch.shape == (3, features.width(H, TASKS[task].num_texts))
-
-
 def test_parts_of_a_pair_are_cls_and_the_means_of_both_segments(tiny_encoder):
     features, pairs = CrossFeatures("interaction"), examples("sts", 4)
     batch = features.tokenize(tiny_encoder, [pair.texts for pair in pairs]).pack(np.arange(4))
@@ -66,6 +58,7 @@ def test_live_and_frozen_inputs_agree(task, kind, form, tiny_encoder, tmp_path):
     (frozen,) = frozen_inputs(tiny_encoder, "key", [rows], features, tmp_path)
     live = LiveInputs(tiny_encoder, rows, features)
     assert len(frozen) == len(live) == 12
+    assert live.batch(np.arange(3)).shape == (3, features.width(H, TASKS[task].num_texts))
     for batch in (np.arange(12), np.array([7, 3, 3, 11])):
         torch.testing.assert_close(frozen.batch(batch), live.batch(batch), atol=1e-5, rtol=0)
     assert sorted(np.concatenate(list(live.batches()))) == list(range(12))

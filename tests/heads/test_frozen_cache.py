@@ -63,13 +63,10 @@ def flip_a_bit(path):
     [
         flip_a_bit,
         exchange_rows,
-        lambda path: np.save(path, np.repeat(np.load(path), 2, axis=0)),
-        lambda path: np.save(path, np.load(path).astype(np.float64)),
-        lambda path: np.save(path, np.zeros(5, np.int64)),
         lambda path: os.replace(path.with_name("other.npy"), path),
         lambda path: path.write_bytes(b""),
     ],
-    ids=["bit", "exchanged", "added", "dtype", "shape", "foreign", "empty"],
+    ids=["bit", "exchanged", "foreign", "empty"],
 )
 def test_a_cache_that_was_changed_is_made_again(damage, tiny_encoder, tmp_path):
     tiny_encoder.freeze()

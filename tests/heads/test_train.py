@@ -11,8 +11,9 @@ from heads.config import HeadConfig, head_config
 from heads.train import fit_head
 
 
-@pytest.mark.parametrize("tune", ["frozen", "full"])
-@pytest.mark.parametrize(("task", "kind"), KINDS)
+@pytest.mark.parametrize(
+    ("task", "kind", "tune"), [*((*pair, "frozen") for pair in KINDS), ("sts", "cross", "full")]
+)
 def test_every_head_overfits_eight_examples(task, kind, tune, tiny_encoder, tmp_path):
     rows = examples(task)
     config = HeadConfig(
@@ -34,7 +35,7 @@ def test_every_head_overfits_eight_examples(task, kind, tune, tiny_encoder, tmp_
     assert result.history[-1]["loss"] < result.history[0]["loss"]
 
 
-@pytest.mark.parametrize(("task", "kind"), KINDS)
+@pytest.mark.parametrize(("task", "kind"), [("sst", "bi"), ("sts", "cross")])
 def test_a_frozen_encoder_is_bit_identical_afterwards(task, kind, tiny_encoder, toy_data, tmp_path):
     before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
     splits = read_task(toy_data, task)
@@ -47,27 +48,20 @@ def test_a_frozen_encoder_is_bit_identical_afterwards(task, kind, tiny_encoder, 
     assert not tiny_encoder.model.training
 
 
-def test_full_tuning_changes_every_layer_of_the_encoder(tiny_encoder, toy_data, tmp_path):
+@pytest.mark.parametrize(
+    ("tune", "changing"),
+    [("last1", [2]), ("last2", [1, 2]), ("full", [0, 1, 2])],
+)
+def test_tuning_changes_the_last_layers_or_all(tune, changing, tiny_encoder, toy_data, tmp_path):
     before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    config = HeadConfig(tune="full", backbone_learning_rate=1e-3, num_epochs=1)
-    splits = read_task(toy_data, "sts")
-    fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: 0.0, tmp_path)
-    after = tiny_encoder.model.state_dict()
-    changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
-    for layer in range(3):
-        assert f"encoder.layer.{layer}.attention.self.query.weight" in changed
-
-
-@pytest.mark.parametrize("layers", [1, 2])
-def test_tuning_the_last_layers_changes_these_alone(layers, tiny_encoder, toy_data, tmp_path):
-    before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    config = HeadConfig(tune=f"last{layers}", backbone_learning_rate=1e-3, num_epochs=1)
+    config = HeadConfig(tune=tune, backbone_learning_rate=1e-3, num_epochs=1)
     splits = read_task(toy_data, "sts")
     fit_head(tiny_encoder, splits, "sts", "cross", config, lambda p: 0.0, tmp_path)
     after = tiny_encoder.model.state_dict()
     changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
-    last = tuple(f"encoder.layer.{2 - n}." for n in range(layers))
-    assert changed == {name for name in before if name.startswith(last)}
+    last = tuple(f"encoder.layer.{layer}." for layer in changing)
+    assert {name for name in before if name.startswith(last)} <= changed
+    assert tune == "full" or all(name.startswith(last) for name in changed)
 
 
 @pytest.mark.parametrize(("rate", "drawn"), [(0.0, False), (0.5, True), (None, True)])
@@ -81,16 +75,6 @@ def test_the_encoders_dropout_in_full_tuning(rate, drawn, tiny_encoder, toy_data
     own = tiny_encoder.model.config.hidden_dropout_prob
     rates = {m.p for m in tiny_encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
     assert rates == {own if rate is None else rate} and (max(rates) > 0) == drawn
-
-
-def test_training_twice_gives_the_same_predictions(tiny_encoder, toy_data, tmp_path):
-    splits = read_task(toy_data, "sts")
-    config = head_config("quick", "frozen", "sts")
-    first, second = (
-        fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: float(p.std()), tmp_path)
-        for _ in range(2)
-    )
-    assert np.array_equal(first.predictions["dev"], second.predictions["dev"])
 
 
 def test_the_best_epoch_is_kept_not_the_last(tiny_encoder, toy_data, tmp_path):

@@ -49,7 +49,7 @@ def assert_same(found, wanted, tolerance):
             torch.testing.assert_close(found[2][name], gradient, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("chunk_tokens", [1, 40, 200, 10_000])
+@pytest.mark.parametrize("chunk_tokens", [1, 60, 10_000])
 @pytest.mark.parametrize("settings", [{"pooling": "cls"}, {"pooling": "avg", "symmetric": True}])
 def test_chunks_have_the_gradients_of_the_whole_batch(settings, chunk_tokens, tiny_checkpoint):
     whole = gradients(tiny_checkpoint, SimCSEConfig(**settings))

@@ -20,14 +20,14 @@ from simcse.positives import (
     synonyms,
 )
 
-LENGTHS = (1, 2, 3, 7, 10, 25)
+LENGTHS = (1, 2, 7, 10)
 
 
 def numbered(count: int) -> list[str]:
     return [str(place) for place in range(count)]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("size", LENGTHS)
 def test_a_crop_is_a_span_without_this_share(size, share):
     draw, words, lengths, begins = Random(1), numbered(size), [], set()
@@ -44,7 +44,7 @@ def test_a_crop_is_a_span_without_this_share(size, share):
         assert max(begins) == math.ceil(lost)  # every place for the span occurs, the last one too
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("size", LENGTHS)
 def test_deletion_takes_this_share_from_anywhere_and_keeps_the_order(size, share):
     draw, words, gone = Random(2), numbered(size), Counter()

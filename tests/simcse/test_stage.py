@@ -71,8 +71,10 @@ def read_positives(encoder, checkpoint, folder, objective="unsup", **settings) -
     return read_texts(ALL_OBJECTIVES[objective], path, backbone, config, [], folder)
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("same", 20), ("next", 18), ("crop", 20)])
-@pytest.mark.parametrize("objective", ["unsup", "dual"])
+@pytest.mark.parametrize(
+    ("objective", "name", "pairs"),
+    [("unsup", "same", 20), ("dual", "next", 18), ("unsup", "crop", 20)],
+)
 def test_sentences_are_read_with_the_positives_of_the_settings(
     objective, name, pairs, tiny_encoder, tiny_checkpoint, tmp_path
 ):
