@@ -1,7 +1,6 @@
 """Examples as rows of token sequences: which sentences a contrastive example consists of.
 
 Legend: n examples, V views of one example (in SimCSE 2, or 3 with a hard negative).
-Reads: data.examples through minbert's tokenizer. Feeds: objectives, train.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,4 @@
-"""What is measured of the encoders of a table of heads, besides its rows: transfer and drift.
-
-Reads: heads, experiment.forgetting. Feeds: the command.
-"""
+"""What is measured of the encoders of a table of heads, besides its rows: transfer and drift."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,10 +83,15 @@ def transfer(table: Table, options: AblateOptions, say: Say) -> Study:
                 about = {"task": cell.task, "seed": cell.seed, "split": cell.split}
                 found.append({"tuned on": source, **about, "score": score})
     lines = [
-        (source, [_mean([one["score"] for one in records if one["task"] == task])
-                  for task in REPORT_ORDER])
+        (
+            source,
+            [
+                _mean([one["score"] for one in records if one["task"] == task])
+                for task in REPORT_ORDER
+            ],
+        )
         for source, records in _groups(found, "tuned on").items()
-    ]  # fmt: skip
+    ]
     title = "Transfer: scores of heads on a frozen encoder that was tuned for one task"
     return Study("transfer", title, ("tuned on", *REPORT_ORDER), lines, found)
 
@@ -124,10 +126,13 @@ def drifts(table: Table, options: AblateOptions, say: Say) -> Study:
         found.append({"encoder": one.label, "seed": one.seed, **measured(encoder)})
     last = list(found[0]["cka"])[-1]
     lines = [
-        (label, [_mean([one[name][last] for one in own]) for name in ("weights", "cka")]
-                + [_mean([one["perplexity"] for one in own])])
+        (
+            label,
+            [_mean([one[name][last] for one in own]) for name in ("weights", "cka")]
+            + [_mean([one["perplexity"] for one in own])],
+        )
         for label, own in _groups(found, "encoder").items()
-    ]  # fmt: skip
+    ]
     header = ("encoder", f"weights, {last}", f"CKA, {last}", "perplexity")
     title = "Drift: change of weights, likeness of the texts' states, perplexity of masked words"
     return Study("drift", title, header, lines, found)

@@ -79,9 +79,14 @@ def test_one_tasks_sequence_is_its_own_training(tiny_encoder, toy_data, tmp_path
     rising = iter(range(9))
     other = tiny_encoder.clone()
     alone = fit_head(
-        other, read_task(toy_data, "sts"), "sts", "bi", FULL, lambda p: float(next(rising)),
+        other,
+        read_task(toy_data, "sts"),
+        "sts",
+        "bi",
+        FULL,
+        lambda p: float(next(rising)),
         tmp_path,
-    )  # fmt: skip
+    )
     assert_same(encoder.model, other.model)
     assert_same(found["sts"].head, alone.head)
     for split in ("dev", "test"):
@@ -209,8 +214,10 @@ def jointly(checkpoint, data, config):
         for task, pupil in pupils(data, "sst", "sts", "para").items()
     }
     fitted = fit_joint(encoder, learners, config)
-    heads = {task: torch.cat([p.detach().ravel() for p in found.head.parameters()])
-             for task, found in fitted.items()}  # fmt: skip
+    heads = {
+        task: torch.cat([p.detach().ravel() for p in found.head.parameters()])
+        for task, found in fitted.items()
+    }
     return {task: (found.predictions["dev"], heads[task]) for task, found in fitted.items()}
 
 

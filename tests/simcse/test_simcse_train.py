@@ -29,9 +29,13 @@ def test_training_raises_in_batch_accuracy(kind, symmetric, tiny_encoder):
     else:
         data = supervised(triplets(200), tiny_encoder.tokenizer, 32)
     config = SimCSEConfig(
-        pooling="cls", symmetric=symmetric, batch_size=16, learning_rate=1e-3,
-        num_epochs=6, eval_steps=13,
-    )  # fmt: skip
+        pooling="cls",
+        symmetric=symmetric,
+        batch_size=16,
+        learning_rate=1e-3,
+        num_epochs=6,
+        eval_steps=13,
+    )
     history = SimCSETrainer(tiny_encoder, data, config).run()
     assert history[-1]["loss"] < history[0]["loss"]
     assert history[-1]["accuracy"] > history[0]["accuracy"]

@@ -175,8 +175,10 @@ def test_tuning_leaves_the_backbone_as_it_was_frozen_or_not(
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
     assert not tiny_encoder.model.training and tiny_encoder.pooling == "cls_before_pooler"
     assert all(torch.equal(tuned[0][name], tensor) for name, tensor in tuned[1].items())
-    assert not torch.equal(tuned[0]["encoder.layer.0.output.dense.weight"],
-                           before["encoder.layer.0.output.dense.weight"])  # fmt: skip
+    assert not torch.equal(
+        tuned[0]["encoder.layer.0.output.dense.weight"],
+        before["encoder.layer.0.output.dense.weight"],
+    )
 
 
 def test_a_stage_that_an_earlier_run_finished_is_not_run_again(

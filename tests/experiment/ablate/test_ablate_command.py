@@ -16,10 +16,17 @@ from simcse.train import SimCSETrainer
 @pytest.fixture(scope="module")
 def options(tiny_checkpoint, toy_data, tmp_path_factory):
     return AblateOptions(
-        names=("dropout",), rows=("0", "0.5"), seeds=2, steps=4, backbone=str(tiny_checkpoint),
-        data=str(toy_data), device="cpu", precision="float32", threads=1,
+        names=("dropout",),
+        rows=("0", "0.5"),
+        seeds=2,
+        steps=4,
+        backbone=str(tiny_checkpoint),
+        data=str(toy_data),
+        device="cpu",
+        precision="float32",
+        threads=1,
         out=tmp_path_factory.mktemp("ablate"),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +114,10 @@ def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch
         (row, seed) for row in (rows[2], *rows[:2]) for seed in (42, 43)
     ]
     (results,) = (tmp_path / "runs").glob("*/results.json")
-    cells = {(c["pretrain"], c["task"], c["encoder"], c["split"], c["seed"]): c["metrics"]
-             for c in json.loads(results.read_text())}  # fmt: skip
+    cells = {
+        (c["pretrain"], c["task"], c["encoder"], c["split"], c["seed"]): c["metrics"]
+        for c in json.loads(results.read_text())
+    }
     scores = {(one["row"], one["seed"]): one["values"]["score"] for one in content["measured"]}
     assert scores[rows[0], 43] == cells["none", "sts", "bi", "dev", 43]["pearson"]
     assert scores[rows[1], 42] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
