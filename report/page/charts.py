@@ -18,8 +18,8 @@ from report.cell import Cell
 from report.finished import FinishedRun
 from report.page.figure import (
     BANDS,
-    ENCODERS,
     INK,
+    LOOKS,
     MUTED,
     PAPER,
     SERIES,
@@ -72,10 +72,10 @@ def bar_figures(run: FinishedRun) -> list[Figure]:
 
 
 def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) -> None:
-    kinds = [kind for kind in ENCODERS if any(kind in found for found in scores.values())]
+    kinds = [kind for kind in LOOKS if any(kind in found for found in scores.values())]
     width = min(WIDTH, 0.8 / len(kinds) - 0.02)
     for k, kind in enumerate(kinds):
-        colour, label, hatch = ENCODERS[kind]
+        colour, label, hatch = LOOKS[kind]
         offset = (k - (len(kinds) - 1) / 2) * (width + 0.02)
         own = [(p + offset, each[kind]) for p, each in enumerate(scores.values()) if kind in each]
         places, heights = [place for place, _ in own], [one.mean for _, one in own]
@@ -204,7 +204,7 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
         for k, (setting, kinds) in enumerate(run.settings(task).items()):
             for kind, cells in kinds.items():
                 curves = [run.curves[c.name] for c in cells if c.name in run.curves]
-                style = {"ls": STYLES[list(ENCODERS).index(kind)]}
+                style = {"ls": STYLES[list(LOOKS).index(kind)]}
                 of_heads.append((_look(k, f"{setting} {kind}") | style, curves))
         title = f"Heads of {task.name}: {task.main_metric} on dev"
         figures.append(_curves(f"heads-{task.name}", title, "epoch", of_heads))
@@ -333,7 +333,7 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         tunes = {tune for _, tune, _, _ in points}
         for kind, tune in dict.fromkeys((kind, tune) for kind, tune, _, _ in points):
             own = [point[2:] for point in points if point[:2] == (kind, tune)]
-            colour, name, _ = ENCODERS[kind]
+            colour, name, _ = LOOKS[kind]
             axes.plot(
                 *zip(*own, strict=True),
                 MARKERS[kind],

@@ -26,21 +26,37 @@ COLOURS = {
     **{colour: f"band-{n}" for n, colour in enumerate(BANDS, 1)},
 }
 # Encoder -> colour, name, hatch: no difference by colour alone.
-ENCODERS = {
+LOOKS = {
     "bi": (SERIES[0], "bi-encoder", ""),
     "cross": (SERIES[1], "cross-encoder", "//"),
 }
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none", "text.parse_math": False, "font.size": 11, "font.family": "sans-serif",
-    "axes.spines.top": False, "axes.spines.right": False,
-    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED,
-    "ytick.color": MUTED, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
-    "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": LINE,
-    "grid.linewidth": 0.8, "axes.axisbelow": True, "legend.frameon": False, "lines.linewidth": 1.6,
-    "hatch.color": PAPER, "hatch.linewidth": 1.2,
-}  # fmt: skip
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 11,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "axes.grid": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "hatch.color": PAPER,
+    "hatch.linewidth": 1.2,
+}
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,13 @@ def legend(axes: Any, columns: int = 3) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         axes.legend(
-            handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns,
-            borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, fontsize=10.5,
-        )  # fmt: skip
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=columns,
+            borderaxespad=0.2,
+            handlelength=1.8,
+            columnspacing=1.2,
+            fontsize=10.5,
+        )
