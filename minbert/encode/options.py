@@ -65,7 +65,7 @@ class Options:
     threads: int = option(
         0, "CPU threads per process; 0 leaves it to PyTorch, with --ray means 1", least=0, most=4096
     )
-    ray: bool = option(False, "encode on a Ray cluster (pip install -r requirements-scale.txt)")
+    ray: bool = option(False, "encode on a Ray cluster (pip install -e '.[scale]')")
     workers: int | None = option(
         None, "with --ray: processes that encode (all GPUs, else all CPUs)", least=1, most=100_000
     )

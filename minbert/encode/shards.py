@@ -40,7 +40,7 @@ PARQUET_ROWS = 4096  # that are read at a time
 
 
 def optional(library: str, module: str, what_for: str) -> Any:
-    """Return a library of requirements-scale.txt, with one of its modules.
+    """Return a library of the extra `scale` of pyproject.toml, with one of its modules.
 
     Raises:
         MachineError: it is not installed.
@@ -50,7 +50,7 @@ def optional(library: str, module: str, what_for: str) -> Any:
         return import_module(library)
     except ImportError as error:
         raise MachineError(
-            f"{what_for}: needs {library} ({error}); pip install -r requirements-scale.txt"
+            f"{what_for}: needs {library} ({error}); pip install -e '.[scale]'"
         ) from None
 
 

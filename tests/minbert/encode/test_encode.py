@@ -42,7 +42,7 @@ def test_tables_and_compressed_files_are_read(tmp_path):
 
 
 def test_parquet_is_read(tmp_path):
-    pa = pytest.importorskip("pyarrow", reason="pip install -r requirements-scale.txt")
+    pa = pytest.importorskip("pyarrow", reason="pip install -e '.[scale]'")
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pa.table({"no": [7, 8, 9], "text": ["one", None, "three"]})
     parquet.write_table(table, tmp_path / "t.parquet")
@@ -125,7 +125,7 @@ def test_vectors_that_are_not_finite_are_refused(tmp_path, tiny_checkpoint, caps
 
 def test_absent_libraries_are_named_with_the_command(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MachineError, match=r"pip install -r requirements-scale.txt"):
+    with pytest.raises(MachineError, match=r"pip install -e"):
         all_of(Path("t.parquet"))
 
 
@@ -222,7 +222,7 @@ def test_a_killed_command_leaves_nothing_half_written(tmp_path, words, moment):
 
 
 def test_parquet_has_two_columns_of_fixed_types(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install -r requirements-scale.txt")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install -e '.[scale]'")
     for dtype in (np.float32, np.float16):
         vectors = np.arange(12).reshape(4, 3).astype(dtype)
         write_shard(tmp_path / "a.parquet", list("abcd"), vectors)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def cluster():
     """Two processors of Ray's on this machine, or the cluster that RAY_ADDRESS names."""
-    hint = "ray is not installed: pip install -r requirements-scale.txt"
+    hint = "ray is not installed: pip install -e '.[scale]'"
     ray = pytest.importorskip("ray", reason=hint)
     pytest.importorskip("pyarrow", reason=hint)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -99,5 +99,5 @@ def test_what_a_process_refuses_is_one_line_here(
 
 def test_without_ray_the_command_says_what_to_install(tmp_path, tiny_checkpoint, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MachineError, match=r"--ray: needs ray .*pip install -r requirements-scale"):
+    with pytest.raises(MachineError, match=r"--ray: needs ray .*pip install"):
         over_ray.optional("ray", "ray.data", "--ray")
