@@ -22,7 +22,6 @@ from runtime.streams import Say
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:
     from experiment.ablate.measuring import Bench, Measured
-    from experiment.ablate.telling import Study
 
 DESCRIPTION = """Measure a table of a paper again: its rows, with several seeds, beside what was
 published, and which of the paper's orderings hold. Without a name, or with --list: all tables."""
@@ -139,16 +138,14 @@ def planned(table: Table, options: AblateOptions) -> Iterator[str]:
 def measure(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool:
     """Measure a table and write it; return whether all rows were measured."""
     from experiment.ablate.measuring import measured_heads, measured_tunings
-    from experiment.ablate.studies import STUDIES
     from experiment.ablate.telling import csv_of, judge, json_of, printed, trajectory
     from runtime.files import write_text
 
     measured: list[Measured] = []
-    studies: list[Study] = []
     failed: dict[str, str] = {}
 
     def write() -> None:
-        content = json_of(table, measured, judge(table, measured), failed, studies)
+        content = json_of(table, measured, judge(table, measured), failed)
         write_text(options.out / f"{table.name}.json", json.dumps(content, indent=1) + "\n")
         write_text(options.out / f"{table.name}.csv", csv_of(table, measured))
 
@@ -160,18 +157,10 @@ def measure(table: Table, options: AblateOptions, bench: Bench, say: Say) -> boo
         else:
             measured += found
         write()  # after each row, in case that the next one takes long
-    for name in table.studies:
-        try:
-            studies.append(STUDIES[name](table, options, say))
-        except UserError as error:
-            failed[name] = str(error)
-            say(f"  {table.name}: {name} left out: {error}")
-        write()
     if measured:
         if table.trajectory:
             write_text(options.out / f"{table.name}-trajectory.svg", trajectory(table, measured))
-        told = [printed(table, measured, judge(table, measured))]
-        say("\n\n".join([*told, *(study.printed() for study in studies), table.reading]))
+        say(f"{printed(table, measured, judge(table, measured))}\n\n{table.reading}")
     return not failed
 
 

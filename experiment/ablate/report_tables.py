@@ -172,17 +172,15 @@ FORGETTING = Table(
         "Sequential is the report's way: the tasks are learnt one after the other, sst, sts, para, "
         "and what counts is the encoder in the end. The column before is each task's score right "
         "after its own phase: the gap to score is what was forgotten. The head of an earlier task "
-        "is never touched again, so what changed is the encoder under it: look at the drift. "
+        "is never touched again, so what changed is the encoder under it. "
         "Forgetting is a matter of the order of the batches: schedules that mix the tasks never "
         "stop learning any, and replay gives a tenth of the batches to earlier tasks. What a "
         "mixed training still loses is not forgotten: three tasks share one encoder. Own "
         "models keep their best epoch on dev and joint ones their last, so both are "
-        "scored on test where it has labels. In the table of transfer, heads on "
-        "a frozen encoder show which task's tuning helps or harms another."
+        "scored on test where it has labels."
     ),
     columns=(*HEAD, BEFORE),
     held_out=True,
-    studies=("transfer", "drift"),
     # Four for the tasks' own models, and nearly three for each joint training.
     minutes=20.0,
 )

@@ -77,7 +77,6 @@ class Table:
         trajectory: whether the figure is also drawn of alignment and uniformity during tuning.
         longer: how many times the quick recipe's examples its rows see.
         held_out: whether heads are scored on the test split where it has labels; else on dev.
-        studies: what else is measured of a table of heads, by the names of `studies.STUDIES`.
         minutes: measured, of one seed of all rows: quick scale, mini, one thread.
     """
 
@@ -93,7 +92,6 @@ class Table:
     trajectory: bool = False
     longer: int = 1
     held_out: bool = False
-    studies: tuple[str, ...] = ()
     minutes: float | None = None
 
     @property

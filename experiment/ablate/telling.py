@@ -87,33 +87,6 @@ def verdict(expected: Expectation, interval: Interval) -> str:
     return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
 
 
-@dataclass(frozen=True)
-class Study:
-    """A measured study.
-
-    Attributes:
-        name: its key in NAME.json.
-        title: of its table.
-        header: the columns of its table.
-        lines: an encoder's name, and means over the seeds; None where one is undefined.
-        records: all that was measured, one per encoder and seed (and task).
-    """
-
-    name: str
-    title: str
-    header: tuple[str, ...]
-    lines: list[tuple[str, list[float | None]]]
-    records: list[dict[str, Any]]
-
-    def printed(self) -> str:
-        """Return the table as Markdown, with its title."""
-        rows = [
-            [label, *(NOWHERE if value is None else f"{value:.3f}" for value in values)]
-            for label, values in self.lines
-        ]
-        return f"{self.title}\n{markdown(self.header, rows)}"
-
-
 def by_row(table: Table, measured: Sequence[Measured]) -> dict[str, list[Measured]]:
     """Return the measurements of each row, in the table's order."""
     found: dict[str, list[Measured]] = {row.label: [] for row in table.rows}
@@ -192,7 +165,6 @@ def json_of(
     measured: Sequence[Measured],
     judged: Sequence[Judged],
     failed: dict[str, str],
-    studies: Sequence[Study] = (),
 ) -> dict[str, Any]:
     """Return all of a measured table, as NAME.json has it."""
     return {
@@ -200,7 +172,6 @@ def json_of(
         "measured": [asdict(one) for one in measured],
         "judged": [asdict(one) for one in judged],
         "failed": failed,
-        **{study.name: study.records for study in studies},
         **provenance(),
     }
 
