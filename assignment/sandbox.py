@@ -29,9 +29,18 @@ BLOCK = 512  # bytes, of st_blocks
 # What Python and torch read besides the interpreter's own folders. Nothing in here tells anything
 # about this machine's users, and /proc is left out but for two files.
 SYSTEM = (
-    *("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime"),
-    *("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
-    *("/dev/null", "/dev/urandom", "/dev/zero"),
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+    "/dev/null",
+    "/dev/urandom",
+    "/dev/zero",
 )
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",

@@ -18,8 +18,12 @@ MINI = Path(__file__).parent / "mini"
 # The small files of a checkpoint: sizes, vocabulary (merges.txt is RoBERTa's), and how
 # sentence-transformers pools it.
 SMALL_FILES = [
-    *("*.json", "vocab.txt", "merges.txt"),
-    *("?_Pooling/*", "?_WeightedLayerPooling/*", "2_Dense/*"),
+    "*.json",
+    "vocab.txt",
+    "merges.txt",
+    "?_Pooling/*",
+    "?_WeightedLayerPooling/*",
+    "2_Dense/*",
 ]
 
 

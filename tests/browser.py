@@ -59,12 +59,22 @@ def ask(page: Path, program: str, width: int = 1280, title: str = "") -> dict:
     asked.write_text(source.replace("</body>", f"{AFTER % (SHOWN + program)}</body>"))
     printed = subprocess.run(
         [
-            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
-            *("--virtual-time-budget=5000", f"--user-data-dir={page.parent / 'profile'}"),
-            *("--disable-background-networking", "--no-first-run", around.as_uri()),
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--dump-dom",
+            "--virtual-time-budget=5000",
+            f"--user-data-dir={page.parent / 'profile'}",
+            "--disable-background-networking",
+            "--no-first-run",
+            around.as_uri(),
         ],
-        capture_output=True, text=True, timeout=300, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    ).stdout
     answer = re.search(r'<pre id="found">(.+?)</pre>', printed, re.S)
     assert answer, printed[-2000:]
     told = json.loads(answer[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))

@@ -21,10 +21,24 @@ FLOW = {
     "report": {"runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation"},
     "search": {"runtime", "data", "minbert", "heads", "baselines"},
     "experiment": {
-        *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation", "report"),
+        "runtime",
+        "data",
+        "minbert",
+        "simcse",
+        "heads",
+        "baselines",
+        "evaluation",
+        "report",
     },
     "assignment": {
-        *("runtime", "data", "minbert", "simcse", "heads", "baselines", "evaluation", "report"),
+        "runtime",
+        "data",
+        "minbert",
+        "simcse",
+        "heads",
+        "baselines",
+        "evaluation",
+        "report",
     },
 }
 # What else single files or folders import, and why.

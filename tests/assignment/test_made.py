@@ -158,9 +158,17 @@ def test_the_requirements_cover_what_the_tree_imports(made):
 def test_the_autograders_folder_grades_by_itself(made):
     folder = made / "instructor" / "autograder"
     assert {path.name for path in folder.iterdir()} == {
-        *("assignment", "runtime", "data", "evaluation", "report", "baselines"),
-        *("student", "hidden"),
-        *("requirements.txt", "setup.sh", "run_autograder"),
+        "assignment",
+        "runtime",
+        "data",
+        "evaluation",
+        "report",
+        "baselines",
+        "student",
+        "hidden",
+        "requirements.txt",
+        "setup.sh",
+        "run_autograder",
     }
     command = [sys.executable, "-B", "-m", "assignment", "grade", "--help"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -147,7 +147,12 @@ def test_gradescope_runs_the_files_that_were_made_for_it(fall, tmp_path):
     assert os.listdir(tmp_path / "results") == ["results.json"]
     found = json.loads((tmp_path / "results" / "results.json").read_text(encoding="utf-8"))
     assert set(found) == {
-        *("score", "execution_time", "output", "visibility", "stdout_visibility", "tests"),
+        "score",
+        "execution_time",
+        "output",
+        "visibility",
+        "stdout_visibility",
+        "tests",
         "leaderboard",
     }
     assert found["score"] == sum(test["max_score"] for test in found["tests"]) == 11

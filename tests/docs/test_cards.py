@@ -137,10 +137,12 @@ def test_the_data_card_shows_the_shortcuts():
     para = {line[6:56].strip(): line.split()[-2:] for line in lines if line.startswith("para")}
     shown = {row[0]: row[-1] for row in table(DATA_CARD, "shortcuts")}
     pairs = {
-        "first text alone": "first text alone", "second text alone": "second text alone",
-        "lengths": "lengths", "function words": "function words",
+        "first text alone": "first text alone",
+        "second text alone": "second text alone",
+        "lengths": "lengths",
+        "function words": "function words",
         "linear model over words of both": "words, linear",
-    }  # fmt: skip
+    }
     for mine, theirs in pairs.items():
         assert shown[mine] == para[theirs][0]
     (same,) = [values for name, values in para.items() if name.startswith("mean label of")]

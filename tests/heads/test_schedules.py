@@ -34,8 +34,12 @@ def test_sequential_is_each_tasks_own_training_after_the_other():
     assert tasks_of(found) == ["sst"] * 21 + ["sts"] * 6 + ["para"] * 75
     assert [phase.task for phase in found] == ["sst", "sts", "para"]
     assert checks(found)[:6] == [
-        *((7, None), (14, None), (21, "sst")),
-        *((23, None), (25, None), (27, "sts")),
+        (7, None),
+        (14, None),
+        (21, "sst"),
+        (23, None),
+        (25, None),
+        (27, "sts"),
     ]
     assert checks(found)[-1] == (TOTAL, "para")
 
@@ -66,8 +70,11 @@ def shares(found, epochs, epoch):
 @pytest.mark.parametrize(
     ("schedule", "epoch", "exponent"),
     [
-        *(("proportional", 1, 1.0), ("proportional", 5, 1.0)),
-        *(("annealed", 1, 1.0), ("annealed", 3, 0.6), ("annealed", 5, 0.2)),
+        ("proportional", 1, 1.0),
+        ("proportional", 5, 1.0),
+        ("annealed", 1, 1.0),
+        ("annealed", 3, 0.6),
+        ("annealed", 5, 0.2),
     ],
 )
 def test_shares_follow_the_formula(schedule, epoch, exponent):
