@@ -19,8 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from experiment.settings import Settings, parse_options
-from runtime.commands import begin, exit_code
-from runtime.commands import INTERRUPTED
+from runtime.commands import INTERRUPTED, begin, exit_code
 from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.

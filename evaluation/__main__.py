@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from evaluation.options import DESCRIPTION, EPILOG, EvaluationOptions
-from runtime.commands import begin, exit_code
-from runtime.commands import INTERRUPTED_UNSAVED
+from runtime.commands import INTERRUPTED_UNSAVED, begin, exit_code
 from runtime.options import parse
 
 

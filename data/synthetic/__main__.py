@@ -1,22 +1,16 @@
 """The command line: `python -m data.synthetic --out DIR`."""
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-INTERRUPTED = "\ninterrupted; nothing was written: run the same command again"
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin(INTERRUPTED)
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.synthetic import VERSION, write
+from runtime.commands import begin, exit_code
 from runtime.errors import DiskError
 from runtime.options import build_parser, option
+
+INTERRUPTED = "\ninterrupted; nothing was written: run the same command again"
 
 EXAMPLES = """\
 examples:
@@ -79,4 +73,5 @@ def run(options: Options) -> None:
 
 
 if __name__ == "__main__":
+    begin(INTERRUPTED)
     sys.exit(main())

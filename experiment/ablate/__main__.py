@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from experiment.ablate.recipes import TABLES, AblateOptions, command_of, settings_of
 from experiment.ablate.table import Table
-from runtime.commands import begin, exit_code
+from runtime.commands import INTERRUPTED_UNSAVED, begin, exit_code
 from runtime.errors import UserError
-from runtime.commands import INTERRUPTED_UNSAVED
 from runtime.options import parse
 from runtime.streams import Say
 
@@ -138,7 +137,7 @@ def planned(table: Table, options: AblateOptions) -> Iterator[str]:
 def measure(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool:
     """Measure a table and write it; return whether all rows were measured."""
     from experiment.ablate.measuring import measured_heads, measured_tunings
-    from experiment.ablate.telling import csv_of, judge, json_of, printed, trajectory
+    from experiment.ablate.telling import csv_of, json_of, judge, printed, trajectory
     from runtime.files import write_text
 
     measured: list[Measured] = []

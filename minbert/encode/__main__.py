@@ -4,8 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from minbert.encode.options import DESCRIPTION, EXAMPLES, PROGRAM, Options
-from runtime.commands import begin, exit_code
-from runtime.commands import INTERRUPTED_UNSAVED
+from runtime.commands import INTERRUPTED_UNSAVED, begin, exit_code
 from runtime.options import parse
 
 

@@ -4,16 +4,9 @@ Word overlap and a linear model over TF-IDF, which know no order but (sst) that 
 What they solve teaches nothing about encoders. Reads: the files that data.synthetic wrote.
 """
 
-import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 import csv
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +22,7 @@ from data.synthetic.words import SPLITS
 from data.tables import numbered_lines
 from data.tasks import TASKS
 from evaluation.metrics import row_errors, task_metrics
+from runtime.commands import begin, exit_code
 from runtime.errors import UserError
 from runtime.options import option, parse
 
@@ -215,4 +209,5 @@ def report(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

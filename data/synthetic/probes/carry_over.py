@@ -9,13 +9,6 @@ STS-Benchmark, if they are there. Spearman; mean and standard deviation over see
 """
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +22,7 @@ from data.tasks import read_task
 from evaluation.metrics import is_labelled
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
+from runtime.commands import begin, exit_code
 from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.options import option, parse
@@ -142,4 +136,5 @@ def _shown(values: list[float]) -> str:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

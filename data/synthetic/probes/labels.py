@@ -7,13 +7,6 @@ data.synthetic.meaning, which judges the frames and knows nothing of how they we
 """
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -21,6 +14,7 @@ from random import Random
 from data.synthetic.duplicates import KINDS, MILD, Labelled, labelled_pair
 from data.synthetic.meaning import same_meaning
 from data.synthetic.words import SPLITS
+from runtime.commands import begin, exit_code
 from runtime.options import option, parse
 from runtime.progress import progress
 
@@ -68,4 +62,5 @@ def run(options: Options) -> int:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

@@ -10,13 +10,6 @@ differs by. Of sts: the same models as correlations. Reads: the files that data.
 """
 
 import sys
-
-from runtime.commands import begin
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +23,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from data.synthetic.probes.baselines import Row, labels, linear, over_folder, read, texts, words
 from data.tasks import TASKS
+from runtime.commands import begin
 
 # The words that carry grammar; numbers and `not` belong to the meaning of a pair as well.
 FUNCTION_WORDS = (
@@ -179,4 +173,5 @@ def report(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())

@@ -10,13 +10,6 @@ and, with --seeds, of other seeds.
 """
 
 import sys
-
-from runtime.commands import begin, exit_code
-
-# Before the other imports, so that Ctrl-C answers at once.
-if __name__ == "__main__":
-    begin()
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +43,7 @@ from data.synthetic.probes.systems import (
 from data.tasks import TASKS
 from evaluation.table import csv_text
 from minbert.config import POOLINGS
+from runtime.commands import begin, exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
@@ -226,4 +220,5 @@ def write(path: Path, synthetic: Results, real: Results) -> None:
 
 
 if __name__ == "__main__":
+    begin()
     sys.exit(main())
