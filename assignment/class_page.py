@@ -97,7 +97,7 @@ def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
         row = [Entry(known[name]["says"], note=name), word(known[name]["part"])]
         rows.append([*row, number(count, 0), share(count / len(marks), 0)])
     header = ("mistake", "part", "submissions", "share")
-    return Table("Recognised mistakes, the commonest first", header, rows, kind="long")
+    return Table("Recognised mistakes, the most frequent first", header, rows, kind="long")
 
 
 def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:

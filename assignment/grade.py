@@ -86,7 +86,7 @@ this program compares them with the expected ones and never imports student code
         epilog="""\
 A submission is a folder or a zip; one that cannot be read gets no points and a reason,
 and stops no other.
-Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, commonest mistakes),
+Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
 and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
 DIR/results.json alone.
 

@@ -89,7 +89,7 @@ def fit_whitening(vectors: np.ndarray, size: int | None = None) -> Map:
     return lambda vectors: ((vectors - mean) @ matrix).astype(np.float32)
 
 
-# --- BERT-flow (Li et al. 2020), in small
+# --- BERT-flow (Li et al. 2020) in short
 #
 # A normalizing flow is an invertible function, trained until the vectors of many sentences look
 # like draws from N(0, I). As in the paper it is Glow (Kingma and Dhariwal 2018), with additive

@@ -63,7 +63,7 @@ def sentences(data: str | None, count: int, seed: int = 0) -> list[str]:
     """Return `count` distinct sentences: CS224N's of folder `data`, or made ones.
 
     Raises:
-        DataError: the folder has not so many.
+        DataError: the folder does not have as many.
     """
     draw = random.Random(seed)
     if data is None:

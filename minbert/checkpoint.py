@@ -138,7 +138,7 @@ def _read_shards(index: Path) -> Tensors:
 
 
 def _check_sizes(tensors: dict[str, Tensor], config: BertConfig, folder: Path) -> None:
-    """Refuse sizes of config.json that the weights have not, before memory is taken for them.
+    """Refuse sizes of config.json that the weights do not have, before memory is taken for them.
 
     All other tensors are compared when they are copied into the model.
     """

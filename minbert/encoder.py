@@ -357,7 +357,7 @@ class SentenceEncoder:
     def _refuse(
         self, prompt_name: str | None, output_value: str | None, precision: str | None, device: Any
     ) -> None:
-        """Raise UserError for what sentence-transformers has and this encoder has not."""
+        """Raise UserError for what sentence-transformers supports and this encoder does not."""
         if prompt_name is not None:
             raise UserError(f"encode: no prompt is named {prompt_name!r} here; give prompt=<text>")
         if output_value != "sentence_embedding":

@@ -160,7 +160,7 @@ SUP_PAPER = SimCSEConfig(batch_size=512, learning_rate=5e-5, num_epochs=3)
 # The report had memory for 128 triplets. It skipped the dev check; its authors regret that.
 SUP_REPORT = SimCSEConfig(batch_size=128, learning_rate=5e-5, num_epochs=3)
 # Less than a minute on two cores, hence small encoders and high rates: ten times bert-base's, and
-# for unsupervised views, which a small encoder tells apart after a few steps, three times.
+# for unsupervised views, which a small encoder distinguishes after a few steps, three times.
 UNSUP_QUICK = replace(UNSUP, learning_rate=1e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10)
 SUP_QUICK = replace(
     SimCSEConfig(), learning_rate=5e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10

@@ -131,7 +131,7 @@ def delete_one(words: list[str], draw: Random) -> list[str]:
 def synonyms() -> dict[str, tuple[str, ...]]:
     """Return the synonyms of each word, in the word's own form, as the shipped list has them.
 
-    Senses are not told apart: a word has the synonyms of every noun, verb, adjective and adverb
+    Senses are not distinguished: a word has the synonyms of every noun, verb, adjective and adverb
     that it may be.
     """
     rows = (line.rstrip("\n").split("\t") for _, line in numbered_lines(BUNDLED / SYNONYMS))

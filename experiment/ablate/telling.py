@@ -29,7 +29,7 @@ from report.run_folder import provenance
 STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
 GEOMETRY = ("uniformity", "alignment")
 NOWHERE = "-"
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "not told apart"
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 UNMEASURED = "not measured"
 
 

@@ -142,7 +142,7 @@ def _share_out(options: Options, cluster: dict[str, float]) -> tuple[int, dict[s
     """Return the number of workers, and what each takes: processors, and a GPU if there are any.
 
     Raises:
-        MachineError: the cluster has not enough of them.
+        MachineError: the cluster does not have enough of them.
     """
     threads = options.threads or 1
     most = int(cluster.get("CPU", 0)) // threads
