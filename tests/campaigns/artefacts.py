@@ -8,7 +8,7 @@ import json
 import random
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from campaigns import forked
 from campaigns.mutations import mutated
 from campaigns.outcomes import Trial, one_line
 from campaigns.plain_forms import TEXTS
-from campaigns.scenes import SCENES, Material, material, search, search_options, write_material
+from campaigns.scenes import SCENES, Material, material, search, write_material
 from heads.features import BiFeatures
 from heads.inputs import frozen_embeddings
 from heads.saved import load_head
@@ -94,7 +94,7 @@ def _head(given: Material, whole: Path) -> str:
 
 def _query(given: Material, whole: Path) -> int:
     argv = ["query", str(whole / "index"), *TEXTS[:3], "--json", "--device", "cpu"]
-    return search.main(search_options([*argv, "--precision", "float32"]))
+    return search.main([*argv, "--precision", "float32"])
 
 
 def _checkpoint(given: Material, whole: Path) -> str:
@@ -127,13 +127,13 @@ ARTEFACTS = [
 ]
 
 
-def artefacts(count: int, seed: int, folder: Path, only: str | None = None) -> Iterator[Trial]:
-    """Yield `count` trials, in turn of each kind of artefact, or all of one."""
+def artefacts(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Iterator[Trial]:
+    """Yield `count` trials, in turn of each kind of artefact, or of `only` some."""
     draw = random.Random(seed)
     given = material(folder)
     ended = forked.run(lambda: _make(folder, given), folder)
     assert ended.code == 0, ended.said
-    kinds = [kind for kind in ARTEFACTS if only in (None, kind.name)]
+    kinds = [kind for kind in ARTEFACTS if not only or kind.name in only]
     sound = {}
     for kind in kinds:
         _copied(folder)

@@ -11,7 +11,7 @@ import resource
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from campaigns import forked
@@ -23,13 +23,14 @@ from campaigns.serving import server
 ROOM = 64 << 20  # bytes, more than any scene needs
 
 
-def disk(count: int, seed: int, folder: Path, only: str | None = None) -> Iterator[Trial]:
-    """Yield `count` trials, in turn of each scene, or all of one."""
+def disk(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Iterator[Trial]:
+    """Yield `count` trials, in turn of each scene, or of `only` some."""
     draw = random.Random(seed)
     assert forked.run(lambda: write_material(folder) or 0, folder).code == 0
     with server() as url:
         given = material(folder, url)
-        scenes = [SCENES[only]] if only else [s for s in SCENES.values() if s.ranks == 1][:count]
+        names = only or [name for name, scene in SCENES.items() if scene.ranks == 1]
+        scenes = [SCENES[name] for name in names[:count]]
         known = {scene.name: undisturbed(scene, given, folder) for scene in scenes}
         for number in range(count):
             scene = scenes[number % len(scenes)]

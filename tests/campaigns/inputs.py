@@ -5,7 +5,7 @@ import math
 import random
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ class Hang(BaseException):
     """It took too long."""
 
 
-def inputs(count: int, seed: int, folder: Path, only: str | None = None) -> Iterator[Trial]:
-    """Yield `count` trials, in turn of each kind of file, or all of one."""
+def inputs(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Iterator[Trial]:
+    """Yield `count` trials, in turn of each kind of file, or of `only` some."""
     draw = random.Random(seed)
     logging.disable(logging.WARNING)
     signal.signal(signal.SIGALRM, _hang)
-    kinds = [kind for kind in KINDS if only in (None, kind.name)]
+    kinds = [kind for kind in KINDS if not only or kind.name in only]
     for number in range(count):
         kind = kinds[number % len(kinds)]
         accident, content = mutated(kind.content, draw)

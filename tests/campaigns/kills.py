@@ -3,7 +3,7 @@
 import json
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,13 +21,13 @@ class Undisturbed(NamedTuple):
     seconds: float
 
 
-def kill(count: int, seed: int, folder: Path, only: str | None = None) -> Iterator[Trial]:
-    """Yield `count` trials, in turn of each scene, or all of one."""
+def kill(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Iterator[Trial]:
+    """Yield `count` trials, in turn of each scene, or of `only` some."""
     draw = random.Random(seed)
     assert forked.run(lambda: write_material(folder) or 0, folder).code == 0
     with server() as url:
         given = material(folder, url)
-        scenes = [SCENES[only]] if only else list(SCENES.values())[:count]
+        scenes = [SCENES[name] for name in only or list(SCENES)[:count]]
         known = {scene.name: undisturbed(scene, given, folder) for scene in scenes}
         for number in range(count):
             scene = scenes[number % len(scenes)]

@@ -69,7 +69,7 @@ class Scene:
     ranks: int = 1
 
 
-def _grid(words: str) -> Callable[[Material, Path, bool], int]:
+def grid(words: str) -> Callable[[Material, Path, bool], int]:
     def work(given: Material, folder: Path, again: bool) -> int:
         argv = ["--backbone", str(given.checkpoint), "--data", str(given.data), *TINY]
         argv += ["--run-dir", str(folder / "run"), *words.split()]
@@ -111,15 +111,15 @@ def _downloading(given: Material, folder: Path, again: bool) -> int:
 SCENES = {
     scene.name: scene
     for scene in (
-        Scene("grid", _grid("--pretrain unsup --task sst sts --encoder bi cross")),
-        Scene("frozen", _grid("--pretrain sup --task para --encoder bi")),
-        Scene("full", _grid("--task sts --encoder cross --tune full")),
-        Scene("joint", _grid("--task sst sts --tune joint")),
+        Scene("grid", grid("--pretrain unsup --task sst sts --encoder bi cross")),
+        Scene("frozen", grid("--pretrain sup --task para --encoder bi")),
+        Scene("full", grid("--task sts --encoder cross --tune full")),
+        Scene("joint", grid("--task sst sts --tune joint")),
         Scene("pretrain", _pretraining),
         Scene("search", _indexing),
         Scene("encode", _encoding),
         Scene("download", _downloading),
-        Scene("two", _grid("--pretrain unsup --task sts"), ranks=2),
+        Scene("two", grid("--pretrain unsup --task sts"), ranks=2),
     )
 }
 
