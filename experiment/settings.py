@@ -46,10 +46,6 @@ EXAMPLES = """
 examples:
   python run_multitask.py --pretrain sup --task sts
   python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
-  the report's table 1, with the original BERT on the original data:
-    python -m data.download cs224n wiki1m nli
-    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross \\
-        --backbone bert-base-uncased --data cs224n --preset report --features concat
 The same command again reuses finished cells, tuned encoders and cached embeddings.
 Exit codes: 0 done, 2 wrong input, 130 interrupted (--resume continues), 1 a bug here."""
 
@@ -60,10 +56,10 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "contrastive stage: none, SimCSE on sentences (unsup) or on triplets (sup); or a method "
-        "it is compared with: dual, ct, isbert, sbert",
+        "none, or SimCSE on sentences (unsup) or triplets (sup); baselines: dual, ct, isbert, "
+        "sbert",
         choices=("none", *OBJECTIVES),
-        metavar="STAGE",
+        metavar="HOW",
         group="what to compare (several values make a grid)",
     )
     task: tuple[str, ...] = option(
@@ -79,8 +75,8 @@ class Settings:
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "train the head only (frozen), the last 1, 2 or 4 layers with it (last1, last2, last4), "
-        "the whole encoder (full), or one encoder for all tasks (joint)",
+        "the head only (frozen), also the last layers (last1, last2, last4) or the whole encoder "
+        "(full), or one encoder for all tasks (joint)",
         choices=tuple(TUNES),
         metavar="HOW",
     )
@@ -100,8 +96,7 @@ class Settings:
     )
     features: str = option(
         "interaction",
-        "what the head sees: [u; v; |u-v|; u*v] (cross: [CLS] and the same of both halves), or "
-        "the report's [u; v] (cross: [CLS])",
+        "what a head sees: [u; v; |u-v|; u*v], or the report's [u; v] (cross-encoder: [CLS])",
         choices=("interaction", "concat"),
     )
     seeds: int = option(1, "repeat with N seeds: mean and deviation", least=1, most=1000)
@@ -109,15 +104,13 @@ class Settings:
 
     backbone: str = option(
         "mini",
-        "mini: the BERT of 4 layers that ships with this project; or a checkpoint folder or hub "
-        "id, such as bert-base-uncased",
+        "mini, which ships with this project; a checkpoint folder; a hub id: bert-base-uncased",
         metavar="NAME",
         group="where things come from",
     )
     data: str = option(
         "bundled",
-        "bundled: synthetic data that ships with this project; cs224n: the course's; or a folder "
-        "of files in CS224N's formats",
+        "bundled: synthetic, ships with this project; cs224n: the course's; or a folder like it",
         metavar="NAME",
     )
     unsup_data: str | None = option(
@@ -135,13 +128,13 @@ class Settings:
 
     preset: str = option(
         "quick",
-        "quick: a minute or a few on a laptop; report, paper: as published (table below)",
+        "quick: for laptops; report, paper: as published (table below)",
         choices=tuple(PRESETS),
         group="how (a preset, and single values that override it)",
     )
     pooling: str | None = option(
         None,
-        "from token states to an embedding: what the checkpoint states, else SimCSE's [CLS]",
+        "token states to embedding: as the checkpoint states, else [CLS]",
         choices=POOLINGS,
         metavar="POOLER",
     )
@@ -164,9 +157,7 @@ class Settings:
     threads: int | None = option(
         None, "CPU threads (all; under torchrun 1 per process)", least=1, most=1000
     )
-    run_dir: Path | None = option(
-        None, "where results go (runs/<name made from the settings>)", metavar="DIR"
-    )
+    run_dir: Path | None = option(None, "where results go (runs/<name>)", metavar="DIR")
     resume: bool = option(False, "continue an interrupted run of this command")
     cost_seconds: float = option(
         10.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True

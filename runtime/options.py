@@ -123,15 +123,17 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
                 for inner, nested in options_of(settled.nested)
             ]
         rare += added if settled.rare else []
-    _add_help(parser, rare, show_rare)
+    _add_help(parser, target, rare, show_rare)
     return parser
 
 
-def _add_help(parser: argparse.ArgumentParser, rare: list[Any], show_rare: bool) -> None:
+def _add_help(
+    parser: argparse.ArgumentParser, target: Any, rare: list[Any], show_rare: bool
+) -> None:
     """Add --help, and --help-all where some flags are rare; shorten the usage to what is needed."""
     if rare:
-        parser.add_argument("--help-all", action="help", help="show all flags and stop")
-    parser.add_argument("-h", "--help", action="help", help="show this and stop")
+        target.add_argument("--help-all", action="help", help="show all flags and stop")
+    target.add_argument("-h", "--help", action="help", help="show this and stop")
     if not show_rare:
         for action in rare:
             action.help = argparse.SUPPRESS
