@@ -100,6 +100,7 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
         **about,
     )
     target: Any = parser
+    shown: Any = parser  # the last group that --help shows
     rare = []  # the flags that only --help-all shows
     for found, settled in options_of(settings):
         if settled.group:
@@ -122,8 +123,11 @@ def build_parser(settings: type, show_rare: bool = False, **about: Any) -> argpa
                 )
                 for inner, nested in options_of(settled.nested)
             ]
-        rare += added if settled.rare else []
-    _add_help(parser, target, rare, show_rare)
+        if settled.rare:
+            rare += added
+        else:
+            shown = target
+    _add_help(parser, shown, rare, show_rare)
     return parser
 
 
