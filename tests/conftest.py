@@ -29,20 +29,8 @@ VERBS = ["sees", "likes", "paints", "follows", "hears", "leaves", "holds", "find
 ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"]
 
 
-# Files of half a minute or more, the longest first: begun last, they would leave a worker idle.
-LONGEST = (
-    "test_campaigns",
-    "test_processes",
-    "test_benchmark_works",
-    "test_walks",
-    "test_resumed_heads",
-    "test_interrupt",
-    "test_check",
-    "test_draws",
-    "test_published_numbers",
-    "test_cli",
-    "test_switch",
-)
+# The longest files, longest first: begun last, they would leave a worker idle.
+LONGEST = "test_campaigns test_processes test_walks test_check test_interrupt test_switch".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -131,9 +131,10 @@ def artefacts(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> 
     """Yield `count` trials, in turn of each kind of artefact, or of `only` some."""
     draw = random.Random(seed)
     given = material(folder)
-    ended = forked.run(lambda: _make(folder, given), folder)
-    assert ended.code == 0, ended.said
     kinds = [kind for kind in ARTEFACTS if not only or kind.name in only]
+    tuned = any(kind.pattern.startswith(("run", "backbones")) for kind in kinds)
+    ended = forked.run(lambda: _make(folder, given, tuned), folder)
+    assert ended.code == 0, ended.said
     sound = {}
     for kind in kinds:
         _copied(folder)
@@ -143,14 +144,16 @@ def artefacts(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> 
         yield _trial(kind, given, folder, sound[kind.name], draw)
 
 
-def _make(folder: Path, given: Material) -> int:
-    """Leave one of everything in folder/whole."""
+def _make(folder: Path, given: Material, tuned: bool) -> int:
+    """Leave one of everything in folder/whole; a run and its encoders only if they are needed."""
     whole = folder / "whole"
     whole.mkdir()
     write_material(folder)
-    code = SCENES["grid"].work(given, whole, False) or SCENES["search"].work(given, whole, False)
+    code = SCENES["search"].work(given, whole, False)
+    if tuned:
+        code = code or SCENES["grid"].work(given, whole, False)
+        shutil.rmtree(whole / "cache")
     shutil.copytree(given.checkpoint, whole / "checkpoint")
-    shutil.rmtree(whole / "cache")
     save_training(whole / "state" / "one.state.pt", _parts(), {"step": 3, "history": [0.5, 0.25]})
     return code or not _cached(given, whole)
 

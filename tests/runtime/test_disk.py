@@ -1,4 +1,4 @@
-"""A file that cannot be written is named, with the reason, the need and what to do."""
+"""What cannot be written is named, with the reason, the need and what to do."""
 
 import errno
 import os
@@ -11,7 +11,15 @@ import pytest
 import torch
 
 from runtime.errors import DiskError
-from runtime.files import file_digest, open_file, open_plain, whole_file, whole_folder, write_text
+from runtime.files import (
+    file_digest,
+    open_file,
+    open_plain,
+    save_array,
+    whole_file,
+    whole_folder,
+    write_text,
+)
 from runtime.training import save_training
 
 
@@ -101,3 +109,18 @@ def test_nothing_waits_for_a_pipe(tmp_path):
 def test_what_cannot_be_a_name_is_an_error_of_reading(name, tmp_path):
     with pytest.raises(OSError, match="no possible name"):
         open_plain(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_an_array_is_read_as_it_was(dtype, tmp_path):
+    array = np.arange(12, dtype=dtype).reshape(3, 4)
+    save_array(tmp_path / "a.npy", array)
+    found = np.load(tmp_path / "a.npy", mmap_mode="r")
+    assert found.dtype == dtype and np.array_equal(found, array)
+
+
+@pytest.mark.parametrize("room", [0, 1000])
+def test_no_room_for_the_last_bytes_is_an_error(room, tmp_path):
+    """NumPy alone notices none of the last."""
+    with at_most(room), pytest.raises(OSError):
+        save_array(tmp_path / "a.npy", np.zeros(300, np.float32))

@@ -1,4 +1,4 @@
-"""Files, folders and links appear whole or not at all; whatever fails leaves the older one."""
+"""Files, folders and links appear whole or not at all; what killed processes left is swept up."""
 
 import os
 import stat
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from runtime import files
-from runtime.files import link, whole_file, whole_folder, write_text
+from runtime.errors import UserError
+from runtime.files import link, read_json, read_object, sweep, whole_file, whole_folder, write_text
 
-ROOT = Path(__file__).parents[2]
-ERRORS = [RuntimeError, OSError, KeyboardInterrupt, SystemExit]
+ERRORS = [OSError, KeyboardInterrupt]
 
 
 def content_of(folder: Path) -> dict[str, str]:
@@ -68,13 +68,10 @@ def test_a_file_that_fails_to_be_filled_leaves_the_older_one(error, older, tmp_p
     assert content_of(tmp_path) == older
 
 
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_file_that_fails_to_be_put_in_place_leaves_the_older_one(error, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("old")
-    monkeypatch.setattr(files.os, "replace", failing(error))
-    with pytest.raises(error), whole_file(tmp_path / "file") as temporary:
-        temporary.write_text("new")
-    assert content_of(tmp_path) == {"file": "old"}
+def test_writers_of_one_file_never_share_a_temporary_one(tmp_path):
+    with whole_file(tmp_path / "file") as one, whole_file(tmp_path / "file") as other:
+        assert one != other
+        one.touch(), other.touch()
 
 
 def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path):
@@ -82,36 +79,6 @@ def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "file"):
         pass
     assert content_of(tmp_path) == {"file": "old"}
-
-
-def test_processes_that_write_one_file_never_share_a_temporary_one(tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from runtime.files import whole_file\n"
-        "with whole_file(Path(sys.argv[1])) as temporary: print(temporary); temporary.touch()\n"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "file")]
-    names = {
-        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
-    with whole_file(tmp_path / "file") as temporary:
-        temporary.touch()
-        names.add(f"{temporary}\n")
-    assert len(names) == 3
-
-
-def test_a_killed_process_leaves_the_older_file(tmp_path):
-    """The worst case: nothing of ours runs any more, and half a file lies about, unnamed."""
-    (tmp_path / "file").write_text("old")
-    code = (
-        "import os, sys; from pathlib import Path; from runtime.files import whole_file\n"
-        "with whole_file(Path(sys.argv[1])) as temporary:\n"
-        "    temporary.write_text('half'); os._exit(9)\n"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "file")]
-    assert subprocess.run(command, cwd=ROOT).returncode == 9
-    assert (tmp_path / "file").read_text() == "old"
-    assert all(name == "file" or name.startswith(".") for name in content_of(tmp_path))
 
 
 def test_a_text_is_written_whole_in_utf8(tmp_path, monkeypatch):
@@ -126,7 +93,9 @@ def test_a_text_is_written_whole_in_utf8(tmp_path, monkeypatch):
 def test_a_file_is_as_readable_as_any_other(tmp_path):
     (tmp_path / "plain").write_text("as the user's umask has it")
     write_text(tmp_path / "whole", "")
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    made_folder(tmp_path)
+    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "plain", tmp_path / "whole")}
     assert len(modes) == 1
 
 
@@ -154,15 +123,9 @@ def test_a_new_folder_replaces_the_older_one_with_all_that_was_in_it(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def older_folder(tmp_path) -> dict[str, str]:
-    with whole_folder(tmp_path / "folder") as folder:
-        fill(folder, "old")
-    return content_of(tmp_path)
-
-
 @pytest.mark.parametrize("error", ERRORS)
 def test_a_folder_that_fails_to_be_filled_leaves_the_older_one(error, tmp_path):
-    before = older_folder(tmp_path)
+    before = made_folder(tmp_path)
     with pytest.raises(error), whole_folder(tmp_path / "folder") as folder:
         fill(folder, "half")
         raise error("no")
@@ -170,18 +133,10 @@ def test_a_folder_that_fails_to_be_filled_leaves_the_older_one(error, tmp_path):
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_a_first_folder_that_fails_leaves_nothing(error, tmp_path):
-    with pytest.raises(error), whole_folder(tmp_path / "folder") as folder:
-        fill(folder, "half")
-        raise error("no")
-    assert content_of(tmp_path) == {}
-
-
-@pytest.mark.parametrize("error", ERRORS)
 def test_a_folder_that_fails_to_be_put_in_place_brings_the_older_one_back(
     error, tmp_path, monkeypatch
 ):
-    before = older_folder(tmp_path)
+    before = made_folder(tmp_path)
     monkeypatch.setattr(files.os, "replace", failing(error))
     with pytest.raises(error), whole_folder(tmp_path / "folder") as folder:
         fill(folder, "new")
@@ -190,7 +145,7 @@ def test_a_folder_that_fails_to_be_put_in_place_brings_the_older_one_back(
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_older_folder_that_cannot_be_moved_stays(error, tmp_path, monkeypatch):
-    before = older_folder(tmp_path)
+    before = made_folder(tmp_path)
     monkeypatch.setattr(Path, "rename", failing(error))
     with pytest.raises(error), whole_folder(tmp_path / "folder") as folder:
         fill(folder, "new")
@@ -198,7 +153,7 @@ def test_an_older_folder_that_cannot_be_moved_stays(error, tmp_path, monkeypatch
 
 
 def test_an_interrupt_right_after_the_older_folder_moved_brings_it_back(tmp_path, monkeypatch):
-    before = older_folder(tmp_path)
+    before = made_folder(tmp_path)
     rename, calls = Path.rename, []
 
     def interrupted(path, target):
@@ -221,11 +176,6 @@ def test_a_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
         fill(folder, "new")
     assert (tmp_path / "link").is_symlink() and os.readlink(tmp_path / "link") == "disk"
     assert (tmp_path / "disk" / "file").read_text() == "new"
-
-
-def test_a_folder_can_be_read_by_others(tmp_path):
-    older_folder(tmp_path)
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
 
 
 def test_the_folder_that_one_works_in_can_be_named_by_a_dot(tmp_path, monkeypatch):
@@ -284,3 +234,148 @@ def test_what_is_no_link_is_not_thrown_away_for_one(tmp_path):
     with pytest.raises(OSError, match="irectory"):
         link(tmp_path / "link", tmp_path)
     assert content_of(tmp_path) == {"link": "/", "link/precious": ""}
+
+
+ROOT = Path(__file__).parents[2]
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from runtime import files
+
+target, moment = Path(sys.argv[1]), sys.argv[2]
+replace = files.os.replace
+
+def killed(old, new):
+    if moment == "after":
+        replace(old, new)
+    os._exit(9)
+
+if moment == "file":
+    with files.whole_file(target) as temporary:
+        temporary.write_text("half")
+        os._exit(9)
+if moment != "filling":
+    files.os.replace = killed
+with files.whole_folder(target) as folder:
+    (folder / "file").write_text("new")
+    if moment == "filling":
+        os._exit(9)
+"""
+
+
+def made_folder(tmp_path: Path) -> dict[str, str]:
+    """Make a folder; return what then lies beside it and in it."""
+    with whole_folder(tmp_path / "folder") as folder:
+        fill(folder, "old")
+    return content_of(tmp_path)
+
+
+def killed_at(moment: str, target: Path) -> set[str]:
+    """Run a process that dies while it writes `target`; return what then lies beside it."""
+    command = [sys.executable, "-c", KILLED, str(target), moment]
+    assert subprocess.run(command, cwd=ROOT).returncode == 9
+    return {path.name for path in target.parent.iterdir()}
+
+
+@pytest.mark.parametrize("moment", ["filling", "between", "after"])
+def test_a_replacement_that_was_cut_off_is_finished_or_undone(moment, tmp_path):
+    made_folder(tmp_path)
+    left = killed_at(moment, tmp_path / "folder")
+    assert ("folder" in left) == (moment != "between") and len(left) == 2
+    sweep(tmp_path, "other")
+    assert {path.name for path in tmp_path.iterdir()} == left
+    sweep(tmp_path, "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    whole = {"file": "old", "inner": "/", "inner/file": "old"}
+    assert content_of(tmp_path / "folder") == (whole if moment == "filling" else {"file": "new"})
+
+
+def test_an_older_folder_without_its_successor_comes_back(tmp_path):
+    before = made_folder(tmp_path)
+    killed_at("between", tmp_path / "folder")
+    (new,) = tmp_path.glob("*.tmp")
+    (new / "file").unlink()
+    new.rmdir()
+    sweep(tmp_path)
+    assert content_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_pieces_of_dead_processes_go_and_all_else_stays(deep, tmp_path):
+    (tmp_path / "in").mkdir()
+    own = [".notes.tmp", ".folder.12.tmp", f".a.{files.HOST}-1.tmp", "x.state.pt", "file"]
+    for name in own:
+        (tmp_path / name).touch()
+    for folder in (tmp_path, tmp_path / "in"):
+        assert len(killed_at("file", folder / "file") - {*own, "in"}) == 1
+    with whole_file(tmp_path / "file") as mine, whole_folder(tmp_path / "folder") as ours:
+        mine.touch()
+        sweep(tmp_path, deep=deep)
+        living = {path.name for path in (mine, ours, *map(tmp_path.joinpath, [*own, "in"]))}
+        assert {path.name for path in tmp_path.iterdir()} == living
+    assert len(list((tmp_path / "in").iterdir())) == (not deep)
+
+
+def test_pieces_of_another_host_are_left_for_a_week(tmp_path):
+    piece = tmp_path / ".file.00000000-1-abcdef.tmp"
+    piece.touch()
+    sweep(tmp_path)
+    assert piece.exists()
+    long_ago = piece.stat().st_mtime - files.PATIENCE
+    os.utime(piece, (long_ago, long_ago))
+    sweep(tmp_path)
+    assert not piece.exists()
+
+
+def test_an_earlier_process_of_the_same_number_is_a_dead_one(tmp_path):
+    (tmp_path / f".file.{files.HOST}-{os.getpid()}-000000.tmp").touch()
+    sweep(tmp_path)
+    assert content_of(tmp_path) == {}
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_all_is_on_the_disk_before_it_gets_its_name(kind, tmp_path, monkeypatch):
+    """What was synchronised is known by its inode: names change."""
+    done, fsync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(files.os, "fsync", lambda h: done.append(os.fstat(h).st_ino) or fsync(h))
+    monkeypatch.setattr(files.os, "replace", lambda *both: done.append("named") or replace(*both))
+    if kind == "file":
+        write_text(tmp_path / "file", "new")
+        written = [tmp_path / "file"]
+    else:
+        with whole_folder(tmp_path / "folder") as folder:
+            fill(folder, "new")
+        written = [tmp_path / "folder", *(tmp_path / "folder").rglob("*")]
+    named = done.index("named")
+    assert set(done[:named]) == {path.stat().st_ino for path in written}
+    assert done[named + 1 :] == [tmp_path.stat().st_ino]
+
+
+def test_a_file_that_the_disk_does_not_take_leaves_the_older_one(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError("no")
+
+    (tmp_path / "file").write_text("old")
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match="no"):
+        write_text(tmp_path / "file", "new")
+    assert content_of(tmp_path) == {"file": "old"}
+
+
+@pytest.mark.parametrize(
+    "number", ["9223372036854775807", "1000000000000000019884624838656", "-1", "0.5", "1e300"]
+)
+def test_numbers_are_read(number, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"p": {number}}}')
+    assert read_object(path) == {"p": float(number) if "." in number or "e" in number
+                                 else int(number)}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 5000])
+def test_a_number_that_no_float_holds_is_refused(number, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"p": {number}}}')
+    with pytest.raises(UserError, match="not a readable JSON file"):
+        read_json(path)

@@ -1,4 +1,4 @@
-"""What is printed never stops the work."""
+"""What is printed never stops the work, and a terminal obeys none of it."""
 
 import io
 import os
@@ -10,6 +10,7 @@ import pytest
 
 from runtime import streams
 from runtime.commands import exit_code
+from runtime.streams import printable
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -105,3 +106,19 @@ def test_streams_of_others_are_left_alone(capsys):
     before = sys.stdout, sys.stderr
     streams.ready_streams()
     assert (sys.stdout, sys.stderr) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a b\u3000c\xa0d", "a b\u3000c\xa0d"),
+        ("naïve 猫 🐈", "naïve 猫 🐈"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("a\r\nb\tc\x85\u2028", "a\\r\\nb\\tc\\x85\\u2028"),
+        ("\u202eabc\ufeff\u00ad", "\\u202eabc\\ufeff\\xad"),
+        ("\x00\x7f\x9b\udcff\U000e0001", "\\x00\\x7f\\x9b\\udcff\\U000e0001"),
+    ],
+)
+def test_control_characters_are_escaped_and_nothing_else(text, shown):
+    assert printable(text) == shown
