@@ -30,7 +30,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 
 
 # The longest files, longest first: begun last, they would leave a worker idle.
-LONGEST = "test_campaigns test_processes test_walks test_check test_interrupt test_switch".split()
+LONGEST = "test_walks test_processes test_command test_campaigns test_check test_benchmarks".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
