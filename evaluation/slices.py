@@ -158,28 +158,12 @@ def _by_number(name: str) -> tuple[float, str]:
 
 
 @dataclass(frozen=True)
-class Residuals:
-    """How far predictions are from the ratings of one band, in ratings; all None without pairs.
-
-    Attributes:
-        band: such as "0 to 1".
-        n: pairs.
-        mean: of prediction - rating: above 0 where the model overrates.
-        absolute: the mean distance.
-    """
-
-    band: str
-    n: int
-    mean: float | None
-    absolute: float | None
-
-
-@dataclass(frozen=True)
 class Density:
     """The density of the cosines of one band's pairs.
 
     Attributes:
-        band, n: as in Residuals.
+        band: such as "0 to 1".
+        n: pairs.
         cosines: where it was computed, the same for all bands.
         density: at each of these; None where there are fewer than two different cosines.
     """
@@ -194,23 +178,6 @@ def band_of(rating: float, largest: int) -> str:
     """Return the name of a rating's band, from "0 to 1" to "L-1 to L"."""
     low = min(max(int(np.ceil(rating)) - 1, 0), largest - 1)
     return f"{low} to {low + 1}"
-
-
-def residuals(predictions: np.ndarray, labels: np.ndarray, largest: int) -> list[Residuals]:
-    """Return the residuals of every band, in order.
-
-    Args:
-        predictions, labels: (N,) each, from 0 to `largest`.
-        largest: L.
-    """
-    by_band = []
-    for band, rows in _bands(labels, largest):
-        off = predictions[rows] - labels[rows]
-        if len(off):
-            by_band.append(Residuals(band, len(off), float(off.mean()), float(np.abs(off).mean())))
-        else:
-            by_band.append(Residuals(band, 0, None, None))
-    return by_band
 
 
 def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> list[Density]:

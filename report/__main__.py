@@ -54,7 +54,6 @@ class CompareOptions:
     )
     gold: Path | None = option(None, "the file with the labels, instead of --data", metavar="FILE")
     json: Path | None = option(None, "write all results there", metavar="FILE")
-    csv: Path | None = option(None, "write the comparisons there, one per row", metavar="FILE")
 
 
 def compare_command(words: Sequence[str]) -> None:
@@ -85,7 +84,6 @@ Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
         data=options.data,
         gold=options.gold,
         json_file=options.json,
-        csv_file=options.csv,
     )
 
 

@@ -11,10 +11,10 @@ from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, split_file
 from evaluation.metrics import labels_of
 from evaluation.significance import Pair, sentence, shown
-from evaluation.table import csv_text, markdown
+from evaluation.table import markdown
 from report.cell import Cell
 from report.run_folder import RunFolder
-from report.verdict import Judged, Place, csv_rows, judge, to_json
+from report.verdict import Judged, Place, judge, to_json
 from runtime.files import write_text
 from runtime.streams import Say
 
@@ -30,9 +30,8 @@ def compare(
     data: str | None = None,
     gold: Path | None = None,
     json_file: Path | None = None,
-    csv_file: Path | None = None,
 ) -> list[Judged]:
-    """Compare two sides, print the table and a sentence per task, write the files asked for.
+    """Compare two sides, print the table and a sentence per task, write a file if asked to.
 
     Of runs, cells of the same system are compared: the same pre-training, encoder, tuning and
     features; where each run has one system for a task, these two. Systems are named by their side.
@@ -42,7 +41,7 @@ def compare(
         say: called with every line of output.
         data: the folder of the tasks' files, for the labels; None: the runs' own, or the bundled.
         gold: the file with the labels, instead of a folder.
-        json_file, csv_file: where to write all results, and the comparisons as a table.
+        json_file: where to write all results.
 
     Raises:
         DataError: what is named cannot be compared; the message is one line.
@@ -70,9 +69,6 @@ def compare(
     if json_file:
         content = {"a": str(a), "b": str(b), **to_json(judged)}
         write_text(json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
-    if csv_file:
-        rows = csv_rows(judged)
-        write_text(csv_file, csv_text(list(rows[0]), [list(row.values()) for row in rows]))
     return judged
 
 

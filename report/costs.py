@@ -21,10 +21,20 @@ from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.locate import data_folder
 from data.tasks import TASKS, Splits, read_task, split_file
-from evaluation.costs import Cost, Reader, break_even, measure_cost, measured_on, story
+from evaluation.costs import (
+    DEPTHS,
+    FEWEST_QUERIES,
+    Cost,
+    Reader,
+    break_even,
+    compare_rankings,
+    measure_cost,
+    measured_on,
+    retrieval_of,
+    story,
+)
 from evaluation.geometry import unit
 from evaluation.metrics import is_labelled
-from evaluation.reranking import DEPTHS, FEWEST, compare_rankings, retrieval_of
 from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cell import Cell
@@ -203,11 +213,11 @@ def _ranked(
     if not retrieval.queries:
         return None
     # As many queries as the cross-encoder re-ranks within the budget.
-    pairs = [(query, retrieval.candidates[0]) for query in retrieval.queries[:FEWEST]] * 10
+    pairs = [(query, retrieval.candidates[0]) for query in retrieval.queries[:FEWEST_QUERIES]] * 10
     started = time.perf_counter()
     cross.logits(pairs)
     each = max(DEPTHS) * (time.perf_counter() - started) / len(pairs)
-    retrieval = retrieval.first(min(MOST_QUERIES, max(FEWEST, int(budget / each))))
+    retrieval = retrieval.first(min(MOST_QUERIES, max(FEWEST_QUERIES, int(budget / each))))
     candidates = unit(bi.embed([(text,) for text in retrieval.candidates]))
     started = time.perf_counter()
     queries = unit(bi.embed([(text,) for text in retrieval.queries]))

@@ -46,7 +46,7 @@ def list_runs(folders: Sequence[Path], say: Say) -> None:
     for line in damaged:
         say(line)
     where = " ".join(map(str, folders))
-    say(f"{len(rows)} run(s) in {printable(where)}; python -m report html RUN says more")
+    say(f"{len(rows)} run(s) in {printable(where)}; python -m report html RUN shows more")
 
 
 def _row(run: RunFolder, changed: float) -> list[str]:

@@ -185,20 +185,6 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
     return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in places.items()]
 
 
-def csv_rows(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Return the comparisons as rows of one table, without objects inside."""
-    rows = []
-    for entry in to_json(judged)["comparisons"]:
-        interval, williams = entry.pop("interval") or {}, entry.pop("williams") or {}
-        entry["seeds"] = " ".join(map(str, entry["seeds"]))
-        bounds = {"low": interval.get("low"), "high": interval.get("high")}
-        rows.append(entry | bounds | {"williams_p": williams.get("p")})
-    return rows
-
-
-# One comparison in a sentence.
-
-
 # A whole run in a paragraph.
 
 
@@ -382,10 +368,10 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
     """Return what the numbers rest on, and how far they carry."""
     first = [verdict.cells[0] for verdict in verdicts]
     rows = ", ".join(f"{cell.n:,} {cell.split} rows of {cell.task}" for cell in first)
-    chosen = "" if first[0].split == "dev" else "; best is by the dev split"
+    chosen = "" if first[0].split == "dev" else "; the best are chosen on the dev split"
     words = f"On {rows}{chosen}; brackets are 95 % intervals"
     if any(verdict.final.comparisons for verdict in verdicts):
         words += ", and ahead means p < 0.05 after Holm's correction"
     if seeds > 1:
         return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
-    return f"{words}. One seed: this tells of these trained systems, not yet of the method."
+    return f"{words}. One seed: this describes these trained systems, not yet the method."

@@ -1,26 +1,23 @@
-"""The figures of a run's page: scores, probabilities, cosines, training, cost beside quality."""
+"""The figures of a run's page: scores, cosines, training, cost beside quality."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import mean
 from typing import Any
 
 import numpy as np
 
 from data.examples import DataError
-from data.tasks import TASKS, Task
+from data.tasks import Task
 from evaluation.costs import in_words, marked, measured_on
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from evaluation.slices import band_of, cosine_densities
-from report.cell import Cell
 from report.finished import FinishedRun
 from report.page.figure import (
     BANDS,
     INK,
     LOOKS,
-    MUTED,
     PAPER,
     SERIES,
     STYLES,
@@ -32,7 +29,6 @@ from report.page.tables import Entry, Table, interval, number, word
 from report.run_folder import COSTS
 
 WIDTH = 0.36  # of a bar, at most
-TRAJECTORY = "trajectory"  # the name of a figure
 GEOMETRY = ("alignment", "uniformity")
 AMONG = 10_000  # texts of the search that is drawn
 FILLS = {"frozen": "none", "full": "full"}  # of a point; half full where a part was tuned
@@ -91,7 +87,7 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
     legend(axes)
 
 
-# Figures of lines: probabilities, cosines, training.
+# Figures of lines: cosines, training.
 
 
 @dataclass(frozen=True)
@@ -113,40 +109,6 @@ def _paint_lines(axes: Any, lines: Sequence[_Line], x: str, y: str, columns: int
 def _look(k: int, label: str | None, colours: Sequence[str] = SERIES) -> dict[str, Any]:
     """Return the look of the line of number k: no two differ by colour alone."""
     return {"color": colours[k % len(colours)], "ls": STYLES[k % len(STYLES)], "label": label}
-
-
-def reliability_figures(run: FinishedRun) -> list[Figure]:
-    """Return the reliability curves of each task of classes, if the cells hold them."""
-    figures = []
-    for task in run.tasks:
-        lines = [_Line([(0, 0), (1, 1)], {"color": MUTED, "lw": 0.8})]
-        rows = []
-        for k, (name, cells) in enumerate(_calibrated(run, task).items()):
-            error = mean(cell.calibration["ece"] for cell in cells)
-            rows.append([word(name), number(error)])
-            for seed, cell in enumerate(cells):
-                points = [(b["confidence"], b["accuracy"]) for b in cell.calibration["bins"]]
-                look = _look(k, name if seed == 0 else None)
-                lines.append(_Line(points, look | {"marker": "."}))
-        if rows:
-            figure = draw(
-                f"reliability-{task.name}",
-                f"{task.name}: share of right calls by confidence",
-                "Lines of the share of right calls against the stated confidence, one per seed. On "
-                "the diagonal, probabilities mean what they say; below it, the head is too sure.",
-                Table(f"{task.name}: expected calibration error", ("system", "error"), rows),
-                partial(_paint_lines, lines=lines, x="confidence", y="share right"),
-            )
-            figures.append(figure)
-    return figures
-
-
-def _calibrated(run: FinishedRun, task: Task) -> dict[str, list[Cell]]:
-    systems = {
-        name: [cell for cell in cells if cell.calibration]
-        for name, cells in run.systems(task).items()
-    }
-    return {name: cells for name, cells in systems.items() if cells}
 
 
 def density_figures(run: FinishedRun) -> list[Figure]:
@@ -266,7 +228,7 @@ def _trajectory(stages: Sequence[tuple[dict[str, Any], list[Records]]]) -> Itera
     if rows:
         columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
         yield draw(
-            TRAJECTORY,
+            "trajectory",
             "Alignment and uniformity during tuning",
             "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower "
             "is better for both. Alignment is how near texts of the same meaning are, uniformity "
@@ -290,8 +252,6 @@ def cost_figures(run: FinishedRun) -> tuple[list[Figure], list[str]]:
         return [], []
     try:
         figures = [_frontier(task, costs["cells"], run) for task in run.tasks]
-        if costs["retrieval"]:
-            figures.append(_retrieval(costs["retrieval"]))
         sentences = [str(costs["story"]), f"Measured on {measured_on(costs)}."]
         return [*filter(None, figures)], [*filter(None, sentences)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -356,38 +316,6 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         "embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
         "differ in weights alone and take the same time.",
         Table(f"{task.name}: cost (~ projected)", (*header, "passes", "MFLOP"), rows),
-        paint,
-    )
-
-
-def _retrieval(found: dict[str, Any]) -> Figure:
-    """Return quality against time per query, of the hybrid at each depth."""
-    points, rows = [], []
-    for one in found["rankings"]:
-        time, mrr = one["duration"], one["mrr"]
-        depth = number(one["k"] or None, 0)
-        rows.append([word(one["by"]), depth, number(mrr), number(one["recall_at_1"]), _time(time)])
-        if mrr is not None:
-            name = "bi" if one["by"] == "bi" else str(one["k"])
-            points.append((name, float(time["seconds"]), mrr))
-
-    def paint(axes: Any) -> None:
-        axes.plot([p[1] for p in points], [p[2] for p in points], color=SERIES[0], marker="o")
-        for name, seconds, mrr in points:
-            axes.annotate(name, (seconds, mrr), (4, 5), textcoords="offset points", color=INK)
-        axes.margins(y=0.2)
-        _time_axis(axes, [p[1] for p in points])
-        axes.set_xlabel("time per query")
-        axes.set_ylabel("MRR")
-
-    title = f"{TASKS[found['task']].name}: retrieve with bi, re-rank with cross"
-    header = ("ranked by", "k", "MRR", "first is right", "per query")
-    return draw(
-        "frontier-retrieval",
-        title,
-        f"{found['queries']} texts, each to find its paraphrase among {found['candidates']:,}: "
-        "mean reciprocal rank against the time per query; numbers are candidates re-ranked.",
-        Table(f"{title} (~ projected)", header, rows),
         paint,
     )
 

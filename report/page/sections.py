@@ -11,7 +11,7 @@ from data.tasks import TASKS, Task
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
-from evaluation.slices import Slice, confusion, groups, residuals, slices
+from evaluation.slices import Slice, confusion, groups, slices
 from report.cell import Cell, by_system
 from report.finished import FinishedRun
 from report.page.tables import UNKNOWN, Entry, Table, filled, interval, number, shade, share, word
@@ -23,13 +23,14 @@ COSINE = "cosine_spearman"
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 
 
-# Scores, comparisons, and what was seen before.
+# Scores and comparisons.
 
 
 def score_tables(run: FinishedRun) -> tuple[list[Table], list[Table]]:
     """Return all metrics of all systems, by task: on the split that is shown, and on others.
 
-    Systems have the mean over seeds, its 95 % interval, and the standard deviation.
+    Systems have the mean over seeds, its 95 % interval, and the standard deviation. `seen` is the
+    share of rows with a sentence that the run trained on or selected by.
     """
     shown: list[Table] = []
     others: list[Table] = []
@@ -43,8 +44,6 @@ def score_tables(run: FinishedRun) -> tuple[list[Table], list[Table]]:
 
 
 def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
-    """Return the table of one task on one split."""
-    cosine = any(cell.metrics.get(COSINE) is not None for cell in cells)
     rows = []
     for own in by_system(cells):
         row = [word(run.label(own[0]))]
@@ -56,39 +55,31 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
                 spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
                 note = f"{interval(estimate.interval)}{spread}".strip()
                 row.append(number(estimate.mean, 3, note))
-        if cosine:
-            row.append(number(_mean_of_all([cell.metrics.get(COSINE) for cell in own])))
-        rows.append([*row, number(own[0].n, 0)])
-    more = "; cosine: Spearman’s rho without any head" if cosine else ""
-    return Table(
-        f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals{more}",
-        ("system", *task.metrics, *(["cosine"] if cosine else []), "rows"),
-        rows,
-    )
+        on_unseen = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in own]
+        row += [
+            number(_mean_of_all([cell.metrics.get(COSINE) for cell in own])),
+            share(mean(cell.overlap["sentences"] for cell in own)),
+            number(_mean_of_all(on_unseen)),
+            number(own[0].n, 0),
+        ]
+        rows.append(row)
+    header = ("system", *task.metrics, "cosine", "seen", f"{task.main_metric} on unseen", "rows")
+    caption = f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals"
+    return filled(Table(caption, header, rows))
 
 
-def comparison_tables(run: FinishedRun) -> tuple[Table, Table]:
-    """Return every two systems of a task with their paired test: the verdict's, and all others.
-
-    The verdict's are those in the main metric on the split that is shown.
-    """
-    verdicts: list[list[Entry]] = []
-    others: list[list[Entry]] = []
+def comparison_table(run: FinishedRun) -> Table:
+    """Return every two systems of a task with their paired test, in the main metric."""
+    rows = []
     labels = {cell.system: run.label(cell) for cell in run.cells}
     places = {(cell.task, cell.split) for cell in run.shown}
     for each in run.judged:
-        for versus in each.comparisons:
+        for versus in each.main_comparisons() if (each.task, each.split) in places else ():
             a, b = (labels.get(name, name) for name in (versus.a, versus.b))
             place = f"{versus.metric}, {each.split}"
-            row = [Entry(f"{each.task}: {a} − {b}", note=place), *_comparison(versus, a, b)]
-            is_main = versus.metric == TASKS[each.task].main_metric
-            shown = is_main and (each.task, each.split) in places
-            (verdicts if shown else others).append(row)
+            rows.append([Entry(f"{each.task}: {a} − {b}", note=place), *_comparison(versus, a, b)])
     header = ("A minus B", "difference", "ahead", "p (Holm)", "p", "test")
-    return (
-        Table("Main metric: every two systems, paired on the same rows", header, verdicts),
-        Table("Other metrics and splits", header, others),
-    )
+    return Table("Main metric: every two systems, paired on the same rows", header, rows)
 
 
 def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
@@ -102,37 +93,6 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
         for p in (versus.p_holm, versus.p)
     ]
     return [difference, word(ahead), *p_values, word(versus.test)]
-
-
-def leak_table(run: FinishedRun) -> Table:
-    """Return how much of each split the run had seen, and the main metric on the rest."""
-    rows = []
-    for own in by_system(run.cells):
-        first, metric = own[0], TASKS[own[0].task].main_metric
-        seen = [mean(c.overlap.get(name, 0.0) for c in own) for name in ("sentences", "pairs")]
-        scores = _mean_of_all([cell.metrics[metric] for cell in own])
-        rest = _mean_of_all([cell.overlap["metrics_on_rest"].get(metric) for cell in own])
-        change = None if scores is None or rest is None else rest - scores
-        rows.append(
-            [
-                word(run.label(first)),
-                word(first.task),
-                word(first.split),
-                *map(share, seen),
-                number(first.overlap.get("n_rest"), 0),
-                word(metric),
-                number(scores),
-                number(rest),
-                number(change, sign=True),
-            ]
-        )
-    seen_of = ("sentence seen", "pair seen", "unseen rows")
-    header = ("system", "task", "split", *seen_of, "metric", "all rows", "unseen rows only")
-    return Table(
-        "Rows with a sentence, or with the whole pair, that the run trained on or selected by",
-        (*header, "change"),
-        rows,
-    )
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
@@ -308,39 +268,23 @@ def confusions(run: FinishedRun) -> list[Table]:
     return tables
 
 
-def residual_tables(run: FinishedRun) -> list[Table]:
-    """Return, for tasks of scores, how far predictions are off in each band of gold scores."""
-    tables = []
-    for task in run.tasks:
-        if task.kind != "score":
-            continue
-        rows: dict[str, list[Entry]] = {}
-        systems = run.systems(task)
-        for cells in systems.values():
-            for one in residuals(*run.of_seeds(cells), task.largest):
-                row = rows.setdefault(one.band, [word(one.band), number(one.n // len(cells), 0)])
-                note = "" if one.absolute is None else f"off by {one.absolute:.2f}"
-                row.append(number(one.mean, 2, note, sign=True))
-        caption = "mean of prediction minus gold score, and mean distance, by gold score"
-        header = ("gold score", "pairs", *systems)
-        tables.append(Table(f"{task.name}: {caption}", header, list(rows.values())))
-    return tables
-
-
 def certainty_tables(run: FinishedRun) -> list[Table]:
-    """Return, of each task, scores at other thresholds and of both orders of a pair."""
+    """Return, by task, scores at other thresholds and of both orders, and the calibration error."""
     tables = []
     for task in run.tasks:
-        systems = run.systems(task)
-        if any(c.threshold or c.both_orders for cells in systems.values() for c in cells):
-            rows = []
-            for name, cells in systems.items():
-                columns = zip(*(_certainty(cell) for cell in cells), strict=True)
-                means = list(map(_mean, columns))
-                rows.append([word(name), *map(number, means[:-1]), share(means[-1])])
-            metric = task.main_metric
-            header = ("system", metric, "at threshold", "threshold", "both orders", "gap")
-            table = Table(f"{task.name}: {metric}", (*header, "calls changed"), rows)
+        rows = []
+        for name, cells in run.systems(task).items():
+            means = list(map(_mean, zip(*map(_certainty, cells), strict=True)))
+            if any(value is not None for value in means):
+                score = _mean([cell.metrics[task.main_metric] for cell in cells])
+                rows.append([word(name), *map(number, (score, *means[:-1])), share(means[-1])])
+        if rows:
+            header = ("at threshold", "threshold", "calibration error", "both orders", "gap")
+            table = Table(
+                f"{task.name}: {task.main_metric}",
+                ("system", task.main_metric, *header, "predictions changed"),
+                rows,
+            )
             tables.append(filled(table))
     return tables
 
@@ -350,9 +294,9 @@ def _certainty(cell: Cell) -> list[float | None]:
     threshold = cell.threshold.get(metric, {})
     both_orders = cell.both_orders
     return [
-        cell.metrics[metric],
         threshold.get("value"),
         threshold.get("threshold"),
+        cell.calibration.get("ece"),
         both_orders.get("metrics", {}).get(metric),
         both_orders.get("gap"),
         both_orders.get("changed"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from report.finished import FinishedRun
-from report.verdict import paragraph, to_json, verdict_of
+from report.verdict import verdict_of
 from runtime.errors import UserError
 from runtime.files import write_text
 
@@ -56,8 +56,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
 
     frontier, costs = charts.cost_figures(run)
     scores, other_scores = sections.score_tables(run)
-    comparisons, other_comparisons = sections.comparison_tables(run)
-    curves = charts.curve_figures(run)
     headline, details = verdict_of(run.cells, run.judged)
     return {
         "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
@@ -70,28 +68,16 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "scores": scores,
         "other_scores": other_scores,
         "bars": charts.bar_figures(run),
-        "comparisons": comparisons,
-        "other_comparisons": other_comparisons,
+        "comparisons": sections.comparison_table(run),
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,
         "confusions": sections.confusions(run),
-        "residuals": sections.residual_tables(run),
-        "reliability": charts.reliability_figures(run),
         "certainty": sections.certainty_tables(run),
         "densities": charts.density_figures(run),
         "frontier": frontier,
         "costs": costs,
-        "curves": curves,
-        "measured_geometry": any(figure.name == charts.TRAJECTORY for figure in curves),
-        "leaks": sections.leak_table(run),
+        "curves": charts.curve_figures(run),
         "command": sections.command(run),
         "about": sections.about_tables(run),
-        "data": {
-            "verdict": paragraph(run.cells, run.judged),
-            "config": run.config,
-            "cells": [cell.to_json() for cell in run.cells],
-            "curves": run.curves,
-            **to_json(run.judged),
-        },
     }

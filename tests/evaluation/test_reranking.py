@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import label_ranking_average_precision_score
 
 from data.examples import SentencePair
-from evaluation.reranking import Retrieval, compare_rankings, hybrid_ranks, retrieval_of
+from evaluation.costs import Retrieval, compare_rankings, hybrid_ranks, retrieval_of
 
 QUERIES, CANDIDATES = 12, 30
 DRAW = np.random.default_rng(0)

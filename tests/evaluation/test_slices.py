@@ -21,7 +21,6 @@ from evaluation.slices import (
     groups,
     paired_interval,
     properties,
-    residuals,
     slices,
 )
 
@@ -158,14 +157,6 @@ COSINES = np.clip(LABELS / 5 + DRAW.normal(0, 0.1, 300), -1, 1)
 )
 def test_a_band_holds_its_upper_end(rating, band):
     assert band_of(rating, 5) == band
-
-
-def test_residuals_of_known_rows():
-    found = residuals(np.array([1.0, 0.0, 5.0]), np.array([0.5, 0.5, 4.5]), 5)
-    assert [band.n for band in found] == [2, 0, 0, 0, 1]
-    assert (found[0].mean, found[0].absolute) == (0.0, 0.5)
-    assert (found[1].mean, found[1].absolute) == (None, None)
-    assert (found[4].mean, found[4].absolute) == (0.5, 0.5)
 
 
 def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():

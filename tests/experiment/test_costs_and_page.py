@@ -107,7 +107,7 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     page = (finished / "report.html").read_text()
     for words in (numbers["story"], measured_on(numbers)):
         assert escape(words, quote=False) in page
-    for figure in ("frontier-para", "frontier-sts", "frontier-retrieval"):
+    for figure in ("frontier-para", "frontier-sts"):
         assert f'<figure id="{figure}">' in page
 
 

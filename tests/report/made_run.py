@@ -113,7 +113,7 @@ def _write_curves(folder: RunFolder, cells: list[Cell]) -> None:
 
 
 def add_costs(run: Path) -> None:
-    """Write what `python -m report cost` measures of two cells and of a search."""
+    """Write what `python -m report cost` measures of two cells."""
     names = [f"none-para-{kind}-frozen-concat-1" for kind in ("bi", "cross")]
     cells = []
     for name, kind, by in zip(names, ("bi", "cross"), ("head", "cross"), strict=True):
@@ -122,14 +122,7 @@ def add_costs(run: Path) -> None:
         cost = {"examples_per_second": 10.0, "milliseconds": 3.0, "passes": 1, "flops": 1e9}
         cost |= {"encoder": kind, "searches": [search]}
         cells.append({"cell": name, "task": "para", "cost": cost})
-    rankings = [
-        {"by": by, "k": k, "mrr": mrr, "recall_at_1": mrr,
-         "duration": {"seconds": seconds, "measured": True}}
-        for by, k, mrr, seconds in (("bi", 0, 0.5, 0.001), ("hybrid", 5, 0.75, 0.1),
-                                    ("cross", 90, None, 9.0))
-    ]  # fmt: skip
-    retrieval = {"task": "para", "queries": 9, "candidates": 90, "rankings": rankings}
     machine = {"name": "m", "cores": 4, "device": "cpu", "precision": "p", "threads": 1, "load": 1}
-    costs = {"cells": cells, "story": "Sixty-five hours & five seconds.", "retrieval": retrieval}
+    costs = {"cells": cells, "story": "Sixty-five hours & five seconds."}
     costs |= {"machine": machine, "budget": 2.0}
     (run / "costs.json").write_text(json.dumps(costs))
