@@ -26,7 +26,6 @@ def summary(cells: Sequence[Cell], judged: Sequence[Judged], folder: Path) -> st
     parts = [results_table(cells, judged)]
     for heading, lines in (
         ("bi or cross (every two cells in comparisons.json):", verdict_lines(cells, judged)),
-        ("thresholds chosen on held-out training pairs:", threshold_lines(cells)),
         ("where the encoders differ (all of it in phenomena.csv):", contrasts(cells)),
     ):
         if lines:
@@ -105,25 +104,6 @@ def verdict_lines(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
             if a and b and a.setting == b.setting:
                 words = sentence(replace(versus, a=a.encoder, b=b.encoder))
                 lines.append(f"{each.task} {each.split}, {a.setting}, {versus.metric}: {words}")
-    return lines
-
-
-def threshold_lines(cells: Sequence[Cell]) -> list[str]:
-    """Return what a threshold chosen on held-out training pairs does: a line per system.
-
-    The rows are those of the test split if it has labels, else those of the dev split. A line ends
-    in `f1 0.393 at 0.5, 0.618 at 0.27`, means over the system's seeds.
-    """
-    lines = []
-    for own in by_system([cell for cell in best_known(cells) if cell.threshold]):
-        first, words = own[0], []
-        for metric in ("accuracy", "f1"):
-            usual = statistics.mean(cell.metrics[metric] or 0.0 for cell in own)
-            chosen = statistics.mean(cell.threshold[metric]["value"] for cell in own)
-            where = statistics.mean(cell.threshold[metric]["threshold"] for cell in own)
-            words.append(f"{metric} {usual:.3f} at 0.5, {chosen:.3f} at {where:.2f}")
-        place = f"{first.task} {first.split}, {first.setting}, {first.encoder}"
-        lines.append(f"{place}: {'; '.join(words)}")
     return lines
 
 

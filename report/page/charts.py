@@ -1,7 +1,6 @@
 """The figures of a run's page: scores, cosines, training, cost beside quality."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -35,6 +34,7 @@ FILLS = {"frozen": "none", "full": "full"}  # of a point; half full where a part
 MARKERS = {"bi": "o", "cross": "s"}
 
 Records = list[dict[str, Any]]
+Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and how matplotlib draws them
 
 
 # Each task's main metric by setting, the encoders side by side.
@@ -45,22 +45,19 @@ def bar_figures(run: FinishedRun) -> list[Figure]:
     figures = []
     for task in run.tasks:
         scores: dict[str, dict[str, Estimate]] = {}  # setting -> encoder -> score
-        rows = []
         for setting, kinds in run.settings(task).items():
             scores[setting] = {}
             for kind, cells in kinds.items():
                 one = run.estimate(cells[0], task.main_metric)
                 if one is not None and one.mean is not None:
                     scores[setting][kind] = one
-                    score = number(one.mean, 3, interval(one.interval))
-                    rows.append([word(setting), word(kind), score])
-        if rows:
+        if any(scores.values()):
             split, metric = run.shown[0].split, task.main_metric
             figure = draw(
                 f"bars-{task.name}",
                 f"{task.name}: {task.about}",
                 f"Bars of {metric} on {split}; lines are 95 % intervals.",
-                Table(f"{task.name}: {metric} on {split}", ("setting", "encoder", metric), rows),
+                None,  # the table of scores has these numbers
                 partial(_paint_bars, scores=scores, metric=metric),
             )
             figures.append(figure)
@@ -90,17 +87,9 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
 # Figures of lines: cosines, training.
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of a figure: its points (N, 2) and how matplotlib draws them."""
-
-    points: Any
-    look: dict[str, Any]
-
-
-def _paint_lines(axes: Any, lines: Sequence[_Line], x: str, y: str, columns: int = 2) -> None:
-    for line in lines:
-        axes.plot(*np.array(line.points).reshape(-1, 2).T, **line.look)
+def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int = 2) -> None:
+    for points, look in lines:
+        axes.plot(*np.array(points).reshape(-1, 2).T, **look)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     legend(axes, columns)
@@ -133,7 +122,7 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                 rows.append([word(one.band), number(one.n, 0), *map(number, spread)])
                 if one.density:
                     points = list(zip(one.cosines, one.density, strict=True))
-                    lines.append(_Line(points, _look(k, one.band, BANDS)))
+                    lines.append((points, _look(k, one.band, BANDS)))
             header = ("gold score", "pairs", "mean", "deviation")
             figure = draw(
                 f"density-{task.name}-{setting}",
@@ -147,7 +136,7 @@ def density_figures(run: FinishedRun) -> list[Figure]:
     return figures
 
 
-def _paint_densities(axes: Any, lines: Sequence[_Line]) -> None:
+def _paint_densities(axes: Any, lines: Sequence[Line]) -> None:
     _paint_lines(axes, lines, "cosine", "density", 3)
     axes.set_ylim(bottom=0)
 
@@ -194,7 +183,7 @@ def _curves(
             scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
             rows.append([word(look["label"]), number(seed, 0), *scores, number(points[-1][1])])
             label = look["label"] if seed == 1 else None
-            lines.append(_Line(points, look | {"label": label, "lw": 1.4, "marker": ".", "ms": 4}))
+            lines.append((points, look | {"label": label, "lw": 1.4, "marker": ".", "ms": 4}))
     if not rows:
         return None
 
@@ -223,8 +212,8 @@ def _trajectory(stages: Sequence[tuple[dict[str, Any], list[Records]]]) -> Itera
             label = look["label"] if seed == 1 else None
             hollow = {"ls": "", "marker": "o", "mfc": PAPER, "mec": look["color"]}
             filled = {"ls": "", "marker": "o", "color": look["color"]}
-            lines.append(_Line(points, look | {"label": label, "marker": "."}))
-            lines += [_Line(points[:1], hollow), _Line(points[-1:], filled)]
+            lines.append((points, look | {"label": label, "marker": "."}))
+            lines += [(points[:1], hollow), (points[-1:], filled)]
     if rows:
         columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
         yield draw(

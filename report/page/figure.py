@@ -67,21 +67,21 @@ class Figure:
         name: its id on the page.
         title, description: read out instead of the picture.
         svg: the picture, from `<svg` to `</svg>`.
-        table: its numbers.
+        table: its numbers; None where the page has them elsewhere.
     """
 
     name: str
     title: str
     description: str
     svg: str = field(repr=False)
-    table: Table
+    table: Table | None
 
 
 def draw(
     name: str,
     title: str,
     description: str,
-    table: Table,
+    table: Table | None,
     paint: Callable[[Any], None],
     height: float = SIZE[1],
 ) -> Figure:

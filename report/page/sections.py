@@ -1,7 +1,8 @@
 """The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
 
+import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
@@ -321,34 +322,7 @@ def command(run: FinishedRun) -> str:
     return shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN
 
 
-def about_tables(run: FinishedRun) -> list[Table]:
-    """Return settings, recipes, machine and hashes as tables of names and values."""
-    config = run.config
-    names = ("machine", "device", "precision", "threads", "commit", "python")
-    parts = {
-        "Settings": config["options"],
-        "Machine and code": {name: config.get(name) for name in names}
-        | _dictionary(config.get("packages")),
-        "Contrastive tuning": config.get("simcse"),
-        "Heads": config.get("heads"),
-        "SHA-256 of what was trained on, selected by or scored": config.get("sha256"),
-    }
-    tables = []
-    for caption, part in parts.items():
-        if rows := [[word(name), word(value)] for name, value in _flat(_dictionary(part))]:
-            tables.append(Table(caption, ("name", "value"), rows, "long"))
-    return tables
-
-
-def _flat(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested settings as (`sup.batch_size`, 64)."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{outer}{name}.")
-        else:
-            listed = " ".join(map(str, value)) if isinstance(value, list) else value
-            yield f"{outer}{name}", listed
-
-
-def _dictionary(raw: Any) -> dict[str, Any]:
-    return raw if isinstance(raw, dict) else {}
+def settings(run: FinishedRun) -> str:
+    """Return config.json: settings, recipes, machine, versions, and hashes of the data."""
+    known = {name: value for name, value in run.config.items() if name != "command"}
+    return json.dumps(known, indent=2)

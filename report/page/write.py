@@ -79,5 +79,5 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "costs": costs,
         "curves": charts.curve_figures(run),
         "command": sections.command(run),
-        "about": sections.about_tables(run),
+        "settings": sections.settings(run),
     }

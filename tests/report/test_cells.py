@@ -14,7 +14,7 @@ from data.examples import DataError
 from report import cell as module
 from report.cell import Cell, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
-from report.table import contrasts, results_table, threshold_lines
+from report.table import contrasts, results_table
 
 # As version 0.5.0 wrote them; who reads a results.csv reads it by these names.
 COLUMNS = (
@@ -77,18 +77,6 @@ def test_seeds_join_into_mean_and_deviation_and_splits_do_not():
     assert row([cell(), other])["pearson"] == "0.600 ± 0.141"
     table = results_table([para_cell(), para_cell(seed=2), para_cell(split="test")]).splitlines()
     assert len(table) == 2 + 2 and "±" in table[2] and "±" not in table[3]
-
-
-def test_thresholds_are_a_line_per_system():
-    def block(accuracy, f1):
-        found = {"accuracy": (0.4, accuracy), "f1": (0.25, f1)}
-        return {name: {"threshold": at, "value": value} for name, (at, value) in found.items()}
-
-    cells = [para_cell(threshold=block(0.5, 0.75)), para_cell(seed=2, threshold=block(0.7, 0.25))]
-    assert threshold_lines([*cells, cell()]) == [
-        "para dev, none, frozen, bi: accuracy 0.500 at 0.5, 0.600 at 0.40; "
-        "f1 0.250 at 0.5, 0.500 at 0.25"
-    ]
 
 
 def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
