@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def decided(self) -> bool:
-        """Return whether the data tell the two apart, all comparisons made together considered."""
+        """Return whether the two differ significantly, all comparisons made together considered."""
         p = self.p if self.p_holm is None else self.p_holm
         return p is not None and p < SIGNIFICANT
 

@@ -14,8 +14,6 @@ say = partial(print, flush=True)
 
 @dataclass(frozen=True)
 class ListOptions:
-    """`python -m report list`."""
-
     folders: tuple[Path, ...] = option(
         (Path("runs"),), "folders that hold run folders", flag="folders", metavar="RUNS_DIR"
     )
@@ -28,13 +26,7 @@ def list_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report list",
         description="List runs, the latest last: when, how long, on what, and their best scores.",
-        epilog="""\
-examples:
-  python -m report list
-  python -m report list runs /mnt/gpu/runs
-
-A score is the mean over seeds of a task's main metric in its best setting, on the test
-split if that has labels.""",
+        epilog="Scores are means over seeds of a task's main metric, on test where it has labels.",
     )
     from report.ledger import list_runs
 
@@ -43,8 +35,6 @@ split if that has labels.""",
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """`python -m report compare`."""
-
     a: Path = option(help="a run folder, or a file of predictions", flag="a", metavar="A")
     b: Path = option(help="what it is compared with", flag="b", metavar="B")
     data: str | None = option(
@@ -89,8 +79,6 @@ Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
 
 @dataclass(frozen=True)
 class CostOptions:
-    """`python -m report cost`."""
-
     run: Path = option(
         help="the folder of a finished run", flag="run", metavar="RUN", required=True
     )
@@ -128,8 +116,6 @@ RUN/costs.json keeps the numbers; python -m report html RUN puts them into the p
 
 @dataclass(frozen=True)
 class PageOptions:
-    """`python -m report html`."""
-
     run: Path = option(help="the folder of a finished run", flag="run", metavar="RUN")
     data: str | None = option(
         None, "folder with the tasks' files, if they have moved since the run", metavar="DIR"

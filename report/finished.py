@@ -67,7 +67,7 @@ class FinishedRun:
         config, cells = folder.config(), folder.cells()
         if not cells or not (path / COMPARISONS).is_file():
             raise DataError(
-                f"{path}: an unfinished run has no page; its command with --resume goes on"
+                f"{path}: an unfinished run has no page; finish it by its command with --resume"
             )
         home = data_folder(data or cells[0].data)
         splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}

@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from data.tasks import TASKS
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
-from evaluation.significance import sentence, shown
+from evaluation.significance import shown
 from evaluation.slices import FEWEST
 from evaluation.table import markdown
 from report.cell import SIDE_BY_SIDE, Cell, best_known, by_system, phenomena_rows
@@ -24,12 +23,9 @@ MOST = 3  # phenomena that are named of each encoder
 def summary(cells: Sequence[Cell], judged: Sequence[Judged], folder: Path) -> str:
     """Return how a run ends: the table, what differs where, and the verdict as the last."""
     parts = [results_table(cells, judged)]
-    for heading, lines in (
-        ("bi or cross (every two cells in comparisons.json):", verdict_lines(cells, judged)),
-        ("where the encoders differ (all of it in phenomena.csv):", contrasts(cells)),
-    ):
-        if lines:
-            parts.append("\n  ".join([heading, *lines]))
+    if lines := contrasts(cells):
+        heading = "where the encoders differ (all of it in phenomena.csv):"
+        parts.append("\n  ".join([heading, *lines]))
     parts.append(f"results, predictions, heads and curves: {folder}")
     if verdict := paragraph(cells, judged):
         parts.append(f"\n{fill(verdict, 100, break_on_hyphens=False)}")
@@ -89,22 +85,6 @@ def _spread(values: list[float | None]) -> str:
         return "undefined"
     mean = f"{statistics.mean(known):.3f}"
     return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.3f}"
-
-
-def verdict_lines(cells: Sequence[Cell], judged: Sequence[Judged]) -> list[str]:
-    """Return a line per two encoders of one setting, in the task's main metric.
-
-    The rows are those of the test split if it has labels, else those of the dev split.
-    """
-    known = {(cell.task, cell.split, cell.system): cell for cell in best_known(cells)}
-    lines = []
-    for each in judged:
-        for versus in each.main_comparisons():
-            a, b = (known.get((each.task, each.split, name)) for name in (versus.a, versus.b))
-            if a and b and a.setting == b.setting:
-                words = sentence(replace(versus, a=a.encoder, b=b.encoder))
-                lines.append(f"{each.task} {each.split}, {a.setting}, {versus.metric}: {words}")
-    return lines
 
 
 def contrasts(cells: Sequence[Cell]) -> list[str]:

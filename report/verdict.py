@@ -275,7 +275,7 @@ class _TaskVerdict:
             return f"{bi} and {cross} cannot be compared"
         ahead = _ahead(versus)
         if not ahead:
-            # Rounded first: the format would leave a sign on nought.
+            # Rounded first: the format would leave a sign on zero.
             size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
             return f"the data cannot tell {bi} from {cross}: {size} in {metric}"
         first, second = (bi, cross) if ahead == "bi" else (cross, bi)

@@ -89,7 +89,7 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
         ahead = a if versus.difference > 0 else b
     difference = number(versus.difference, 3, interval(versus.interval), sign=True)
     p_values = [
-        # No p value is nought.
+        # No p value is zero.
         Entry("< 0.0001", p) if p is not None and p < 0.0001 else number(p, 4)
         for p in (versus.p_holm, versus.p)
     ]

@@ -26,13 +26,13 @@ def ask(page: Path, program: str, width: int = 1280) -> dict:
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_opens_without_errors_or_requests_and_fits_the_screen(page, width):
-    told = ask(page, "return document.body.innerText.length;", width)
-    assert told["found"] > 1000 and told["window"] == width
-    assert told["width"] <= told["window"], "the page scrolls sideways"
+    answer = ask(page, "return document.body.innerText.length;", width)
+    assert answer["found"] > 1000 and answer["window"] == width
+    assert answer["width"] <= answer["window"], "the page scrolls sideways"
 
 
 def test_the_filter_shows_what_matches_and_says_how_many(page):
-    told = ask(
+    answer = ask(
         page,
         f"""
         const form = document.getElementById("filter"), list = document.getElementById("list");
@@ -50,7 +50,7 @@ def test_the_filter_shows_what_matches_and_says_how_many(page):
                  set("words", "{EVIL[:7]}")),
         }};""",
     )
-    found, total = told["found"], told["found"]["total"]
+    found, total = answer["found"], answer["found"]["total"]
     assert found["visible"] and found["all"][:2] == [f"{total} of {total}", 10]
     assert set(found["task"][2]) == {"sts"} and set(found["both"][2]) == {"cross"}
     counts = [int(found[step][0].split()[0]) for step in ("all", "task", "both", "tag", "none")]
@@ -60,7 +60,7 @@ def test_the_filter_shows_what_matches_and_says_how_many(page):
 
 
 def test_long_tables_are_paged_and_whole_in_print(page):
-    told = ask(
+    answer = ask(
         page,
         """
         const table = document.querySelector("#comparisons table"), rows = table.tBodies[0].rows;
@@ -73,12 +73,12 @@ def test_long_tables_are_paged_and_whole_in_print(page):
         return { rows: rows.length, before, after: shown(rows).length, gone: rows[0].hidden,
                  last: next().disabled, print: style.cssText.includes("tr[hidden]") };""",
     )["found"]
-    assert told["rows"] > 25 and told["before"] == 20 and told["gone"] and told["print"]
-    assert told["after"] == told["rows"] - 20 and told["last"]
+    assert answer["rows"] > 25 and answer["before"] == 20 and answer["gone"] and answer["print"]
+    assert answer["after"] == answer["rows"] - 20 and answer["last"]
 
 
 def test_tables_sort_by_number_and_back_by_keyboard(page):
-    told = ask(
+    answer = ask(
         page,
         """
         const table = document.querySelector("#comparisons table");
@@ -93,5 +93,8 @@ def test_tables_sort_by_number_and_back_by_keyboard(page):
         button.click();
         return { focused, down, said, up: values(), now: heads[1].getAttribute("aria-sort") };""",
     )["found"]
-    assert told["focused"] and (told["said"], told["now"]) == ("descending", "ascending")
-    assert told["down"] == sorted(told["down"], reverse=True) and told["up"] == told["down"][::-1]
+    assert answer["focused"] and (answer["said"], answer["now"]) == ("descending", "ascending")
+    assert (
+        answer["down"] == sorted(answer["down"], reverse=True)
+        and answer["up"] == answer["down"][::-1]
+    )

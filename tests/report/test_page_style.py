@@ -34,7 +34,7 @@ def contrast(a: str, b: str) -> float:
 
 def test_contrast_is_that_of_the_standard():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    # As the standard's own working group tells of the lightest grey that passes on white.
+    # As the standard's own working group states for the lightest grey that passes on white.
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
 
 

@@ -16,7 +16,7 @@ from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, Williams, holm, sentence
 from report.run_folder import COMPARISONS, RunFolder
-from report.table import results_table, verdict_lines
+from report.table import results_table
 from report.verdict import (
     from_json,
     judge,
@@ -43,7 +43,7 @@ def test_who_is_ahead_is_said_with_the_interval():
 
 
 @pytest.mark.parametrize("p_holm", [0.05, 0.8])
-def test_what_is_not_significant_after_holm_is_not_told_apart(p_holm):
+def test_what_is_not_significant_after_holm_is_undecided(p_holm):
     found = replace(FOUND, difference=-0.01, interval=Interval(-0.03, 0.01, "BCa"), p_holm=p_holm)
     assert sentence(found) == (
         "the data cannot tell bi and cross apart: -0.010 [-0.030, 0.010] "
@@ -126,12 +126,6 @@ def test_a_runs_cells_are_judged_by_their_files(run):
     assert [(one.a, one.b) for one in pearson] == [
         ("sup-bi-frozen-concat", "sup-cross-frozen-concat")
     ]
-    (line,) = verdict_lines(cells, [judged])
-    assert line.startswith("sts test, sup, frozen, pearson: ")
-    assert line.removeprefix("sts test, sup, frozen, pearson: ") == sentence(
-        replace(pearson[0], a="bi", b="cross")
-    )
-    assert verdict_lines(cells[:2], judge_cells(cells[:2], splits, folder)) == []
 
 
 def scored(run):
@@ -243,29 +237,29 @@ def test_the_best_are_chosen_on_dev_and_compared_on_test():
         ("none", "bi"): (3.0, 0.1), ("sup", "bi"): (0.5, 0.5),
         ("none", "cross"): (0.6, 3.0), ("sup", "cross"): (3.0, 3.0),
     }  # fmt: skip
-    told = paragraph(*judged_cells(noises))
+    words = paragraph(*judged_cells(noises))
     assert (
-        "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in told
+        "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in words
     )
     # Setting by setting it may be otherwise.
-    assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in told
-    assert "the best are chosen on the dev split" in told
+    assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in words
+    assert "the best are chosen on the dev split" in words
 
 
-def test_a_grid_of_stages_and_tunings_is_told_in_few_words():
+def test_a_grid_of_stages_and_tunings_takes_few_words():
     noises = {}
     for stage in ("none", "unsup", "sup"):
         noises |= {(stage, "bi", "frozen"): GOOD, (stage, "cross", "frozen"): BAD}
         noises |= {(stage, kind, "full"): (0.3, 0.3) for kind in ("bi", "cross")}
-    told = paragraph(*judged_cells(noises))
-    assert ", both fully tuned with" in told
-    assert "the bi-encoder is ahead (frozen without, with unsup and with sup SimCSE) and" in told
-    assert "it is undecided (fully tuned" in told and len(told) < 650
+    words = paragraph(*judged_cells(noises))
+    assert ", both fully tuned with" in words
+    assert "the bi-encoder is ahead (frozen without, with unsup and with sup SimCSE) and" in words
+    assert "it is undecided (fully tuned" in words and len(words) < 650
 
 
-def test_without_test_labels_dev_is_told_of():
-    told = paragraph(*judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD}, ("dev",)))
-    assert f"On {N} dev rows of sts;" in told and "chosen on" not in told
+def test_without_test_labels_the_verdict_is_about_dev():
+    words = paragraph(*judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD}, ("dev",)))
+    assert f"On {N} dev rows of sts;" in words and "chosen on" not in words
 
 
 def test_one_encoder_is_compared_with_itself_only():
@@ -282,7 +276,7 @@ def test_one_seed_is_less_than_several():
     assert "means over 3 seeds" in paragraph(*judged_cells(noises, seeds=(1, 2, 3)))
 
 
-def test_tasks_are_told_apart():
+def test_each_task_has_its_own_answer():
     sts = judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD})
     para = judged_cells({("none", "bi"): BAD, ("none", "cross"): (0.2, 0.2)}, task="para")
     headline, details = verdict_of(*(a + b for a, b in zip(sts, para, strict=True)))
@@ -290,7 +284,7 @@ def test_tasks_are_told_apart():
     assert details.index("Similarity") < details.index("Paraphrase yes/no (para): ")
 
 
-def test_nothing_judged_is_nothing_told():
+def test_nothing_judged_is_no_verdict():
     assert paragraph([cell()], []) == "" and paragraph([], []) == ""
 
 
@@ -298,5 +292,5 @@ def test_a_metric_without_a_value_is_not_compared():
     cells, _ = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
     constant = judge({("sts", "test"): {c.system: {1: np.ones(N)} for c in cells}},
                      {("sts", "test"): np.arange(N) % 6.0})  # fmt: skip
-    told = paragraph(cells, constant)
-    assert "cannot be compared" in told and "nan" not in told and "None" not in told
+    words = paragraph(cells, constant)
+    assert "cannot be compared" in words and "nan" not in words and "None" not in words
