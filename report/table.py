@@ -1,35 +1,27 @@
-"""What a run prints when it ends: the table, and where its encoders differ."""
+"""What a run prints when it ends: the table and the verdict."""
 
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 from data.tasks import TASKS
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown
-from evaluation.slices import FEWEST
 from evaluation.table import markdown
-from report.cell import SIDE_BY_SIDE, Cell, best_known, by_system, phenomena_rows
+from report.cell import Cell, by_system
 from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
-MOST = 3  # phenomena that are named of each encoder
 
 
 def summary(cells: Sequence[Cell], judged: Sequence[Judged], folder: Path) -> str:
-    """Return how a run ends: the table, what differs where, and the verdict as the last."""
-    parts = [results_table(cells, judged)]
-    if lines := contrasts(cells):
-        heading = "where the encoders differ (all of it in phenomena.csv):"
-        parts.append("\n  ".join([heading, *lines]))
-    parts.append(f"results, predictions, heads and curves: {folder}")
-    if verdict := paragraph(cells, judged):
-        parts.append(f"\n{fill(verdict, 100, break_on_hyphens=False)}")
-    return "\n".join(parts)
+    """Return how a run ends: the table, where everything is, and the verdict as the last."""
+    table, verdict = results_table(cells, judged), paragraph(cells, judged)
+    end = f"\n\n{fill(verdict, 100, break_on_hyphens=False)}" if verdict else ""
+    return f"{table}\nresults, predictions, heads and curves: {folder}{end}"
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
@@ -85,30 +77,3 @@ def _spread(values: list[float | None]) -> str:
         return "undefined"
     mean = f"{statistics.mean(known):.3f}"
     return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.3f}"
-
-
-def contrasts(cells: Sequence[Cell]) -> list[str]:
-    """Return one line per setting in which both encoders ran: where each is furthest ahead.
-
-    The rows are those of the test split if it has labels, else those of the dev split. A line is
-    for example `para dev, sup, frozen: cross ahead on role swap +0.31 (share of rows)`.
-    """
-    settings: dict[tuple[Any, ...], list[tuple[float, str]]] = {}
-    for row in phenomena_rows(best_known(cells)):
-        if row["bi"] is not None and row["cross"] is not None and row["n"] >= FEWEST:
-            setting = tuple(row[name] for name in SIDE_BY_SIDE)
-            settings.setdefault(setting, []).append((row["bi"] - row["cross"], row["phenomenon"]))
-    lines = []
-    for (task, split, pretrain, tune, _), gains in settings.items():
-        gains = sorted(gains)
-        cross = [f"{tag} {gain:+.2f}" for gain, tag in reversed(gains) if gain > 0][:MOST]
-        bi = [f"{tag} {-gain:+.2f}" for gain, tag in gains if gain < 0][:MOST]
-        words = [
-            f"{name} ahead on {', '.join(tags)}"
-            for name, tags in (("cross", cross), ("bi", bi))
-            if tags
-        ]
-        unit = "distance" if TASKS[task].kind == "score" else "share of rows"
-        ahead = "; ".join(words) or "no difference"
-        lines.append(f"{task} {split}, {pretrain}, {tune}: {ahead} ({unit})")
-    return lines

@@ -1,4 +1,4 @@
 """A finished run as one page, `report.html`: from the run folder and the labels, nothing else.
 
-material reads -> sections (scores, where, curves, about) -> making puts them into the templates.
+`sections` and `charts` say what is on it, and `write` puts that into the templates.
 """

@@ -5,7 +5,7 @@ The table says what applies, what is undefined and what was seen; seeds join int
 
 import csv
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import pytest
 from made_cells import METRICS, cell, para_cell, tagged
@@ -14,7 +14,7 @@ from data.examples import DataError
 from report import cell as module
 from report.cell import Cell, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
-from report.table import contrasts, results_table
+from report.table import results_table
 
 # As version 0.5.0 wrote them; who reads a results.csv reads it by these names.
 COLUMNS = (
@@ -89,21 +89,6 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
         assert [row["bi"] for row in csv.DictReader(file)] == ["0.8", ""]
     RunFolder(tmp_path / "none").write_results([cell()], {})
     assert not (tmp_path / "none" / "phenomena.csv").exists()
-
-
-def test_contrasts_name_where_each_encoder_is_ahead():
-    cells = [
-        tagged("bi", role_swap=0.9, passive=0.2, number=0.5),
-        tagged("cross", role_swap=0.4, passive=0.3, number=0.5),
-    ]
-    assert contrasts(cells) == [
-        "sts dev, sup, frozen: cross ahead on role swap +0.50; bi ahead on passive +0.10 (distance)"
-    ]
-    assert contrasts(cells[:1]) == []  # nothing to compare
-    rare = {"place": {"n": 19, "error": 1}}
-    assert contrasts([cell(encoder=kind, phenomena=rare) for kind in ("bi", "cross")]) == []
-    tested = [replace(tagged(kind, place=0.1), split="test") for kind in ("bi", "cross")]
-    assert contrasts([*cells, *tested]) == ["sts test, sup, frozen: no difference (distance)"]
 
 
 @pytest.mark.parametrize(
