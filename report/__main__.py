@@ -14,6 +14,8 @@ say = partial(print, flush=True)
 
 @dataclass(frozen=True)
 class ListOptions:
+    """Flags of `report list`."""
+
     folders: tuple[Path, ...] = option(
         (Path("runs"),), "folders that hold run folders", flag="folders", metavar="RUNS_DIR"
     )
@@ -35,6 +37,8 @@ def list_command(words: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class CompareOptions:
+    """Flags of `report compare`."""
+
     a: Path = option(help="a run folder, or a file of predictions", flag="a", metavar="A")
     b: Path = option(help="what it is compared with", flag="b", metavar="B")
     data: str | None = option(
@@ -79,6 +83,8 @@ Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
 
 @dataclass(frozen=True)
 class CostOptions:
+    """Flags of `report cost`."""
+
     run: Path = option(
         help="the folder of a finished run", flag="run", metavar="RUN", required=True
     )
@@ -116,6 +122,8 @@ RUN/costs.json keeps the numbers; python -m report html RUN puts them into the p
 
 @dataclass(frozen=True)
 class PageOptions:
+    """Flags of `report html`."""
+
     run: Path = option(help="the folder of a finished run", flag="run", metavar="RUN")
     data: str | None = option(
         None, "folder with the tasks' files, if they have moved since the run", metavar="DIR"

@@ -182,12 +182,8 @@ class RunFolder:
 
         saved = read_about(self.head_path(head.name)).get("key") == key
         predicted = [split for split in SPLITS[1:] if getattr(splits, split)]
-        return saved and self.has_predictions(head.name, head.task, predicted)
-
-    def has_predictions(self, cell_name: str, task: str, splits: Sequence[str]) -> bool:
-        """Return whether the predictions of all these splits are there."""
-        names = (predictions_name(cell_name, task, split) for split in splits)
-        return all((self.path / name).is_file() for name in names)
+        names = (predictions_name(head.name, head.task, split) for split in predicted)
+        return saved and all((self.path / name).is_file() for name in names)
 
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""
