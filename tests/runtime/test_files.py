@@ -68,10 +68,16 @@ def test_a_file_that_fails_to_be_filled_leaves_the_older_one(error, older, tmp_p
     assert content_of(tmp_path) == older
 
 
-def test_writers_of_one_file_never_share_a_temporary_one(tmp_path):
-    with whole_file(tmp_path / "file") as one, whole_file(tmp_path / "file") as other:
-        assert one != other
-        one.touch(), other.touch()
+def test_processes_that_write_one_file_never_share_a_temporary_one(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from runtime.files import whole_file\n"
+        "with whole_file(Path(sys.argv[1])) as temporary: print(temporary); temporary.touch()\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "file")]
+    theirs = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with whole_file(tmp_path / "file") as temporary:
+        temporary.touch()
+        assert temporary.name.startswith(".file.") and f"{temporary}\n" != theirs
 
 
 def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path):
