@@ -1,18 +1,19 @@
 """The command line as a user meets it: help, exit codes, one error line."""
 
 import argparse
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
-from command import ROOT, command, start
-from toy_runs import SMALL
+from toy_runs import SMALL, start
 
 import run_multitask
 from experiment.settings import Settings
 from runtime.options import build_parser
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_help_names_every_flag_without_loading_torch():
@@ -100,16 +101,6 @@ def test_an_unusable_sentence_file_is_named(content, tiny_checkpoint, toy_data, 
     assert str(path) in done.stderr and "Traceback" not in done.stderr
 
 
-def test_dry_run_prints_the_plan_and_writes_nothing(tiny_checkpoint, toy_data, tmp_path):
-    done = start(
-        *("--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross", "--dry-run"),
-        *("--backbone", tiny_checkpoint, "--data", toy_data, "--run-dir", tmp_path / "r"),
-    )
-    assert done.returncode == 0
-    assert "sts/cross" in done.stdout and "48 train, 16 dev, 8 test" in done.stdout
-    assert not (tmp_path / "r").exists()
-
-
 def test_a_run_dir_that_cannot_be_written_is_one_line(tiny_checkpoint, toy_data, tmp_path):
     (tmp_path / "file").write_text("in the way")
     done = start(
@@ -117,12 +108,3 @@ def test_a_run_dir_that_cannot_be_written_is_one_line(tiny_checkpoint, toy_data,
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr and "error: " in done.stderr
-
-
-def test_an_ascii_terminal_shows_the_table(tiny_checkpoint, toy_data, tmp_path):
-    argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--task", "sts", "--seeds", "2"]
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        command(*SMALL, *argv, "--run-dir", tmp_path / "r"), capture_output=True, text=True, env=env
-    )
-    assert done.returncode == 0 and "Traceback" not in done.stderr

@@ -85,9 +85,8 @@ def test_without_dropout_two_views_are_one(tiny_encoder):
         assert torch.equal(first, second) == same
 
 
-@pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
-def test_the_whole_command_runs_on_it(family, toy_data, tmp_path, capsys, caplog):
-    folder = checkpoint(tmp_path / "sup-simcse-tiny", family)
+def test_the_whole_command_runs_on_roberta(toy_data, tmp_path, capsys, caplog):
+    folder = checkpoint(tmp_path / "sup-simcse-tiny", "roberta")
     argv = "--pretrain none sup --task sts --encoder bi cross --pooling avg --simcse-dropout 0.2"
     assert run(folder, toy_data, tmp_path / "run", *argv.split()) == 0
     entries = results(tmp_path / "run")
@@ -105,7 +104,7 @@ def test_roberta_is_pretrained_further_and_keeps_its_names(tmp_path, capsys):
     out = tmp_path / "out"
     argv = ["--corpus", str(tmp_path / "a.txt"), "--valid", str(tmp_path / "valid.txt")]
     argv += ["--init", str(folder), "--out", str(out), "--length", "24", "--batch-size", "32"]
-    argv += ["--tokens", "30720", "--eval-steps", "20", "--warmup-steps", "5", "--lr", "1e-3"]
+    argv += ["--tokens", "4608", "--eval-steps", "3", "--warmup-steps", "2", "--lr", "1e-3"]
     assert pretrain.main([*argv, "--precision", "float32", "--device", "cpu"]) == 0
     config = json.loads((out / "config.json").read_text())
     assert config["architectures"] == ["RobertaForMaskedLM"]

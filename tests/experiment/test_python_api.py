@@ -1,13 +1,12 @@
 """The comparison as functions: cells are returned, errors raised, and nothing is printed."""
 
-import subprocess
-import sys
-
 import pytest
 import toy_runs
-from command import ROOT
 
 from data.examples import DataError
+from experiment.opening import find_inputs
+from experiment.plan import plan
+from experiment.settings import parse_options
 from minbert.config import CheckpointError
 from runtime.errors import UserError
 
@@ -25,13 +24,6 @@ def test_the_cells_returned_are_those_of_results_json(tiny_checkpoint, toy_data,
     assert capsys.readouterr().out == ""
 
 
-def test_a_program_and_the_command_line_find_the_same_numbers(tiny_checkpoint, toy_data, tmp_path):
-    toy_runs.run(tiny_checkpoint, toy_data, tmp_path / "a" / "r", "--pretrain", "sup")
-    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "b" / "r", pretrain="sup")
-    found = [toy_runs.numbers(cell) for cell in toy_runs.compare(settings)]
-    assert found == [toy_runs.numbers(cell) for cell in toy_runs.cells_of(tmp_path / "a" / "r")]
-
-
 def test_what_is_wrong_is_raised_not_printed(tiny_checkpoint, toy_data, tmp_path, capsys):
     for backbone, data, error in (
         ("./nowhere", toy_data, CheckpointError),
@@ -43,15 +35,22 @@ def test_what_is_wrong_is_raised_not_printed(tiny_checkpoint, toy_data, tmp_path
     assert capsys.readouterr().err == "" and not (tmp_path / "r").exists()
 
 
-def test_the_documented_import_gives_the_function():
-    code = "from run_multitask import Settings, run\nassert callable(run)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_what_ships_is_named_with_how_to_have_the_original():
+    text = plan(find_inputs(parse_options(["--task", "sts"])))
+    assert "--backbone bert-base-uncased" in text and "--data cs224n" in text
 
 
-@pytest.mark.parametrize("module", ["run_multitask", "experiment.settings"])
-def test_the_command_line_loads_neither_torch_nor_numpy(module):
-    heavy = ("torch", "numpy", "scipy", "tokenizers")
-    code = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
+def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_data, tmp_path):
+    lines = []
+    grid = {"pretrain": ("none", "sup"), "task": "all", "encoder": ("bi", "cross"), "seeds": 2}
+    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", dry_run=True, **grid)
+    assert toy_runs.compare(settings, lines.append) == []
+    text = "\n".join(lines)
+    for said in (
+        *(str(tiny_checkpoint), str(toy_data), "cpu, float32 products", "nli_for_simcse.csv"),
+        *("sst: 48 train, 16 dev, 8 test", "the best of 48 STS training pairs"),
+        "2 seed(s) x none sup x sst/bi para/bi para/cross sts/bi sts/cross; frozen, interaction",
+    ):
+        assert said in text, said
+    assert "--backbone bert" not in text and "--data cs224n" not in text
+    assert not (tmp_path / "r").exists()

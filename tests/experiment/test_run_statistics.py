@@ -31,28 +31,28 @@ def data(toy_data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cells(data, tiny_checkpoint, tmp_path_factory):
-    """The cells of a run by task and encoder, and the run's folder."""
-    folder = tmp_path_factory.mktemp("thresholds") / "runs" / "r"
-    found = toy_runs.compare(toy_runs.small(tiny_checkpoint, data, folder, **PAIRS))
-    return {(cell.task, cell.encoder): cell for cell in found}, folder
-
-
-def test_heads_are_not_trained_on_held_out_pairs(data, tiny_checkpoint, tmp_path, monkeypatch):
-    trained = []
-    original = training.HeadTrainer
+    """The cells of a run by task and encoder, the run's folder, and how many rows heads had."""
+    trained, original = [], training.HeadTrainer
 
     def watching(head, train, labels, *more):
         trained.append((len(train), len(labels)))
         return original(head, train, labels, *more)
 
-    monkeypatch.setattr(training, "HeadTrainer", watching)
-    toy_runs.compare(toy_runs.small(tiny_checkpoint, data, tmp_path / "r", task="para"))
+    folder = tmp_path_factory.mktemp("thresholds") / "runs" / "r"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "HeadTrainer", watching)
+        found = toy_runs.compare(toy_runs.small(tiny_checkpoint, data, folder, **PAIRS))
+    return {(cell.task, cell.encoder): cell for cell in found}, folder, trained
+
+
+def test_heads_are_not_trained_on_held_out_pairs(cells, data):
     kept, held_out = hold_out(read_task(data, "para").train)
-    assert len(held_out) == 100 and trained == [(len(kept), len(kept))]
+    assert len(held_out) == 100
+    assert sorted(cells[2]) == [(48, 48)] * 2 + [(len(kept), len(kept))] * 2
 
 
 def test_paraphrase_cells_have_a_threshold_of_held_out_pairs(cells):
-    found, _ = cells
+    found, *_ = cells
     for encoder in ("bi", "cross"):
         block = found["para", encoder].threshold
         assert block["n"] == 100
@@ -63,7 +63,7 @@ def test_paraphrase_cells_have_a_threshold_of_held_out_pairs(cells):
 
 
 def test_calibration_counts_every_row_of_a_classifier(cells):
-    found, _ = cells
+    found, *_ = cells
     cell = found["para", "bi"]
     assert sum(one["n"] for one in cell.calibration["bins"]) == cell.n
     assert 0 <= cell.calibration["ece"] <= 1
@@ -73,7 +73,7 @@ def test_calibration_counts_every_row_of_a_classifier(cells):
 
 
 def test_cross_encoders_are_read_in_both_orders(cells):
-    found, _ = cells
+    found, *_ = cells
     for task in ("para", "sts"):
         block = found[task, "cross"].both_orders
         assert block["gap"] > 0 and found[task, "bi"].both_orders == {}
@@ -82,7 +82,7 @@ def test_cross_encoders_are_read_in_both_orders(cells):
 
 
 def test_every_cell_has_intervals_and_every_two_a_test(cells, data):
-    found, folder = cells
+    found, folder, _ = cells
     for (task, _), cell in found.items():
         for metric, interval in cell.interval.items():
             value = cell.metrics[metric]
@@ -102,7 +102,7 @@ def test_every_cell_has_intervals_and_every_two_a_test(cells, data):
 
 
 def test_a_cell_without_its_predictions_is_computed_again(cells, data, tiny_checkpoint):
-    found, folder = cells
+    found, folder, _ = cells
     path = folder / "predictions" / found["sts", "bi"].name / "sts-dev-output.csv"
     before = path.read_bytes()
     path.unlink()

@@ -159,18 +159,12 @@ def test_the_same_command_again_reuses_everything(
     assert capsys.readouterr().out.count("done earlier") == len(before)
 
 
-def test_a_lost_cell_is_computed_to_the_same_numbers(grid, tiny_checkpoint, toy_data):
-    before = cells_of(grid)
-    (grid / "results.json").write_text(json.dumps(results(grid)[1:]))
-    assert run(tiny_checkpoint, toy_data, grid, *ALL) == 0
-    assert [numbers(cell) for cell in cells_of(grid)] == [numbers(cell) for cell in before]
-
-
-def test_a_cell_whose_head_was_deleted_is_computed_again(grid, tiny_checkpoint, toy_data):
+def test_a_lost_cell_and_a_deleted_head_are_made_again_the_same(grid, tiny_checkpoint, toy_data):
     before = cells_of(grid)
     head = grid / "heads" / "sup-sts-bi-frozen-interaction-42.safetensors"
     tensors = load_file(head)
     head.unlink()
+    (grid / "results.json").write_text(json.dumps(results(grid)[1:]))
     assert run(tiny_checkpoint, toy_data, grid, *ALL) == 0
     again = load_file(head)
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())

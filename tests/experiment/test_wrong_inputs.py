@@ -8,6 +8,8 @@ import pytest
 from safetensors.torch import load_file, save_file
 from toy_runs import SMALL
 
+from data.examples import DataError
+from data.tasks import read_sts
 from run_multitask import main
 
 
@@ -57,10 +59,7 @@ def test_a_broken_checkpoint_is_one_line(damage, tiny_checkpoint, toy_data, tmp_
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        *("modules.json=7", 'modules.json=[{"a": 1}]', "sentence_bert_config.json=[]"),
-        'sentence_bert_config.json={"max_seq_length": "x"}',
-    ],
+    ["modules.json=7", 'sentence_bert_config.json={"max_seq_length": "x"}'],
 )
 def test_broken_pooling_files_are_one_line(damage, tiny_checkpoint, toy_data, tmp_path, capsys):
     folder = broken(tiny_checkpoint, tmp_path / "bert", damage)
@@ -124,3 +123,12 @@ def test_a_backbone_of_one_segment_is_refused_pairs_before_tuning(
     argv = ["--backbone", single, "--data", toy_data, "--pretrain", "sup", "--task", "sts"]
     code, error, left = in_process(tmp_path, capsys, *argv, "--encoder", "cross")
     assert code == 2 and "one segment only" in error[-1] and left == []
+
+
+@pytest.mark.parametrize("id", ["a\nb", "a , 1.0", "a\tb", "a\x85b"])
+def test_an_id_that_would_forge_a_prediction_is_refused(id, tmp_path):
+    path = tmp_path / "sts.csv"
+    header = "id\tsentence1\tsentence2\tsimilarity"
+    path.write_text(f'{header}\n0\ta\tb\t1\n"{id}"\ta\tb\t1\n', "utf-8")
+    with pytest.raises(DataError, match=r"sts\.csv:3: id .* would separate predictions"):
+        read_sts(path)

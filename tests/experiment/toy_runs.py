@@ -1,6 +1,9 @@
 """Runs on toy data, small enough for tests: by the command line's words, or as a program does."""
 
+import io
 import json
+import subprocess
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ from report.cell import Cell
 from run_multitask import run as compare
 from runtime.files import file_digest
 
-__all__ = ["ALL", "SMALL", "cells_of", "compare", "hashes_of", "numbers", "results", "run", "small"]
+__all__ = ["compare"]
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
 SMALL += ["--cost-seconds", "0"]
@@ -50,3 +53,14 @@ def hashes_of(folder) -> dict[Path, str]:
 def numbers(cell: Cell) -> dict[str, Any]:
     """Return all of a cell that a repetition must give again."""
     return {key: value for key, value in cell.to_json().items() if "second" not in key}
+
+
+def start(*argv) -> subprocess.CompletedProcess:
+    """Run a command to its end; what it prints and its exit code are as of a process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = run_multitask.main([str(word) for word in argv])
+        except SystemExit as ended:
+            code = ended.code
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
