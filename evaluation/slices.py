@@ -164,12 +164,15 @@ class Density:
     Attributes:
         band: such as "0 to 1".
         n: pairs.
+        mean, deviation: of their cosines; None without pairs.
         cosines: where it was computed, the same for all bands.
         density: at each of these; None where there are fewer than two different cosines.
     """
 
     band: str
     n: int
+    mean: float | None
+    deviation: float | None
     cosines: list[float]
     density: list[float] | None
 
@@ -198,7 +201,8 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
         own = cosines[rows]
         varied = len(own) > 1 and np.ptp(own) > 1e-9
         density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
-        by_band.append(Density(band, len(own), grid.tolist(), density))
+        spread = (float(own.mean()), float(own.std())) if len(own) else (None, None)
+        by_band.append(Density(band, len(own), *spread, grid.tolist(), density))
     return by_band
 
 

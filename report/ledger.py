@@ -60,8 +60,6 @@ def _row(run: RunFolder, changed: float) -> list[str]:
             pass  # untuned, or deleted since
     seeds = sorted({cell.seed for cell in cells})
     numbers = ", ".join(map(str, seeds))
-    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
-        numbers = f"{seeds[0]}-{seeds[-1]}"
     unfinished = not cells or any(run.path.glob("state/*.pt"))
     options: dict[str, Any] = config.get("options", {})
     return [

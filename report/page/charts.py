@@ -11,7 +11,7 @@ from data.tasks import Task
 from evaluation.costs import in_words, marked, measured_on
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
-from evaluation.slices import band_of, cosine_densities
+from evaluation.slices import cosine_densities
 from report.finished import FinishedRun
 from report.page.figure import (
     BANDS,
@@ -35,6 +35,7 @@ MARKERS = {"bi": "o", "cross": "s"}
 
 Records = list[dict[str, Any]]
 Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and how matplotlib draws them
+Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
 
 
 # Each task's main metric by setting, the encoders side by side.
@@ -114,12 +115,10 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                 continue
             cosines = np.concatenate([run.soft[cell.place()]["cosines"] for cell in cells])
             labels = np.concatenate([labels_of(run.examples(cell)) for cell in cells])
-            bands = np.array([band_of(label, task.largest) for label in labels])
             rows, lines = [], []
             for k, one in enumerate(cosine_densities(cosines, labels, task.largest)):
-                own = cosines[bands == one.band]
-                spread = [float(own.mean()), float(own.std())] if len(own) else [None, None]
-                rows.append([word(one.band), number(one.n, 0), *map(number, spread)])
+                row = [word(one.band), number(one.n, 0), number(one.mean), number(one.deviation)]
+                rows.append(row)
                 if one.density:
                     points = list(zip(one.cosines, one.density, strict=True))
                     lines.append((points, _look(k, one.band, BANDS)))
@@ -162,28 +161,31 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
     return [*filter(None, figures), *_trajectory(of_stages)]
 
 
-def _points(curve: Records, x: str, y: str) -> list[tuple[float, float]]:
-    """Return two numbers of every record that has both."""
-    pairs = [(record.get(x), record.get(y)) for record in curve]
-    return [(a, b) for a, b in pairs if isinstance(a, int | float) and isinstance(b, int | float)]
-
-
-def _curves(
-    name: str, title: str, x: str, trained: Sequence[tuple[dict[str, Any], list[Records]]]
-) -> Figure | None:
-    """Return a figure of dev scores by step or epoch, None if there are none to draw.
-
-    `trained` holds the look of each thing that was trained, and its curves, one per seed.
-    """
-    rows, lines = [], []
+def _drawn(
+    trained: Trained, x: str, y: str
+) -> Iterator[tuple[list[tuple[float, float]], dict[str, Any], list[Entry]]]:
+    """Yield of every curve that has both numbers its points, look, and first entries of a table."""
     for look, curves in trained:
-        measured = [points for curve in curves if (points := _points(curve, x, "dev_score"))]
-        for seed, points in enumerate(measured, 1):
-            best = max(points, key=lambda point: point[1])
-            scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
-            rows.append([word(look["label"]), number(seed, 0), *scores, number(points[-1][1])])
-            label = look["label"] if seed == 1 else None
-            lines.append((points, look | {"label": label, "lw": 1.4, "marker": ".", "ms": 4}))
+        seed = 0
+        for curve in curves:
+            pairs = [(record.get(x), record.get(y)) for record in curve]
+            known = [pair for pair in pairs if all(isinstance(n, int | float) for n in pair)]
+            if known:
+                seed += 1
+                # One entry in the legend for all seeds.
+                label = look["label"] if seed == 1 else None
+                named = [word(look["label"]), number(seed, 0)]
+                yield known, look | {"label": label, "marker": "."}, named
+
+
+def _curves(name: str, title: str, x: str, trained: Trained) -> Figure | None:
+    """Return a figure of dev scores by step or epoch, None if there are none to draw."""
+    rows, lines = [], []
+    for points, look, named in _drawn(trained, x, "dev_score"):
+        best = max(points, key=lambda point: point[1])
+        scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
+        rows.append([*named, *scores, number(points[-1][1])])
+        lines.append((points, look | {"lw": 1.4, "ms": 4}))
     if not rows:
         return None
 
@@ -201,19 +203,15 @@ def _curves(
     )
 
 
-def _trajectory(stages: Sequence[tuple[dict[str, Any], list[Records]]]) -> Iterator[Figure]:
+def _trajectory(stages: Trained) -> Iterator[Figure]:
     """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
     rows, lines = [], []
-    for look, curves in stages:
-        measured = [points for curve in curves if (points := _points(curve, *GEOMETRY[::-1]))]
-        for seed, points in enumerate(measured, 1):
-            ends = [number(value) for point in (points[0], points[-1]) for value in point[::-1]]
-            rows.append([word(look["label"]), number(seed, 0), *ends])
-            label = look["label"] if seed == 1 else None
-            hollow = {"ls": "", "marker": "o", "mfc": PAPER, "mec": look["color"]}
-            filled = {"ls": "", "marker": "o", "color": look["color"]}
-            lines.append((points, look | {"label": label, "marker": "."}))
-            lines += [(points[:1], hollow), (points[-1:], filled)]
+    for points, look, named in _drawn(stages, *GEOMETRY[::-1]):
+        ends = [number(value) for point in (points[0], points[-1]) for value in point[::-1]]
+        rows.append([*named, *ends])
+        end = {"ls": "", "marker": "o", "color": look["color"]}
+        hollow = {"mfc": PAPER, "mec": look["color"]}
+        lines += [(points, look), (points[:1], end | hollow), (points[-1:], end)]
     if rows:
         columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
         yield draw(

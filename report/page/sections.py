@@ -1,7 +1,5 @@
 """The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
 
-import json
-import shlex
 from collections.abc import Sequence
 from statistics import mean
 from typing import Any
@@ -15,7 +13,7 @@ from evaluation.significance import Comparison
 from evaluation.slices import Slice, confusion, groups, slices
 from report.cell import Cell, by_system
 from report.finished import FinishedRun
-from report.page.tables import UNKNOWN, Entry, Table, filled, interval, number, shade, share, word
+from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
 from report.run_folder import ENCODERS
 
 MOST = 10  # examples where each encoder is ahead, of each task and setting
@@ -302,27 +300,3 @@ def _certainty(cell: Cell) -> list[float | None]:
         both_orders.get("gap"),
         both_orders.get("changed"),
     ]
-
-
-# How the run was made.
-
-
-def facts(run: FinishedRun) -> list[tuple[str, Any]]:
-    """Return in a few words what the run is."""
-    first = run.cells[0]
-    seeds = ", ".join(map(str, sorted({cell.seed for cell in run.cells})))
-    heads = len({cell.name for cell in run.cells})
-    words = {"backbone": first.backbone, "data": first.data, "seeds": seeds, "heads": heads}
-    return list(words.items())
-
-
-def command(run: FinishedRun) -> str:
-    """Return the exact command line, a dash if the run does not say."""
-    words = run.config.get("command")
-    return shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN
-
-
-def settings(run: FinishedRun) -> str:
-    """Return config.json: settings, recipes, machine, versions, and hashes of the data."""
-    known = {name: value for name, value in run.config.items() if name != "command"}
-    return json.dumps(known, indent=2)

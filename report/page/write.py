@@ -3,10 +3,13 @@
 It is one HTML document that refers to nothing outside, filled in from the templates beside it.
 """
 
+import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 from report.finished import FinishedRun
+from report.page.tables import UNKNOWN
 from report.verdict import verdict_of
 from runtime.errors import UserError
 from runtime.files import write_text
@@ -56,13 +59,20 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
 
     frontier, costs = charts.cost_figures(run)
     scores, other_scores = sections.score_tables(run)
+    config = dict(run.config)
+    words = config.pop("command", None)
     headline, details = verdict_of(run.cells, run.judged)
     return {
         "style": (TEMPLATES / "style.css").read_text(encoding="utf-8"),
         "script": (TEMPLATES / "page.js").read_text(encoding="utf-8"),
         "name": run.path.resolve().name,
         "run": run.path,
-        "facts": sections.facts(run),
+        "facts": {
+            "backbone": run.cells[0].backbone,
+            "data": run.cells[0].data,
+            "seeds": ", ".join(map(str, sorted({cell.seed for cell in run.cells}))),
+            "heads": len({cell.name for cell in run.cells}),
+        },
         "headline": headline,
         "details": details,
         "scores": scores,
@@ -78,6 +88,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "frontier": frontier,
         "costs": costs,
         "curves": charts.curve_figures(run),
-        "command": sections.command(run),
-        "settings": sections.settings(run),
+        "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
+        "settings": json.dumps(config, indent=2),
     }

@@ -172,6 +172,8 @@ def test_densities_share_their_points_and_integrate_to_one():
     assert [band.band for band in found] == [f"{n} to {n + 1}" for n in range(5)]
     assert all(band.cosines == found[0].cosines and len(band.cosines) == POINTS for band in found)
     inner = found[2]
+    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
+    assert (inner.n, inner.mean, inner.deviation) == (len(own), own.mean(), own.std())
     json.dumps([asdict(one) for one in found], allow_nan=False)
     assert trapezoid(inner.density, inner.cosines) == pytest.approx(1, abs=0.01)
     peaks = [band.cosines[int(np.argmax(band.density))] for band in found]
