@@ -201,8 +201,9 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
         own = cosines[rows]
         varied = len(own) > 1 and np.ptp(own) > 1e-9
         density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
-        spread = (float(own.mean()), float(own.std())) if len(own) else (None, None)
-        by_band.append(Density(band, len(own), *spread, grid.tolist(), density))
+        mean = float(own.mean()) if len(own) else None
+        deviation = float(own.std()) if len(own) else None
+        by_band.append(Density(band, len(own), mean, deviation, grid.tolist(), density))
     return by_band
 
 

@@ -161,9 +161,7 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
     return [*filter(None, figures), *_trajectory(of_stages)]
 
 
-def _drawn(
-    trained: Trained, x: str, y: str
-) -> Iterator[tuple[list[tuple[float, float]], dict[str, Any], list[Entry]]]:
+def _drawn(trained: Trained, x: str, y: str) -> Iterator[tuple[Any, dict[str, Any], list[Entry]]]:
     """Yield of every curve that has both numbers its points, look, and first entries of a table."""
     for look, curves in trained:
         seed = 0
