@@ -90,7 +90,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                     for head in training.heads:
                         say(f"cell      {head.name}" + (": done earlier" if done else ""))
                     if done:
-                        cells += [cell for key in keys for cell in earlier[key]]
+                        cells += [cell for key in keys for cell in earlier.get(key, [])]
                     else:
                         cells += heads_stage(opened, training, tuned, keys)
                     folder.write_results(cells, earlier)
@@ -252,16 +252,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = parse_options(argv)
     say = partial(print, flush=True)
 
+    # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
+    import experiment.cells  # noqa: F401
+    import heads.joint  # noqa: F401
+    from runtime.processes import is_main, leave_processes
+
     def work() -> None:
-        from runtime.processes import is_main, leave_processes
+        if run(settings, say) and is_main():
+            add_costs_and_page(settings, say)
 
-        try:
-            if run(settings, say) and is_main():
-                add_costs_and_page(settings, say)
-        finally:
-            leave_processes()
-
-    return exit_code(work, INTERRUPTED)
+    try:
+        return exit_code(work, INTERRUPTED)
+    finally:
+        leave_processes()
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class Settings:
         metavar="NAME",
     )
     unsup_data: str | None = option(
-        None, "sentences, one per line, for unsup (wiki1m_for_simcse.txt)", metavar="FILE"
+        None, "sentences, one per line (wiki1m_for_simcse.txt)", metavar="FILE"
     )
     sup_data: str | None = option(
         None, "sent0,sent1,hard_neg CSV for sup (nli_for_simcse.csv)", metavar="FILE"

@@ -131,8 +131,8 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
 
 def _who(first: str) -> str:
     """Return what a fault's line begins with: of several processes, all but the first say who."""
-    rank = os.environ.get("RANK", "0")
-    return first if rank == "0" else f"process {rank} stopped"
+    rank, several = os.environ.get("RANK", "0"), os.environ.get("WORLD_SIZE", "1") != "1"
+    return f"process {rank} stopped" if several and rank != "0" else first
 
 
 def in_one_line(error: Exception) -> str:

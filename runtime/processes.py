@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,7 +55,9 @@ def join_processes(device: str = "auto") -> None:
             )
         torch.cuda.set_device(local_rank)
     with _all_together():
-        dist.init_process_group(backend)
+        # The others wait for what the first does alone, however long. A process that is gone is
+        # noticed by its closed connections, not by a timeout.
+        dist.init_process_group(backend, timeout=timedelta(days=7))
     _joined = True
     if not is_main():
         sys.stdout = open(os.devnull, "w", encoding="utf-8", errors="replace")

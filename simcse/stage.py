@@ -220,6 +220,7 @@ def tune(
         "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
         "history": history,
     }
+    barrier()  # no process reads the state any more
     if is_main():
         trainer.form.reader.save(folder, notes)
         state_path.unlink(missing_ok=True)

@@ -12,7 +12,10 @@ from tuning import triplets
 from data.examples import Triplet
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from simcse.positives import substitute
+from simcse.config import SimCSEConfig
+from simcse.objectives import OBJECTIVES
+from simcse.positives import iter_pairs, substitute
+from simcse.stage import Backbone, read_texts
 from simcse.views import supervised
 
 transformers = pytest.importorskip("transformers")
@@ -76,6 +79,20 @@ def test_tokens_are_transformers_best_guesses_but_themselves(with_head):
             assert after[place] == best
             seen += 1
     assert seen > 50
+
+
+@pytest.mark.parametrize("positive", ["mlm", "crop+mlm"])
+def test_a_stage_reads_sentences_with_replaced_tokens(positive, with_head, tmp_path):
+    encoder, path = load(with_head), tmp_path / "sentences.txt"
+    path.write_text("\n".join(toy_sentences(20)))
+    backbone, config = Backbone(with_head, encoder), SimCSEConfig(positive=positive)
+    read = read_texts(OBJECTIVES["unsup"], path, backbone, config, [], tmp_path).data
+    plain = supervised(iter_pairs(path, positive, None), encoder.tokenizer, config.max_length)
+    expected = substitute(plain, encoder, with_head)
+    assert [read.sequences[row] for row in read.rows.ravel()] == [
+        expected.sequences[row] for row in expected.rows.ravel()
+    ]
+    assert not read.same_twice and len(read) == 20
 
 
 def test_what_is_replaced_does_not_depend_on_the_batches(with_head):

@@ -221,6 +221,18 @@ def trainer_of(tiny_encoder, tmp_path):
     return make
 
 
+@pytest.mark.parametrize("right", [1.0, 0.0])
+def test_the_accuracy_on_held_out_twins_is_the_share_that_is_right(right, trainer_of, monkeypatch):
+    trainer = trainer_of(1)
+
+    def logits(states, twins):
+        wanted = twins.kinds if right else (twins.kinds + 1) % 4
+        return torch.nn.functional.one_hot(wanted, 4).float()
+
+    monkeypatch.setattr(trainer.twins, "logits", logits)
+    assert trainer._twin_accuracy() == {"valid_twin_accuracy": right}
+
+
 def test_twins_are_trained_validated_and_resumed(trainer_of, monkeypatch):
     whole = trainer_of(12)
     history = whole.run()
