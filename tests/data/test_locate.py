@@ -6,6 +6,7 @@ from data import locate
 from data.download import DownloadError
 from data.examples import DataError
 from data.sources import SOURCES
+from data.tasks import TASKS
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +76,14 @@ def test_a_file_that_nothing_downloads_is_looked_for_in_the_data_folder(tmp_path
     (tmp_path / "pairs.tsv").touch()
     found = locate.training_file("sbert", "pairs.tsv", None, tmp_path)
     assert found == tmp_path / "pairs.tsv"
+
+
+def test_a_tasks_folder_is_the_one_whose_file_has_the_tasks_header(tmp_path):
+    """STS-Benchmark as published has a file of the same name, without a header."""
+    (tmp_path / "deep").mkdir()
+    file = tmp_path / "deep" / "sts-train.csv"
+    file.write_text("main-captions\tMSRvid\t2012test\t1\t5.0\ta\tb\n")
+    assert locate.find_task(tmp_path, TASKS["sts"]) is None
+    file.write_text("\tid\tsentence1\tsentence2\tsimilarity\n0\tx\ta\tb\t1.0\n")
+    assert locate.find_task(tmp_path, TASKS["sts"]) == tmp_path / "deep"
+    assert locate.find_task(tmp_path, TASKS["sst"]) is None

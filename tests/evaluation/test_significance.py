@@ -289,3 +289,10 @@ def test_holm_is_that_of_statsmodels():
         p_values = np.random.default_rng(seed).random(12) ** 3
         expected = multitest.multipletests(p_values, method="holm")[1]
         assert holm(p_values.tolist()) == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    ("p", "words"), [(0.0009, "< 0.001"), (0.001, "= 0.001"), (0.05, "= 0.050"), (1.0, "= 1.000")]
+)
+def test_small_p_values_are_only_said_to_be_small(p, words):
+    assert significance._p(p) == words

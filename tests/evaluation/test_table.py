@@ -5,6 +5,8 @@ import io
 
 import pytest
 
+from evaluation import suites
+from evaluation.suites import Result, Shown, shown_table
 from evaluation.table import csv_text
 
 
@@ -21,3 +23,35 @@ def test_numbers_are_no_formulas_however_they_are_spelled():
 def test_other_values_are_as_ever():
     rows = list(csv.reader(io.StringIO(csv_text(["a", "b"], [['x,"y"', None], ["a-b", 1e-9]]))))
     assert rows == [["a", "b"], ['x,"y"', ""], ["a-b", "1e-09"]]
+
+
+def result(model, of, value):
+    return Result(model, "sts", of, "all", "spearman", value, 100, 0.0, None)
+
+
+def test_an_average_is_of_all_its_columns_or_of_none():
+    shown = Shown("STS", metric="spearman", averaged=("A", "B"))
+    values = {"all": (0.5, 0.7), "undefined": (0.5, None)}
+    results = [
+        result(m, of, v) for m, own in values.items() for of, v in zip("AB", own, strict=True)
+    ]
+    lines = [line.split() for line in shown_table(results, shown).splitlines()]
+    assert lines[2] == "| model | A | B | average of 2 |".split()
+    assert lines[4] == "| all | 50.0 | 70.0 | 60.0 |".split()
+    assert lines[5] == "| undefined | 50.0 | - | - |".split()
+    (one,) = [line for line in shown_table(results[:1], shown).splitlines() if "model" in line]
+    assert "average" not in one
+
+
+def test_hans_learns_from_as_many_pairs_of_both_kinds(tmp_path, monkeypatch):
+    rows = [f"p{n}\th{n}\t{'entailment' if n % 3 else 'neutral'}" for n in range(60)]
+    (tmp_path / "nli_pairs.tsv").write_text("premise\thypothesis\tlabel\n" + "\n".join(rows))
+    monkeypatch.setattr(suites, "in_first", in_first_without_hans)
+    monkeypatch.setattr(suites, "MOST_PAIRS", 30)
+    found = suites._read_hans([tmp_path], "HANS")
+    assert [pair.label for pair in found.nli].count(1.0) == 15
+    assert len(found.nli) == 30
+
+
+def in_first_without_hans(read, folders, *name):
+    return [] if name else read(folders[0])
