@@ -1,7 +1,6 @@
 """A student's arrays beside the expected ones: which differs first, where, by how much, and why.
 
 Reads arrays that anybody may have written: plain npz files of bounded size, and nothing that runs.
-Feeds: check, grading.
 """
 
 import json

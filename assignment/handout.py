@@ -1,4 +1,4 @@
-"""The hand-out, in Markdown and HTML, and the instructor's rubric. Reads: parts. Feeds: make."""
+"""The hand-out, in Markdown and HTML, and the instructor's rubric."""
 
 import importlib
 import re

@@ -1,6 +1,6 @@
 """Suites: inputs drawn from a seed, the reference's answers, and those of every known mistake.
 
-`compare` describes the folder by reading it. Feeds: make.
+`compare` describes the folder by reading it.
 """
 
 import compileall

@@ -1,7 +1,7 @@
 """Trees of code: the student's with holes, the reference without, and mutants of the reference.
 
 A place is a function of the plain model, `file:name`; students write its body below the docstring.
-No tree holds `minbert/fast`, which would give a solution away. Feeds: make, suites.
+No tree holds `minbert/fast`, which would give a solution away.
 """
 
 import ast

@@ -18,7 +18,6 @@ from data.examples import DataError, Example, SentencePair
 from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.selection import hold_out, selection_pairs
-from data.tables import content_digest
 from data.tasks import TASKS, Splits, read_task
 from experiment.grid import pairings
 from experiment.settings import Settings
@@ -103,7 +102,7 @@ class Run:
     @cached_property
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of everything that is trained on, selected by or scored."""
-        digests = {name: content_digest(path) for name, path in self.inputs.files.items()}
+        digests = {name: texts.digests[name] for name, texts in self.texts.items()}
         digests["selection"] = digest([asdict(pair) for pair in self.selection])
         for task, splits in self.splits.items():
             rows = (*splits.train, *splits.dev, *splits.test)

@@ -1,4 +1,4 @@
-"""Device, precision of the matrix products, and memory. Feeds: the encoder and the loops."""
+"""Device, precision of the matrix products, and memory."""
 
 import ctypes
 import sys

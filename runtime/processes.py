@@ -3,7 +3,6 @@
 `torchrun --nproc_per_node N run_multitask.py ...` starts N processes (*ranks*) of one command.
 All ranks take the same steps in the same order. Each reads only its share of every batch, and only
 rank 0 writes and prints. Without torchrun there is one rank, and these functions do nothing.
-Feeds: the rest of runtime, the encoder, and the training loops.
 """
 
 import logging

@@ -2,7 +2,7 @@
 
 What is printed comes second to what is written to files. A command whose reader has gone, as in
 `| head -1`, goes on quietly; signs that the locale lacks are written as escapes, and so is, on
-standard output, what a terminal would obey. Feeds: commands.
+standard output, what a terminal would obey.
 """
 
 import errno

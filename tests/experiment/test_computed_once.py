@@ -9,7 +9,6 @@ from safetensors.torch import load_file
 
 from baselines.objectives import ALL_OBJECTIVES
 from data.tasks import read_task
-from experiment import opening
 from minbert import encoder as encoder_module
 from minbert.encoder import SentenceEncoder
 from simcse import stage
@@ -60,7 +59,7 @@ def test_a_training_file_is_read_and_hashed_once_whatever_the_seeds(
             return objective.read(path)
 
         monkeypatch.setitem(ALL_OBJECTIVES, name, replace(objective, read=read))
-    hashes = counted(opening, "content_digest", lambda path: path.name)
+    hashes = counted(stage, "content_digest", lambda path: path.name)
     grid = {"pretrain": ("unsup", "sup"), "task": "sts", "seeds": 2}
     cells = toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
     assert len(cells) == 4
