@@ -27,7 +27,7 @@ from evaluation.intervals import (
     sum_metric,
     weighted_metric,
 )
-from evaluation.metrics import pearson, task_metrics
+from evaluation.metrics import task_metrics
 
 SIGNIFICANT = 0.05
 LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
@@ -38,15 +38,6 @@ IN_MEMORY = 2**21  # rows times resamples at once, 100 MB; scipy has a step per 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
 Pair = tuple[str, str]
 Spread = tuple[Interval | None, float | None]  # and the p value of its number's being 0
-
-
-@dataclass(frozen=True)
-class Williams:
-    """Williams' test of two correlations that share the gold scores."""
-
-    t: float
-    df: int
-    p: float
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,6 @@ class Comparison:
     test: str
     p: float | None
     p_holm: float | None = None
-    williams: Williams | None = None  # of Pearson's r with one seed
 
     @property
     def decided(self) -> bool:
@@ -127,28 +117,11 @@ def compare(
     p_values = _row_tests(task, metric, systems, labels, versus)
     comparisons = []
     for one, (interval, p) in zip(versus, spreads[len(alone) :], strict=True):
-        test, williams_test = STUDENT, None
+        test = STUDENT
         if len(one.seeds) == 1:
             test, p = MCNEMAR if metric == "accuracy" else SWAPS_TEST, p_values.get((one.a, one.b))
-            if metric == "pearson" and one.value is not None:
-                (seed,) = one.seeds
-                between = pearson(systems[one.a][seed], systems[one.b][seed])
-                if between is not None:
-                    r_a, r_b = scores[one.a, seed], scores[one.b, seed]
-                    williams_test = williams(r_a, r_b, between, n)
         comparisons.append(
-            Comparison(
-                one.a,
-                one.b,
-                metric,
-                n,
-                one.seeds,
-                one.value,
-                interval,
-                test,
-                p,
-                williams=williams_test,
-            )
+            Comparison(one.a, one.b, metric, n, one.seeds, one.value, interval, test, p)
         )
     return estimates, comparisons
 
@@ -281,31 +254,6 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
     only_a, only_b = int((right_a & ~right_b).sum()), int((~right_a & right_b).sum())
     discordant = only_a + only_b
     return float(scipy.stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0
-
-
-def williams(r_a: float, r_b: float, r_ab: float, n: int) -> Williams | None:
-    """Return Williams' t of two dependent correlations, two-sided.
-
-    Williams (1959), as recommended by Steiger (1980, eq. 7): with the determinant |R| of the
-    correlations of all three and the mean r of the two,
-    t = (r_a - r_b) sqrt((n - 1)(1 + r_ab) / (2 |R| (n - 1)/(n - 3) + r^2 (1 - r_ab)^3)).
-
-    Args:
-        r_a, r_b: the correlations of a and of b with the gold scores.
-        r_ab: that of a with b.
-        n: rows; there are n - 3 degrees of freedom.
-
-    Returns:
-        None for fewer than four rows, or where the three are not distinct enough to divide by.
-    """
-    if n < 4:
-        return None
-    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
-    below = 2 * determinant * (n - 1) / (n - 3) + ((r_a + r_b) / 2) ** 2 * (1 - r_ab) ** 3
-    if below < 1e-12:
-        return None
-    t = (r_a - r_b) * ((n - 1) * (1 + r_ab) / below) ** 0.5
-    return Williams(t, n - 3, float(2 * scipy.stats.t.sf(abs(t), n - 3)))
 
 
 def swap_test(

@@ -42,33 +42,19 @@ def set_metrics(
 ) -> dict[tuple[str, str], tuple[float | None, int]]:
     """Return {(part, metric): (value, rows)} of a set of several subsets, such as a year's.
 
-    Three ways to make one number of a year are in use, and they differ by several points: "all"
-    correlates the rows of all subsets at once (SimCSE's papers, MTEB); "mean" and "wmean" are the
-    mean of the subsets' correlations, plain or weighted by rows (SentEval).
-
     Args:
         similarities, gold: subset -> (N,).
 
     Returns:
-        "all"; of several subsets also "mean", "wmean" and each of them. The means are None where
-        one of the subsets has no value.
+        "all", which correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of
+        several subsets also each of them.
     """
-    sizes = {subset: len(scores) for subset, scores in gold.items()}
-    total = sum(sizes.values())
     metrics: dict[tuple[str, str], tuple[float | None, int]] = {}
     for metric, correlation in CORRELATIONS.items():
-        joined = (
+        found, wanted = (
             np.concatenate([side[subset] for subset in gold]) for side in (similarities, gold)
         )
-        metrics["all", metric] = (correlation(*joined), total)
-        if len(gold) == 1:
-            continue
-        values = {subset: correlation(similarities[subset], gold[subset]) for subset in gold}
-        known = {subset: value for subset, value in values.items() if value is not None}
-        for part, weights in (("mean", dict.fromkeys(gold, 1)), ("wmean", sizes)):
-            mean = None
-            if len(known) == len(gold):
-                mean = sum(v * weights[s] for s, v in known.items()) / sum(weights.values())
-            metrics[part, metric] = (mean, total)
-        metrics |= {(subset, metric): (value, sizes[subset]) for subset, value in values.items()}
+        metrics["all", metric] = (correlation(found, wanted), len(wanted))
+        for subset, own in gold.items() if len(gold) > 1 else ():
+            metrics[subset, metric] = (correlation(similarities[subset], own), len(own))
     return metrics

@@ -60,8 +60,7 @@ class Result:
     Attributes:
         model: the name of the checkpoint or baseline.
         suite, set: as on the command line and in data.suites.
-        part: a subset of the set; "all" (all subsets as one), "mean" or "wmean" (the mean over
-            subsets, plain or weighted by rows); "" where a set has no parts.
+        part: a subset of the set, or "all" (all subsets as one); "" where a set has no parts.
         metric: what was measured.
         value: None where it is undefined (the correlation of a constant).
         n: rows it was measured on.

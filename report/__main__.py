@@ -1,4 +1,4 @@
-"""What runs left behind, read again: `python -m report list | compare | cost | html`."""
+"""What runs left behind, read again: `python -m report compare | cost | html`."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -10,29 +10,6 @@ from runtime.commands import begin, run_command
 from runtime.options import option, parse
 
 say = partial(print, flush=True)
-
-
-@dataclass(frozen=True)
-class ListOptions:
-    """Flags of `report list`."""
-
-    folders: tuple[Path, ...] = option(
-        (Path("runs"),), "folders that hold run folders", flag="folders", metavar="RUNS_DIR"
-    )
-
-
-def list_command(words: Sequence[str]) -> None:
-    """Print a table of runs."""
-    options = parse(
-        ListOptions,
-        words,
-        prog="python -m report list",
-        description="List runs, the latest last: when, how long, on what, and their best scores.",
-        epilog="Scores are means over seeds of a task's main metric, on test where it has labels.",
-    )
-    from report.ledger import list_runs
-
-    list_runs(options.folders, say)
 
 
 @dataclass(frozen=True)
@@ -147,7 +124,6 @@ Costs are those of RUN/costs.json; python -m report cost RUN measures them for l
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    "list": list_command,
     "compare": compare_command,
     "cost": cost_command,
     "html": page_command,

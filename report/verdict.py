@@ -19,7 +19,6 @@ from evaluation.significance import (
     Estimate,
     Pair,
     Systems,
-    Williams,
     adjusted,
     compare,
     shown,
@@ -178,9 +177,8 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
             place = own.pop("task"), own.pop("split")
             # JSON has neither tuples nor classes.
             own["seeds"] = tuple(own["seeds"])
-            for inner, of_inner in (("interval", Interval), ("williams", Williams)):
-                if own.get(inner) is not None:
-                    own[inner] = of_inner(**own[inner])
+            if own["interval"] is not None:
+                own["interval"] = Interval(**own["interval"])
             places.setdefault(place, ([], []))[kind].append(made(**own))
     return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in places.items()]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Task
+from data.tasks import Task
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
@@ -241,7 +241,7 @@ def _named(label: float, task: Task) -> str:
     return ("no", "yes")[int(label)] if task.kind == "binary" else f"class {label:.0f}"
 
 
-# Classes, scores and probabilities of each system.
+# Classes of each system.
 
 
 def confusions(run: FinishedRun) -> list[Table]:
@@ -265,38 +265,3 @@ def confusions(run: FinishedRun) -> list[Table]:
             classes = map(str, range(task.num_classes))
             tables.append(Table(caption, ("gold", "rows", *classes), rows, "heat"))
     return tables
-
-
-def certainty_tables(run: FinishedRun) -> list[Table]:
-    """Return, by task, scores at other thresholds and of both orders, and the calibration error."""
-    tables = []
-    for task in run.tasks:
-        rows = []
-        for name, cells in run.systems(task).items():
-            means = list(map(_mean, zip(*map(_certainty, cells), strict=True)))
-            if any(value is not None for value in means):
-                score = _mean([cell.metrics[task.main_metric] for cell in cells])
-                rows.append([word(name), *map(number, (score, *means[:-1])), share(means[-1])])
-        if rows:
-            header = ("at threshold", "threshold", "calibration error", "both orders", "gap")
-            table = Table(
-                f"{task.name}: {task.main_metric}",
-                ("system", task.main_metric, *header, "predictions changed"),
-                rows,
-            )
-            tables.append(filled(table))
-    return tables
-
-
-def _certainty(cell: Cell) -> list[float | None]:
-    metric = TASKS[cell.task].main_metric
-    threshold = cell.threshold.get(metric, {})
-    both_orders = cell.both_orders
-    return [
-        threshold.get("value"),
-        threshold.get("threshold"),
-        cell.calibration.get("ece"),
-        both_orders.get("metrics", {}).get(metric),
-        both_orders.get("gap"),
-        both_orders.get("changed"),
-    ]

@@ -83,7 +83,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,
         "confusions": sections.confusions(run),
-        "certainty": sections.certainty_tables(run),
         "densities": charts.density_figures(run),
         "frontier": frontier,
         "costs": costs,

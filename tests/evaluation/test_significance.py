@@ -1,7 +1,7 @@
 """Paired tests give published values, scipy's and statsmodels'; seeds count as what they are."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 
 import numpy as np
@@ -11,8 +11,17 @@ from scipy import stats
 
 from data.tasks import TASKS
 from evaluation import intervals, significance
+from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
-from evaluation.significance import adjusted, compare, holm, mcnemar, swap_test, williams
+from evaluation.significance import (
+    Comparison,
+    adjusted,
+    compare,
+    holm,
+    mcnemar,
+    sentence,
+    swap_test,
+)
 
 PAIRS = [(task, metric) for task, record in TASKS.items() for metric in record.metrics]
 
@@ -56,7 +65,6 @@ def test_every_system_is_measured_and_every_two_are_compared(task, metric, seeds
         alone = "McNemar, exact" if metric == "accuracy" else "paired permutation"
         assert one.test == (alone if len(seeds) == 1 else "t over rows and seeds")
     assert comparisons[1].p < 0.05  # the best against the worst
-    assert (comparisons[0].williams is not None) == (metric == "pearson" and len(seeds) == 1)
 
 
 def test_the_interval_of_a_difference_is_paired(few_resamples):
@@ -79,15 +87,6 @@ def test_the_interval_of_a_difference_is_paired(few_resamples):
     assert (narrow.low, narrow.high) == pytest.approx(again)
 
 
-def test_the_williams_test_is_of_the_predictions_correlations(few_resamples):
-    systems, gold = made("sts")
-    (found, *_) = compare("sts", "pearson", systems, gold)[1]
-    r = np.corrcoef([gold, systems["a"][1], systems["b"][1]])
-    expected = williams(r[0, 1], r[0, 2], r[1, 2], 60)
-    assert found.williams.t == pytest.approx(expected.t)
-    assert (found.williams.df, found.williams.p) == (57, pytest.approx(expected.p))
-
-
 def test_only_wanted_pairs_with_common_seeds_are_compared(few_resamples):
     systems, gold = made("para", seeds=(1, 2))
     systems["b"] = {2: systems["b"][2], 3: systems["b"][1]}
@@ -104,7 +103,7 @@ def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
     monkeypatch.setattr(intervals, "RESAMPLES", 50)
     draw, significant, by_rows = np.random.default_rng(2), [], []
     gold = np.zeros(150)
-    for _ in range(60):
+    for _ in range(25):
         luck = draw.normal(0.7, 0.06, (2, 3, 1))
         hard = draw.normal(0, 0.1, 150)
         wrong = (draw.random((2, 3, 150)) > luck + hard).astype(float)
@@ -112,13 +111,12 @@ def test_the_luck_of_seeds_is_not_taken_for_an_effect(monkeypatch):
         (found,) = compare("para", "accuracy", systems, gold)[1]
         significant.append(found.p < 0.05)
         by_rows.append(mcnemar(wrong[0, 0] == 0, wrong[1, 0] == 0) < 0.05)
-    assert np.mean(significant) <= 0.1  # a standard error of 0.02
+    assert np.mean(significant) <= 0.12  # a standard error of 0.04
     assert np.mean(by_rows) > 0.15
 
 
 @pytest.mark.parametrize(("task", "metric"), PAIRS)
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+@pytest.mark.parametrize(("n", "seeds"), [(2, (1,)), (3, (1,)), (3, (1, 2))])
 def test_what_cannot_be_compared_is_none_and_what_is_equal_has_p_1(
     task, metric, n, seeds, few_resamples, recwarn
 ):
@@ -126,8 +124,7 @@ def test_what_cannot_be_compared_is_none_and_what_is_equal_has_p_1(
     systems = {"gold": gold, "same": gold.copy(), "constant": np.zeros(n)}
     systems = {name: dict.fromkeys(seeds, found) for name, found in systems.items()}
     estimates, comparisons = compare(task, metric, systems, gold)
-    text = json.dumps([asdict(one) for one in (*estimates, *comparisons)], allow_nan=False)
-    assert json.loads(text)
+    json.dumps([asdict(one) for one in (*estimates, *comparisons)], allow_nan=False)
     equal, versus, _ = comparisons
     correlation = TASKS[task].kind == "score"
     if n >= 3:
@@ -180,37 +177,6 @@ def test_mcnemar_counts_rows_that_only_one_has_right(counts, p):
     assert mcnemar(b, a) == pytest.approx(p)
 
 
-def test_mcnemar_is_that_of_statsmodels():
-    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
-    for counts in ((20, 3, 11, 6), (101, 121, 59, 33), (1, 2, 3, 4)):
-        a, b = (found.astype(bool) for found in rights(*counts))
-        expected = tables.mcnemar(np.array(counts).reshape(2, 2), exact=True).pvalue
-        assert mcnemar(a, b) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("r_a", "r_b", "r_ab", "n", "t", "p"),
-    [
-        (0.80, 0.72, 0.89, 26, 1.361, 0.187),  # Howell, Statistical Methods for Psychology, 6th ed.
-        (0.40, 0.50, 0.10, 103, -0.89, 0.37),  # Steiger 1980, case A; r.test of R's psych
-        (0.20, 0.45, 0.80, 100, -4.56, 1e-5),  # cor_diff of R's bruceR
-    ],
-)
-def test_williams_gives_published_values(r_a, r_b, r_ab, n, t, p):
-    found = williams(r_a, r_b, r_ab, n)
-    digits = 3 if t == 1.361 else 2
-    assert (round(found.t, digits), found.df) == (t, n - 3)
-    assert found.p == pytest.approx(p, abs=max(5 * 10**-(digits), 1e-5) if p > 1e-3 else 5e-6)
-
-
-@pytest.mark.parametrize(
-    ("r", "n"), [((0.5, 0.5, 1.0), 30), ((1.0, 1.0, 1.0), 30), ((0.5, 0.4, 0.1), 3)]
-)
-def test_williams_is_undefined_for_equal_predictions_and_few_rows(r, n, recwarn):
-    assert williams(*r, n) is None
-    assert not recwarn.list
-
-
 def slow_p(metric, task, a, b, gold) -> float:
     """Return the exact p: every way to let the rows change places, the metric from scratch."""
     if metric == "pearson":
@@ -231,14 +197,14 @@ def slow_p(metric, task, a, b, gold) -> float:
 @pytest.mark.parametrize(("task", "metric"), [("sst", "f1"), ("sts", "pearson")])
 def test_few_rows_are_swapped_in_every_way(task, metric):
     draw = np.random.default_rng(6)
-    gold = gold_of(task, 6, draw)
+    gold = gold_of(task, 5, draw)
     a, b = (system(task, gold, draw, skill) for skill in (0.9, 0.2))
     (found,) = swap_test(metric, TASKS[task], a[None], b[None], gold)
     assert found == pytest.approx(slow_p(metric, task, a, b, gold))
 
 
 def test_many_rows_are_swapped_at_random_as_scipy_does(monkeypatch):
-    monkeypatch.setattr(significance, "SWAPS", 500)
+    monkeypatch.setattr(significance, "SWAPS", 120)
     draw = np.random.default_rng(7)
     gold = gold_of("sts", 50, draw)
     a, b = (system("sts", gold, draw, skill) for skill in (0.6, 0.4))
@@ -251,21 +217,20 @@ def test_many_rows_are_swapped_at_random_as_scipy_does(monkeypatch):
         difference,
         permutation_type="samples",
         vectorized=False,
-        n_resamples=500,
+        n_resamples=120,
         random_state=np.random.default_rng(intervals.SEED),
     )
     (found,) = swap_test("pearson", TASKS["sts"], a[None], b[None], gold)
     assert found == pytest.approx(expected.pvalue)
 
 
-def test_several_pairs_are_tested_as_each_alone():
+def test_several_pairs_are_tested_as_each_alone(few_resamples):
     draw = np.random.default_rng(8)
     gold = gold_of("sts", 30, draw)
     a, b = (np.stack([system("sts", gold, draw, s) for s in (0.2, 0.5, 0.8)]) for _ in range(2))
-    for metric in ("pearson", "spearman"):
-        together = swap_test(metric, TASKS["sts"], a, b, gold)
-        alone = [swap_test(metric, TASKS["sts"], a[[k]], b[[k]], gold)[0] for k in range(3)]
-        assert together.tolist() == alone
+    together = swap_test("spearman", TASKS["sts"], a, b, gold)
+    alone = [swap_test("spearman", TASKS["sts"], a[[k]], b[[k]], gold)[0] for k in range(3)]
+    assert together.tolist() == alone
 
 
 def test_identical_predictions_have_p_1(recwarn):
@@ -283,16 +248,31 @@ def test_holm_is_worked_by_hand():
     assert holm([]) == []
 
 
-def test_holm_is_that_of_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    for seed in range(5):
-        p_values = np.random.default_rng(seed).random(12) ** 3
-        expected = multitest.multipletests(p_values, method="holm")[1]
-        assert holm(p_values.tolist()) == pytest.approx(expected.tolist())
+# --- in words
+
+AHEAD = Comparison(
+    "bi", "cross", "pearson", 800, (1,), 0.06, Interval(0.04, 0.08, "BCa"),
+    "paired permutation", 0.0004, 0.002,
+)  # fmt: skip
+BEHIND = replace(AHEAD, difference=-0.06, interval=Interval(-0.08, -0.04, "BCa"), p_holm=0.001)
+APART = replace(AHEAD, difference=-0.01, interval=Interval(-0.03, 0.01, "BCa"), p_holm=0.05)
+UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None)
 
 
 @pytest.mark.parametrize(
-    ("p", "words"), [(0.0009, "< 0.001"), (0.001, "= 0.001"), (0.05, "= 0.050"), (1.0, "= 1.000")]
-)
-def test_small_p_values_are_only_said_to_be_small(p, words):
-    assert significance._p(p) == words
+    ("versus", "words"),
+    [
+        (AHEAD, "bi is ahead of cross by 0.060 [0.040, 0.080] (paired permutation, p < 0.001, "
+                "Holm = 0.002)"),
+        (BEHIND, "cross is ahead of bi by 0.060 [0.040, 0.080] (paired permutation, p < 0.001, "
+                 "Holm = 0.001)"),
+        (APART, "the data cannot tell bi and cross apart: -0.010 [-0.030, 0.010] (paired "
+                "permutation, p < 0.001, Holm = 0.050)"),
+        (replace(APART, interval=None, p_holm=None, p=0.8), "the data cannot tell bi and cross "
+                "apart: -0.010 (paired permutation, p = 0.800)"),
+        (UNDEFINED, "bi and cross cannot be compared: pearson is undefined"),
+        (replace(UNDEFINED, difference=0.5, n=2), "bi and cross cannot be compared: 2 rows"),
+    ],
+)  # fmt: skip
+def test_a_comparison_in_words(versus, words):
+    assert sentence(versus) == words

@@ -3,12 +3,14 @@
 import json
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 from data.overlap import Seen
 from data.tasks import TASKS, Splits, Task
-from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
+from evaluation import intervals, significance
+from evaluation.scoring import score_split
 from report.cell import Cell
 from report.run_folder import RunFolder
 from report.verdict import judge_cells, to_json
@@ -30,6 +32,8 @@ def write_data(folder: Path, task: Task, split: str, n: int) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+@patch.object(intervals, "RESAMPLES", 50)
+@patch.object(significance, "SWAPS", 50)
 def made_run(
     path: Path,
     tasks=("sst", "para", "sts"),
@@ -85,15 +89,9 @@ def _predictions(task, examples, cell):
 
 
 def _scored(folder, cell, examples, predictions, sure, soft) -> Cell:
-    task, labels = TASKS[cell.task], np.array([example.label for example in examples], float)
+    task = TASKS[cell.task]
     ids = [example.id for example in examples]
     more = score_split(cell.task, examples, predictions, Seen())
-    if soft and task.kind != "score":
-        more["calibration"] = calibration(sure, labels)
-    if soft and task.kind == "binary":
-        more["threshold"] = at_threshold(cell.task, sure, labels, sure, labels)
-    if soft and cell.encoder == "cross":
-        more["both_orders"] = in_both_orders(cell.task, sure, sure[::-1], labels)
     cell = Cell.from_json(cell.to_json() | more)
     folder.write_predictions(cell.name, cell.task, cell.split, ids, predictions)
     if soft:

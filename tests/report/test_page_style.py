@@ -32,33 +32,20 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_contrast_is_that_of_the_standard():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    # As the standard's own working group states for the lightest grey that passes on white.
-    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
-
-
 def test_both_schemes_name_the_same_colours():
     light, dark = schemes().values()
     assert light.keys() == dark.keys()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(scheme):
+def test_text_can_be_read_and_lines_and_bars_be_seen(scheme):
     colours = schemes()[scheme]
-    pairs = [(name, "paper") for name in ("ink", "muted", "link")]
-    pairs += [("ink", name) for name in ("soft", *SHADES)]
-    low = {pair: contrast(*(colours[name] for name in pair)) for pair in pairs}
-    assert not {pair: ratio for pair, ratio in low.items() if ratio < TEXT}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_lines_and_bars_can_be_seen(scheme):
-    colours = schemes()[scheme]
+    pairs = [(name, "paper", TEXT) for name in ("ink", "muted", "link")]
+    pairs += [("ink", name, TEXT) for name in ("soft", *SHADES)]
     drawn = [name for name in COLOURS.values() if name not in ("line", "paper")]
-    assert drawn and set(COLOURS.values()) <= colours.keys()
-    ratios = {name: contrast(colours[name], colours["paper"]) for name in drawn}
-    assert not {name: ratio for name, ratio in ratios.items() if ratio < GRAPHICS}
+    pairs += [(name, "paper", GRAPHICS) for name in drawn]
+    low = {(a, b) for a, b, least in pairs if contrast(colours[a], colours[b]) < least}
+    assert drawn and not low
 
 
 def test_no_other_colours_are_used():

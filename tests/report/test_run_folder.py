@@ -64,12 +64,6 @@ def test_predictions_are_read_as_they_were_written(tmp_path):
         folder.predictions(cell(), rows)
 
 
-def test_ids_without_predictions_are_refused_and_leave_no_file(tmp_path):
-    with pytest.raises(ValueError, match="argument"):
-        RunFolder(tmp_path).write_predictions("cell", "sst", "dev", ["a", "b"], np.array([1.0]))
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
 def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
     tag = {"=HYPERLINK(A1)": {"n": 30, "error": 0.5}}
     RunFolder(tmp_path).write_results([para_cell(phenomena=tag, data="-data")], {})
@@ -112,7 +106,7 @@ def test_a_state_goes_when_its_results_are_written(tmp_path):
     assert not list(tmp_path.rglob(".*")), "something temporary is left"
 
 
-@pytest.mark.parametrize("line", [b'{"half', b"{}", b"[1]", b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize("line", [b"{}", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
     (tmp_path / "metrics.jsonl").write_bytes(line + b"\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl: not a run's curves") as raised:

@@ -12,9 +12,9 @@ from made_cells import cell, para_cell
 
 from data.examples import SentencePair
 from data.tasks import TASKS, Splits
-from evaluation.intervals import Interval
+from evaluation import intervals
 from evaluation.metrics import task_metrics
-from evaluation.significance import Comparison, Williams, holm, sentence
+from evaluation.significance import holm
 from report.run_folder import COMPARISONS, RunFolder
 from report.table import results_table
 from report.verdict import (
@@ -28,34 +28,11 @@ from report.verdict import (
 )
 
 DRAW = np.random.default_rng(0)
-FOUND = Comparison(
-    "bi", "cross", "pearson", 800, (1,), 0.06, Interval(0.04, 0.08, "BCa"),
-    "paired permutation", 0.0004, 0.002, Williams(3.5, 797, 0.0005),
-)  # fmt: skip
 
 
-def test_who_is_ahead_is_said_with_the_interval():
-    assert sentence(FOUND) == (
-        "bi is ahead of cross by 0.060 [0.040, 0.080] (paired permutation, p < 0.001, Holm = 0.002)"
-    )
-    behind = replace(FOUND, difference=-0.06, interval=Interval(-0.08, -0.04, "BCa"))
-    assert sentence(behind).startswith("cross is ahead of bi by 0.060 [0.040, 0.080] (")
-
-
-@pytest.mark.parametrize("p_holm", [0.05, 0.8])
-def test_what_is_not_significant_after_holm_is_undecided(p_holm):
-    found = replace(FOUND, difference=-0.01, interval=Interval(-0.03, 0.01, "BCa"), p_holm=p_holm)
-    assert sentence(found) == (
-        "the data cannot tell bi and cross apart: -0.010 [-0.030, 0.010] "
-        f"(paired permutation, p < 0.001, Holm = {p_holm:.3f})"
-    )
-    assert "apart: -0.010 (" in sentence(replace(found, interval=None))
-
-
-def test_what_has_no_value_is_not_compared():
-    none = replace(FOUND, difference=None, interval=None, p=None, p_holm=None)
-    assert sentence(none) == "bi and cross cannot be compared: pearson is undefined"
-    assert sentence(replace(none, difference=0.5, n=2)).endswith("compared: 2 rows")
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(intervals, "RESAMPLES", 100)
 
 
 def system(n=40, shift=0.3):
@@ -94,8 +71,6 @@ def test_what_is_written_is_plain_and_read_equals_what_was_computed():
         {("sts", "dev"): scores, ("para", "test"): calls, ("sts", "test"): {"a": scores["a"]}},
         {("sts", "dev"): gold, ("para", "test"): (gold > 2).astype(float), ("sts", "test"): gold},
     )
-    found = {type(one.williams) for each in judged for one in each.comparisons}
-    assert found == {Williams, type(None)}  # all kinds of entries are there
     content = to_json(judged)
     assert from_json(json.loads(json.dumps(content, allow_nan=False))) == judged
     assert content["level"] == 0.95
@@ -128,41 +103,25 @@ def test_a_runs_cells_are_judged_by_their_files(run):
     ]
 
 
-def scored(run):
-    """Return the cells with the scores of their predictions, and what is written of them."""
+def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):
     cells, splits, folder = run
-    labels = np.array([pair.label for pair in splits["sts"].test])
-    metrics = [
-        task_metrics("sts", folder.predictions(one, splits["sts"].test), labels) for one in cells
-    ]
-    cells = [replace(one, metrics=found) for one, found in zip(cells, metrics, strict=True)]
+    pairs = splits["sts"].test
+    labels = np.array([pair.label for pair in pairs])
+    metrics = [task_metrics("sts", folder.predictions(one, pairs), labels) for one in cells]
+    cells = [replace(one, metrics=own) for one, own in zip(cells, metrics, strict=True)]
     judged = judge_cells(cells, splits, folder)
     folder.write_json(COMPARISONS, to_json(judged))
-    return cells, judged
-
-
-def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):
-    cells, judged = scored(run)
-    assert read_judged(run[2], cells) == judged
-    assert read_judged(run[2], cells[:3]) is None
+    assert read_judged(folder, cells) == judged
     moved = replace(cells[0], metrics=cells[0].metrics | {"pearson": 0.5})
-    assert read_judged(run[2], [moved, *cells[1:]]) is None
-    added = [*cells, *(replace(one, pretrain="none") for one in cells)]
-    assert read_judged(run[2], added) is None
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(None, "", "[]", '{"level": 0.9, "estimates": [], "comparisons": []}'),
-        '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}',
-    ],
-)
-def test_what_cannot_be_read_is_left_to_be_computed(content, run):
-    cells, _ = scored(run)
-    path = run[2].path / COMPARISONS
-    path.unlink() if content is None else path.write_text(content)
-    assert read_judged(run[2], cells) is None
+    added = replace(cells[0], pretrain="none")
+    for others in (cells[:3], [moved, *cells[1:]], [*cells, added]):
+        assert read_judged(folder, others) is None
+    entry = '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}'
+    for content in ("", "[]", '{"level": 0.9, "estimates": [], "comparisons": []}', entry):
+        (folder.path / COMPARISONS).write_text(content)
+        assert read_judged(folder, cells) is None
+    (folder.path / COMPARISONS).unlink()
+    assert read_judged(folder, cells) is None
 
 
 def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
@@ -257,11 +216,6 @@ def test_a_grid_of_stages_and_tunings_takes_few_words():
     assert "it is undecided (fully tuned" in words and len(words) < 650
 
 
-def test_without_test_labels_the_verdict_is_about_dev():
-    words = paragraph(*judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD}, ("dev",)))
-    assert f"On {N} dev rows of sts;" in words and "chosen on" not in words
-
-
 def test_one_encoder_is_compared_with_itself_only():
     cells, judged = judged_cells({("none", "bi"): BAD, ("sup", "bi"): GOOD, ("ct", "bi"): GOOD})
     headline, details = verdict_of(cells, judged)
@@ -270,10 +224,12 @@ def test_one_encoder_is_compared_with_itself_only():
     assert "the one without SimCSE" not in details
 
 
-def test_one_seed_is_less_than_several():
+def test_without_test_labels_the_verdict_is_about_dev_and_one_seed_is_less_than_several():
     noises = {("none", "bi"): GOOD, ("none", "cross"): BAD}
-    assert "One seed: this describes these trained systems" in paragraph(*judged_cells(noises))
-    assert "means over 3 seeds" in paragraph(*judged_cells(noises, seeds=(1, 2, 3)))
+    words = paragraph(*judged_cells(noises, ("dev",)))
+    assert f"On {N} dev rows of sts;" in words and "chosen on" not in words
+    assert "One seed: this describes these trained systems" in words
+    assert "means over 3 seeds" in paragraph(*judged_cells(noises, ("dev",), seeds=(1, 2, 3)))
 
 
 def test_each_task_has_its_own_answer():
