@@ -1,11 +1,11 @@
-"""Where predictions are wrong: by what rows are like, by rating band, by class.
+"""Where predictions are wrong: by what rows are like, and by rating band.
 
 Legend: N rows, L the largest rating; band i holds the ratings from i (not included, except 0) to
 i + 1.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -196,66 +196,13 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
     """
     margin = MARGIN * max(float(np.ptp(cosines)), 1e-3)
     grid = np.linspace(max(-1.0, cosines.min() - margin), min(1.0, cosines.max() + margin), POINTS)
+    bands = np.array([band_of(rating, largest) for rating in labels])
     by_band = []
-    for band, rows in _bands(labels, largest):
-        own = cosines[rows]
+    for band in (band_of(rating, largest) for rating in range(1, largest + 1)):
+        own = cosines[bands == band]
         varied = len(own) > 1 and np.ptp(own) > 1e-9
         density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
         mean = float(own.mean()) if len(own) else None
         deviation = float(own.std()) if len(own) else None
         by_band.append(Density(band, len(own), mean, deviation, grid.tolist(), density))
     return by_band
-
-
-def _bands(labels: np.ndarray, largest: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each band's name and its rows, (N,) bool."""
-    lows = np.clip(np.ceil(labels) - 1, 0, largest - 1)
-    for low in range(largest):
-        yield f"{low} to {low + 1}", lows == low
-
-
-# --- classes that have an order, such as very negative to very positive
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """What was predicted for each gold class, and the distance between the two.
-
-    Attributes:
-        n: rows.
-        matrix: row = gold class, column = predicted class; each entry a number of rows.
-        accuracy: share of rows on the diagonal.
-        within_one: share of rows at most one class from it.
-        mean_absolute_error: the mean distance in classes.
-    """
-
-    n: int
-    matrix: list[list[int]]
-    accuracy: float
-    within_one: float
-    mean_absolute_error: float
-
-
-def confusion(predictions: np.ndarray, labels: np.ndarray, num_classes: int) -> Confusion:
-    """Return the confusion of ordered classes.
-
-    Args:
-        predictions, labels: (N,) each, whole numbers from 0 to num_classes - 1; N at least 1.
-        num_classes: C.
-
-    Raises:
-        ValueError: no rows, unequal lengths, or a class that is not there.
-    """
-    from sklearn.metrics import confusion_matrix, mean_absolute_error
-
-    classes = np.arange(num_classes)
-    if not np.isin(np.concatenate([predictions, labels]), classes).all():
-        raise ValueError(f"a class that is none of 0 to {num_classes - 1}")
-    distance = np.abs(predictions - labels)
-    return Confusion(
-        len(labels),
-        confusion_matrix(labels, predictions, labels=classes).tolist(),
-        float((distance == 0).mean()),
-        float((distance <= 1).mean()),
-        float(mean_absolute_error(labels, predictions)),
-    )

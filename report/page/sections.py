@@ -10,7 +10,7 @@ from data.tasks import Task
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
-from evaluation.slices import Slice, confusion, groups, slices
+from evaluation.slices import Slice, groups, slices
 from report.cell import Cell, by_system
 from report.finished import FinishedRun
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
@@ -246,22 +246,26 @@ def _named(label: float, task: Task) -> str:
 
 def confusions(run: FinishedRun) -> list[Table]:
     """Return, for tasks of ordered classes, what each system predicted for each gold class."""
+    from sklearn.metrics import confusion_matrix
+
     tables = []
     for task in run.tasks:
         for system, cells in run.systems(task).items() if task.kind == "classes" else ():
-            one = confusion(*run.of_seeds(cells), task.num_classes)
+            predictions, labels = run.of_seeds(cells)
+            classes = range(task.num_classes)
+            matrix = confusion_matrix(labels, predictions, labels=classes)
             rows = []
-            for gold, counts in enumerate(one.matrix):
+            for gold, counts in enumerate(matrix.tolist()):
                 row = [word(gold), number(sum(counts) // len(cells), 0)]
                 for k, count in enumerate(counts):
                     part = count / max(1, sum(counts))
                     colour = shade(part, 1.0, ("", "share"))
                     row.append(Entry(f"{part:.0%}", part, "", colour, k == gold))
                 rows.append(row)
+            distance = np.abs(predictions - labels)  # in classes
             caption = (
-                f"{system}: {one.accuracy:.1%} right, {one.within_one:.1%} at most one class off, "
-                f"{one.mean_absolute_error:.2f} classes off on average"
+                f"{system}: {np.mean(distance == 0):.1%} right, {np.mean(distance <= 1):.1%} at "
+                f"most one class off, {distance.mean():.2f} classes off on average"
             )
-            classes = map(str, range(task.num_classes))
-            tables.append(Table(caption, ("gold", "rows", *classes), rows, "heat"))
+            tables.append(Table(caption, ("gold", "rows", *map(str, classes)), rows, "heat"))
     return tables

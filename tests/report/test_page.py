@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_run import EVIL, TAGS, add_costs, made_run
+from sklearn.metrics import accuracy_score
 
 from data.examples import DataError
 from evaluation import intervals, significance
@@ -109,6 +110,18 @@ def test_the_numbers_of_the_run_are_there(full, document):
     cost = "Sixty-five hours & five seconds."
     for words in ("at most one class off", "sure)", "~20 s", cost, '"simcse": {'):
         assert words in document.text
+
+
+def test_classes_are_counted_from_the_predictions(full, document):
+    run = FinishedRun.read(full)
+    (task,) = [task for task in run.tasks if task.kind == "classes"]
+    system, cells = next(iter(run.systems(task).items()))
+    predictions, labels = run.of_seeds(cells)
+    off = np.abs(predictions - labels)
+    assert f"{system}: {accuracy_score(labels, predictions):.1%} right, " in document.text
+    assert (
+        f"{np.mean(off < 2):.1%} at most one class off, {off.mean():.2f} classes" in document.text
+    )
 
 
 def test_nothing_outside_is_referred_to(source, document):
