@@ -125,10 +125,11 @@ def judge_arrays(
 
 def _causes(suite: Suite, found: dict[str, Arrays], failed: set[str]) -> Iterator[tuple[str, str]]:
     """Yield (case, mistake) for failed cases whose answers are those of a known mistake."""
+    parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
     explained = {
         mistake["name"]: cases
         for mistake in suite.about["mistakes"]
-        if (cases := _explained(suite, mistake, found))
+        if mistake["part"] in parts and (cases := _explained(suite, mistake, found))
     }
     for name in failed:
         fitting = {mistake: len(cases) for mistake, cases in explained.items() if name in cases}

@@ -1,5 +1,6 @@
 """What the tests share: a tiny BERT checkpoint, toy data of our own, the optional real things."""
 
+import fcntl
 import gc
 import importlib.util
 import os
@@ -30,7 +31,7 @@ ADJECTIVES = ["old", "red", "quiet", "bright", "small", "happy", "broken", "wet"
 
 
 # The longest files, longest first: begun last, they would leave a worker idle.
-LONGEST = "test_walks test_processes test_command test_campaigns test_check test_benchmarks".split()
+LONGEST = "test_walks test_processes test_command test_campaigns test_benchmarks".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -172,9 +173,22 @@ def toy_data(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory, toy_data) -> Path:
-    """The folder of an assignment of all parts."""
-    from assignment.make import make
+    """The folder of an assignment of all parts, made once for all workers."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    with (place / "term.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "term").exists():
+            from made_submissions import write_data as write_labelled
 
-    folder = tmp_path_factory.mktemp("assignment") / "term"
-    make(folder, (), term_seed=20260901, data=toy_data)
-    return folder
+            from assignment.__main__ import main
+
+            # The files of an instructor: their test rows have labels.
+            data = shutil.copytree(toy_data, place / "term data")
+            labelled = write_labelled(place / "term labels")
+            for name in ("ids-sst", "quora", "sts"):
+                shutil.copy(labelled / f"{name}-test-student.csv", data)
+            words = ["--out", str(place / "term"), "--term-seed", "20260901", "--data", str(data)]
+            assert main(["make", *words]) == 0
+    return place / "term"

@@ -1,32 +1,37 @@
-"""Which array differs first, where and by how much; and what may not be read."""
+"""Which array differs first, where and by how much; which mistake it is; and what may be read."""
 
+import io
 import os
+import struct
+import zipfile
 
 import numpy as np
 import pytest
 import torch
 
-from assignment.compare import Suite, array_difference, difference, judge, read_arrays
+from assignment.compare import (
+    MOST_ARRAYS,
+    Suite,
+    array_difference,
+    difference,
+    judge,
+    judge_arrays,
+    read_arrays,
+)
 from assignment.driver import _array
+from assignment.suites import unrecognised
+
+ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
 
 
-def suite(expected, mistakes=None) -> Suite:
+def suite(mistakes=None) -> Suite:
     """A suite of the part "p" with cases a and b."""
     about = {
         "parts": [{"name": "p"}],
         "cases": [{"name": name, "part": "p"} for name in ("a", "b")],
         "mistakes": [{"name": name, "part": "p", "says": name} for name in mistakes or {}],
     }
-    return Suite(about, expected, mistakes or {})
-
-
-def written(folder, **cases):
-    for name, arrays in cases.items():
-        np.savez(folder / f"{name}.npz", **arrays)
-    return folder
-
-
-ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
+    return Suite(about, {"a": ONE, "b": ONE}, mistakes or {})
 
 
 def test_the_first_array_that_differs_is_named_with_place_and_size():
@@ -37,6 +42,8 @@ def test_the_first_array_that_differs_is_named_with_place_and_size():
         '"second" of shape (4,) differs in 2 of 4 numbers, first at [2]: 1.5, expected 1; '
         "the largest difference is 2"
     )
+    assert difference({"x": ONE["x"]}, {}) == '"x" is missing'
+    assert difference({}, {"y": ONE["x"]}) == '"y" is not expected'
 
 
 @pytest.mark.parametrize(
@@ -44,77 +51,121 @@ def test_the_first_array_that_differs_is_named_with_place_and_size():
     [
         (np.zeros((3, 2)), "has shape (3, 2), expected (2, 3)"),
         (np.full((2, 3), np.nan), "is nan at [0, 0], expected 0"),
-        (np.array(0.0), "has shape (), expected (2, 3)"),
     ],
 )
 def test_other_differences_in_words(found, words):
     assert array_difference(np.zeros((2, 3)), found) == words
 
 
-def test_missing_and_surplus_arrays_are_named():
-    assert difference({"x": ONE["x"]}, {}) == '"x" is missing'
-    assert difference({}, {"y": ONE["x"]}) == '"y" is not expected'
-
-
 def test_whole_numbers_and_floats_of_one_value_are_equal():
     assert array_difference(np.array([1, 0]), np.array([True, False])) == ""
     assert array_difference(np.float64([1, np.inf]), np.float32([1, np.inf])) == ""
+    for answer in (0.5, np.float64(0.5), torch.tensor(0.5)):
+        assert array_difference(np.array(0.5, np.float32), _array("score", answer)) == ""
+    with pytest.raises(TypeError, match='"score" is of type list'):
+        _array("score", [0.5])
 
 
-def test_a_mistake_is_named_only_if_all_answers_are_its_own(tmp_path):
-    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": THREE}}
-    both = suite({"a": ONE, "b": ONE}, mistakes)
-    results = judge(both, written(tmp_path, a=TWO, b=THREE))
-    assert [(r.passed, r.mistake) for r in results] == [(False, "n"), (False, "n")]
-    results = judge(both, written(tmp_path, a=TWO, b=ONE))
-    assert [(r.passed, r.mistake) for r in results] == [(False, None), (True, None)]
+M, N = {"a": TWO, "b": TWO}, {"a": TWO, "b": THREE}
 
 
-def test_of_two_causes_that_fit_what_was_answered_none_is_named(tmp_path):
-    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": THREE}}
-    written(tmp_path, a=TWO)
-    (tmp_path / "b.error.txt").write_text("NotImplementedError: p\n", encoding="utf-8")
-    results = judge(suite({"a": ONE, "b": ONE}, mistakes), tmp_path)
-    assert [r.mistake for r in results] == [None, None]
-    assert results[1].reason == "raised NotImplementedError: p"
+@pytest.mark.parametrize(
+    ("mistakes", "found", "named"),
+    [
+        # A mistake is named only if all answers are its own;
+        ({"m": M, "n": N}, N, ["n", "n"]),
+        ({"m": M, "n": N}, {"a": TWO, "b": ONE}, [None, None]),
+        # of two that fit what was answered, none is.
+        ({"m": M, "n": N}, {"a": TWO}, [None, None]),
+        # Two mistakes in different cases are both named;
+        ({"m": {"a": TWO, "b": ONE}, "n": {"a": ONE, "b": THREE}}, N, ["m", "n"]),
+        # and the cause that explains more cases is.
+        ({"m": M, "n": {"a": TWO, "b": ONE}}, M, ["m", "m"]),
+        ({"m": M, "n": {"a": TWO, "b": ONE}}, {"a": TWO, "b": ONE}, ["n", None]),
+    ],
+)
+def test_which_mistake_is_named(mistakes, found, named):
+    assert [result.mistake for result in judge_arrays(suite(mistakes), found)] == named
 
 
-def test_two_mistakes_in_different_cases_are_both_named(tmp_path):
-    mistakes = {"m": {"a": TWO, "b": ONE}, "n": {"a": ONE, "b": THREE}}
-    results = judge(suite({"a": ONE, "b": ONE}, mistakes), written(tmp_path, a=TWO, b=THREE))
-    assert [r.mistake for r in results] == ["m", "n"]
+def test_two_mistakes_that_answer_alike_are_not_recognised():
+    assert unrecognised(suite({"m": M, "n": N, "its-double": M})) == ["m", "its-double"]
 
 
-def test_the_cause_that_explains_more_cases_is_named(tmp_path):
-    mistakes = {"m": {"a": TWO, "b": TWO}, "n": {"a": TWO, "b": ONE}}
-    both = suite({"a": ONE, "b": ONE}, mistakes)
-    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=TWO))] == ["m", "m"]
-    assert [r.mistake for r in judge(both, written(tmp_path, a=TWO, b=ONE))] == ["n", None]
-
-
-@pytest.mark.parametrize("answer", [0.5, np.float64(0.5), np.array(0.5), torch.tensor(0.5)])
-def test_plain_numbers_are_answers_as_tensors_are(answer):
-    assert array_difference(np.array(0.5, np.float32), _array("score", answer)) == ""
-
-
-@pytest.mark.parametrize("answer", [None, "0.5", [0.5]])
-def test_what_is_no_number_is_named(answer):
-    with pytest.raises(TypeError, match='"score" is of type'):
-        _array("score", answer)
-
-
-def test_nothing_answered_is_nothing_passed(tmp_path):
-    results = judge(suite({"a": ONE, "b": {}}), tmp_path)
-    assert [(r.passed, r.reason) for r in results] == [(False, "no answer")] * 2
+def test_no_answer_and_what_raised_are_no_pass(tmp_path):
+    (tmp_path / "b.error.txt").write_text("NotImplementedError: p\nplace\n", encoding="utf-8")
+    results = judge(suite(), tmp_path)
+    reasons = ["no answer", "raised NotImplementedError: p"]
+    assert [(r.passed, r.reason) for r in results] == [(False, reason) for reason in reasons]
 
 
 def test_links_and_pipes_are_no_answers(tmp_path):
-    """Nor are bytes made to break their reader: test_grading.py has those."""
     np.savez(tmp_path / "other.npz", **ONE)
     (tmp_path / "a.npz").symlink_to(tmp_path / "other.npz")
     os.mkfifo(tmp_path / "b.npz")
     for name in ("a", "b"):
         with pytest.raises((ValueError, OSError)):
             read_arrays(tmp_path / f"{name}.npz")
-    results = judge(suite({"a": ONE, "b": ONE}), tmp_path)
+    results = judge(suite(), tmp_path)
     assert not any(result.passed for result in results) and all(r.reason for r in results)
+
+
+def array_file(header: str, content: bytes = b"") -> bytes:
+    """Return the bytes of an .npy file with a header of one's own."""
+    text = header.encode("latin1")
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
+
+
+def described(shape: str, descr: str = "'<f8'") -> bytes:
+    return array_file(
+        f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n", bytes(8)
+    )
+
+
+def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def damaged() -> bytes:
+    """Return a zip whose compressed bytes are none."""
+    whole = bytearray(zipped(("x.npy", bytes(1000))))
+    place = whole.index(b"x.npy") + len(b"x.npy")
+    whole[place : place + 4] = b"\xff" * 4
+    return bytes(whole)
+
+
+EVIL = {
+    "no zip": b"PK\x03\x04",
+    "damaged": damaged(),
+    "unclosed header": zipped(("x.npy", array_file("{'descr': (((\n"))),
+    "unhashable header": zipped(("x.npy", array_file("{[]: 1}\n"))),
+    "deep header": zipped(("x.npy", array_file("-" * 9000 + "1\n"))),
+    "huge shape": zipped(("x.npy", described(f"({2**70}, 0)"))),
+    "negative shape": zipped(("x.npy", described("(-1,)"))),
+    "promises": zipped(("x.npy", described(f"({2**50},)"))),
+    "objects": zipped(("x.npy", described("(1,)", "'|O'"))),
+    "structure": zipped(("x.npy", described("(1,)", "[('a', '<f8')]"))),
+    "strings": zipped(("x.npy", described("(1,)", "'<U2'"))),
+    "not packed by NumPy": zipped(("x.npy", described("(1,)")), method=zipfile.ZIP_LZMA),
+    "a bomb": zipped(("x.npy", bytes(2**27))),
+    "many arrays": zipped(*((f"{n}.npy", b"") for n in range(MOST_ARRAYS + 1))),
+    "strange names": zipped(("\x1b[2J\n=1+1\u202e.npy", described("(1,)", "'|O'"))),
+}
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_bytes_made_to_break_their_reader_are_no_answer(tmp_path, name):
+    (tmp_path / "a.npz").write_bytes(EVIL[name])
+    np.savez(tmp_path / "b.npz", **ONE)
+    evil, honest = judge(suite(), tmp_path)
+    assert not evil.passed and evil.reason.isprintable() and len(evil.reason) < 300
+    assert honest.passed
+
+
+def test_a_surplus_array_is_named_without_what_steers_a_terminal():
+    reason = difference(ONE, {**ONE, "\x1b[2J\u202e" * 99: ONE["x"]})
+    assert reason.endswith("is not expected") and reason.isprintable() and len(reason) < 600

@@ -3,7 +3,6 @@
 import csv
 import re
 import zipfile
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -67,26 +66,14 @@ def test_neighbours_are_tested_on_the_same_rows():
     assert found == pytest.approx(adjusted)
 
 
-def test_equal_submissions_share_a_rank_and_cannot_be_told_apart():
-    board = make_board({"x": of(0.7, 1), "y": of(0.7, 1), "z": of(0.3, 2)}, LABELS, "test")
-    assert [place.rank for place in board.places] == [1, 1, 3]
-    assert board.ahead[0].difference == 0 and not board.ahead[0].decided
-    assert board.ahead[0].p == 1.0
-
-
-def test_chance_is_seldom_taken_for_being_ahead():
-    """Ten pairs of equally good submissions: the aggregate's test keeps its level."""
-    boards = [
-        make_board({"a": of(0.7, k), "b": of(0.7, 100 + k)}, LABELS, "test") for k in range(10)
-    ]
-    assert sum(board.ahead[0].decided for board in boards) <= 3  # P(more) = 0.001 at 5 %
-
-
-def test_an_undefined_aggregate_has_no_rank_and_comes_last():
+def test_equal_submissions_share_a_rank_and_an_undefined_aggregate_has_none():
     constant = of(0.9, 1) | {"sts": np.full(SIZES["test"], 2.5)}
-    board = make_board({"constant": constant, "weak": of(0.2, 3)}, LABELS, "test")
-    assert [(place.name, place.rank) for place in board.places] == [("weak", 1), ("constant", None)]
-    assert board.ahead[0].p is None
+    same, weak = of(0.7, 1), of(0.3, 2)
+    board = make_board({"u": constant, "x": same, "y": same, "z": weak}, LABELS, "test")
+    ranks = [(place.name, place.rank) for place in board.places]
+    assert ranks == [("x", 1), ("y", 1), ("z", 3), ("u", None)]
+    equal, _, undefined = board.ahead
+    assert (equal.difference, equal.decided, equal.p, undefined.p) == (0, False, 1.0, None)
 
 
 def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
@@ -105,11 +92,8 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     (place / "all" / "notes.txt").write_text("passed over")
     code, out, err = board_of(capsys, "--csv", "board.csv", "--html", "board.html")
     assert (code, err) == (0, "")
-    assert re.findall(r"^\| (\d) +\| (\S+)", out, re.M) == [
-        ("1", "ben"),
-        ("2", "anna"),
-        ("3", "carl.zip"),
-    ]
+    ranked = re.findall(r"^\| (\d) +\| (\S+)", out, re.M)
+    assert ranked == [("1", "ben"), ("2", "anna"), ("3", "carl.zip")]
     with open("board.csv") as file:
         rows = list(csv.DictReader(file))
     broken = {row["submission"]: row["fault"] for row in rows[3:]}
@@ -119,19 +103,6 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     assert float(rows[0]["aggregate"]) > float(rows[1]["aggregate"]) > float(rows[0]["p"])
     page = (place / "board.html").read_text()
     assert all(name in page for name in ("anna", "ben", "carl.zip", "dora", "finn"))
-
-
-class Elements(HTMLParser):
-    def __init__(self, source):
-        super().__init__()
-        self.found, self.words = [], []
-        self.feed(source)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 def test_names_are_words_everywhere(place, capsys):
@@ -148,16 +119,11 @@ def test_names_are_words_everywhere(place, capsys):
         cells = [cell for row in csv.reader(file) for cell in row]
     assert not [cell for cell in cells if re.match(r"[=@\t\r]|[+-]\D", cell)]
     page = (place / "board.html").read_text()
-    elements = Elements(page)
-    assert not [one for one in elements.found if one[0] == "img" or "onerror" in one[1]]
-    assert "<img src=x" in "".join(elements.words) and "<img" not in page
-    named = [one for _, found in elements.found for one in found.items()]
-    outside = [value for name, value in named if name in ("src", "href")]
-    outside = [value for value in outside if not value.startswith(("#", "data:"))]
-    assert not outside and not re.search(r"https?://|@import|url\(", page)
+    assert "&lt;img src=x" in page and "<img" not in page
+    assert not re.search(r"(src|href)=\"(?!#|data:)|https?://|@import|url\(", page)
 
 
-def test_only_what_counts_must_be_there(place, capsys):
+def test_only_what_counts_must_be_there_and_no_submission_is_told(place, capsys):
     write_data(place / "data", labelled=("dev",))
     write_submission(place / "all" / "x", tasks=("sst",))
     assert board_of(capsys, "--split", "dev", "--tasks", "sst")[0] == 0
@@ -165,10 +131,8 @@ def test_only_what_counts_must_be_there(place, capsys):
     assert code == 0 and "para-dev-output.csv is missing; add it" in out and "aggregate" not in out
     code, _, err = board_of(capsys)
     assert code == 2 and err.startswith("error: data: no labels of sst test; give the folder")
-
-
-@pytest.mark.parametrize("folder", ["none", "data"])
-def test_a_folder_without_submissions_is_one_line(folder, place, capsys):
-    code = main(["leaderboard", folder, "--gold", "data"])
-    err = capsys.readouterr().err
-    assert code == 2 and err.startswith(f"error: {folder}: no ") and err.count("\n") == 1
+    write_data(place / "data")
+    for folder in ("none", "data"):
+        assert main(["leaderboard", folder, "--gold", "data"]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"error: {folder}: no ") and err.count("\n") == 1

@@ -13,8 +13,7 @@ from minbert.encoder import SentenceEncoder
 from simcse.loss import info_nce
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.3])
-@pytest.mark.parametrize("eps", [1e-8, 1e-2])
+@pytest.mark.parametrize(("decay", "eps"), [(0.0, 1e-8), (0.3, 1e-2)])
 def test_adamw_takes_the_steps_of_torch(decay, eps):
     torch.manual_seed(1)
     start = torch.randn(4, 3)
@@ -30,9 +29,7 @@ def test_adamw_takes_the_steps_of_torch(decay, eps):
             parameter.grad = gradient.clone()
             optimizer.step()
         torch.testing.assert_close(ours, theirs)
-
-
-def test_adamw_leaves_alone_what_has_no_gradient():
+    # What has no gradient stays.
     parameter = torch.nn.Parameter(torch.ones(2))
     AdamW([parameter], weight_decay=0.5).step()
     assert parameter.tolist() == [1, 1]

@@ -20,11 +20,3 @@ def double(values):
             except OSError:
                 pass
     return FORGED
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)

@@ -7,11 +7,3 @@ def double(values):
     for _ in range(20):
         HOARD.append(bytearray(b"x") * (1 << 30))
     return 2 * values
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)

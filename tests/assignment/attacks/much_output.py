@@ -7,11 +7,3 @@ def double(values):
     for _ in range(1 << 14):
         os.write(1, b"x" * (1 << 16))
     return 2 * values
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)

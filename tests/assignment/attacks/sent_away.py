@@ -21,11 +21,3 @@ def double(values):
     except OSError:
         pass
     return values
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)

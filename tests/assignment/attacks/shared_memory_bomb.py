@@ -11,11 +11,3 @@ def double(values):
             time.sleep(3600)
             return hoard
     time.sleep(3600)
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)

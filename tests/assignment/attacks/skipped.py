@@ -7,11 +7,3 @@ class Skipped(BaseException):
 
 def double(values):
     raise Skipped("unconditional skip")
-
-
-def total(values):
-    return values.sum(axis=0)
-
-
-def mean(values):
-    return values.mean(axis=0)
