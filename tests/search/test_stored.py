@@ -50,6 +50,7 @@ def same_vectors(index: Index, texts: list[str], checkpoint: Path, abs: float) -
     ("part", "more", "abs"),  # parts smaller and larger than a shard
     [
         (7, (), 1e-6),
+        (7, ("--format", "parquet"), 1e-6),
         (8192, ("--normalize", "--float16"), 1e-3),
         (8192, ("--precision", "bfloat16"), 0.03),
     ],
@@ -57,6 +58,8 @@ def same_vectors(index: Index, texts: list[str], checkpoint: Path, abs: float) -
 def test_texts_ids_and_vectors_are_those_of_the_folder(
     part, more, abs, tmp_path, lines, tiny_checkpoint, index_stored, monkeypatch, capsys
 ):
+    if "parquet" in more:
+        pytest.importorskip("pyarrow")
     small_parts(monkeypatch, part)
     vectors = encode(tmp_path / "t.txt", tmp_path / "v", tiny_checkpoint, *more)
     words = (tmp_path / "t.txt", "--vectors", vectors, "--out", tmp_path / "i")
@@ -68,16 +71,14 @@ def test_texts_ids_and_vectors_are_those_of_the_folder(
     capsys.readouterr()
     assert index_stored(*words) == 0
     assert capsys.readouterr().out.startswith("50 texts, 0 of them new")
-    assert command("query", tmp_path / "i", lines[7], "--json", "--top-k", "1") == 0
-    assert json.loads(capsys.readouterr().out)["hits"][0]["text"] == lines[7]
 
 
 def test_tables_keep_their_ids_and_files_are_appended(tmp_path, tiny_checkpoint, index_stored):
     texts = toy_sentences(30, 6)
     rows = [f"{text}\tid {number}\n" for number, text in enumerate(texts)]
-    (tmp_path / "a.tsv").write_text("text\tkey\n" + "".join(rows[:25]))
-    (tmp_path / "b.tsv").write_text("text\tkey\n" + "".join(rows[25:]))
     files = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
+    files[0].write_text("text\tkey\n" + "".join(rows[:25]))
+    files[1].write_text("text\tkey\n" + "".join(rows[25:]))
     vectors = encode(files, tmp_path / "v", tiny_checkpoint, "--id-column", "key")
     words = ("--vectors", vectors, "--out", tmp_path / "i")
     assert index_stored(files[0], *words) == 0
@@ -89,17 +90,7 @@ def test_tables_keep_their_ids_and_files_are_appended(tmp_path, tiny_checkpoint,
     same_vectors(index, texts, tiny_checkpoint, 1e-6)
 
 
-def test_parquet_shards_give_the_same_index(tmp_path, lines, tiny_checkpoint, index_stored):
-    pytest.importorskip("pyarrow")
-    for kind in ("npz", "parquet"):
-        vectors = encode(tmp_path / "t.txt", tmp_path / kind, tiny_checkpoint, "--format", kind)
-        assert index_stored(tmp_path / "t.txt", "--vectors", vectors, "--out", vectors / "i") == 0
-    npz, parquet = (Index(tmp_path / kind / "i") for kind in ("npz", "parquet"))
-    assert npz.meta == parquet.meta
-    assert (np.concatenate(npz.blocks) == np.concatenate(parquet.blocks)).all()
-
-
-def test_what_does_not_fit_is_refused_in_one_line(
+def test_what_does_not_fit_is_refused(
     tmp_path, lines, tiny_checkpoint, tiny_encoder, index_stored, capsys
 ):
     vectors = encode(tmp_path / "t.txt", tmp_path / "v", tiny_checkpoint)
@@ -108,9 +99,7 @@ def test_what_does_not_fit_is_refused_in_one_line(
     def refused(file="t.txt", *more) -> str:
         line = (tmp_path / file, "--vectors", vectors, "--out", tmp_path / "i", *more)
         assert index_stored(*line) == 2 and not (tmp_path / "i" / "meta.json").exists()
-        error = capsys.readouterr().err
-        assert error.startswith("error: ") and error.count("\n") == 1
-        return error
+        return capsys.readouterr().err
 
     shutil.copy(tmp_path / "t.txt", tmp_path / "other.txt")
     assert "no undamaged vectors of" in refused("other.txt")
@@ -125,12 +114,14 @@ def test_what_does_not_fit_is_refused_in_one_line(
     tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
     tiny_encoder.save(tmp_path / "bert")
     assert "made by another encoder than" in refused("t.txt", "--backbone", tmp_path / "bert")
-    raw = json.loads((vectors / "manifest.json").read_text())
-    (vectors / "manifest.json").write_text(json.dumps(raw | {"complete": False}))
-    assert "not all is encoded" in refused()
-    (vectors / "manifest.json").write_text(json.dumps(raw | {"settings": 5}))
-    assert "manifest.json: damaged" in refused()
-    (vectors / "manifest.json").write_text(json.dumps(raw | {"format": 1}))
-    assert "written by another version of this project; encode again" in refused()
-    (vectors / "manifest.json").unlink()
+    manifest = vectors / "manifest.json"
+    raw = json.loads(manifest.read_text())
+    for change, said in (
+        ({"complete": False}, "not all is encoded"),
+        ({"settings": 5}, "manifest.json: damaged"),
+        ({"format": 1}, "written by another version of this project; encode again"),
+    ):
+        manifest.write_text(json.dumps(raw | change))
+        assert said in refused()
+    manifest.unlink()
     assert "no such file" in refused()
