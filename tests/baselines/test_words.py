@@ -1,5 +1,7 @@
 """What reads words alone, and the rows of the baselines' table."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from baselines.embedder import Embedder, cosines, of_encoder, similarities
+from baselines import table
+from baselines.embedder import Embedder, cosines, similarities
+from baselines.isotropy import FlowConfig, flowed
 from baselines.table import baselines, reduced_size
 from baselines.words import (
     StaticVectors,
@@ -121,7 +125,10 @@ def test_word_embeddings_are_averaged_without_special_tokens(tiny_encoder):
     assert not found[-1].any()
 
 
-def test_every_row_of_the_table_scores_pairs_before_and_after_it_is_adapted(tiny_encoder, tmp_path):
+def test_every_row_of_the_table_scores_pairs_before_and_after_it_is_adapted(
+    tiny_encoder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(table, "flowed", partial(flowed, config=FlowConfig(num_steps=2)))
     glove = tmp_path / "toy.txt"
     glove.write_text("the 1 2\ncat 2 1\n")
     rows = baselines(tiny_encoder, "tiny", glove)
@@ -130,6 +137,11 @@ def test_every_row_of_the_table_scores_pairs_before_and_after_it_is_adapted(tiny
         "tiny, mean; tiny, first-last; tiny, top-2; tiny, first-last, flow; "
         "tiny, first-last, whitening; tiny, first-last, whitening 16"
     )
+    assert tiny_encoder.pooling == "cls_before_pooler"  # left as it is
+    (mean,) = (row for row in rows if row.name == "tiny, mean")
+    averaged = tiny_encoder.clone()
+    averaged.pool_by("avg")
+    assert np.array_equal(mean.embed(TEXTS), averaged.encode(TEXTS))
     for row in rows:
         adapted = row.adapt(TEXTS) if row.adapt else row
         assert adapted.name == row.name
@@ -137,12 +149,3 @@ def test_every_row_of_the_table_scores_pairs_before_and_after_it_is_adapted(tiny
             found = similarities(scored, TEXTS[:20], TEXTS[20:])
             assert found.shape == (20,) and np.isfinite(found).all(), row.name
     assert [reduced_size(hidden) for hidden in (1024, 768, 256)] == [256, 256, 128]
-
-
-def test_rows_of_poolings_leave_the_encoder_as_it_is(tiny_encoder):
-    before = tiny_encoder.pooling
-    row = of_encoder(tiny_encoder, "mean", "avg")
-    assert tiny_encoder.pooling == before
-    assert not np.allclose(row.embed(TEXTS), tiny_encoder.encode(TEXTS))
-    tiny_encoder.pool_by("avg")
-    assert np.array_equal(row.embed(TEXTS), tiny_encoder.encode(TEXTS))

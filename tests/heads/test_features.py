@@ -7,7 +7,7 @@ from pairings import KINDS, H, examples
 
 from data.tasks import TASKS
 from heads.features import FEATURES, BiFeatures, CrossFeatures, unit_rms
-from heads.inputs import LiveInputs, frozen_inputs
+from heads.inputs import LiveInputs, inputs_of
 
 
 def test_interaction_features_are_u_v_difference_and_product():
@@ -28,15 +28,7 @@ def test_concat_features_are_the_reports():
     assert torch.equal(CrossFeatures("concat").combine([parts]), parts[:, 0])
 
 
-def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments():
-    parts = torch.randn(3, 3, H)
-    cls, first, second = (unit_rms(parts[:, i]) for i in range(3))
-    both = BiFeatures("interaction").combine([first, second])
-    found = CrossFeatures("interaction").combine([parts])
-    torch.testing.assert_close(found, torch.cat([cls, both], dim=1))
-
-
-def test_parts_of_a_pair_are_cls_and_the_means_of_both_segments(tiny_encoder):
+def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments(tiny_encoder):
     features, pairs = CrossFeatures("interaction"), examples("sts", 4)
     batch = features.tokenize(tiny_encoder, [pair.texts for pair in pairs]).pack(np.arange(4))
     with torch.no_grad():
@@ -48,31 +40,24 @@ def test_parts_of_a_pair_are_cls_and_the_means_of_both_segments(tiny_encoder):
         own = states[start:end]
         expected = torch.stack([own[0], own[~types].mean(0), own[types].mean(0)])
         torch.testing.assert_close(parts[row], expected, atol=1e-5, rtol=0)
+    cls, first, second = (unit_rms(parts[:, i]) for i in range(3))
+    both = BiFeatures("interaction").combine([first, second])
+    torch.testing.assert_close(features.combine([parts]), torch.cat([cls, both], dim=1))
 
 
 @pytest.mark.parametrize("form", ["interaction", "concat"])
 @pytest.mark.parametrize(("task", "kind"), KINDS)
 def test_live_and_frozen_inputs_agree(task, kind, form, tiny_encoder, tmp_path):
     rows, features = examples(task, 12), FEATURES[kind](form)
-    tiny_encoder.freeze()
-    (frozen,) = frozen_inputs(tiny_encoder, "key", [rows], features, tmp_path)
+    frozen = inputs_of(tiny_encoder, {"": rows}, features, "frozen", tmp_path)[""]
     live = LiveInputs(tiny_encoder, rows, features)
     assert len(frozen) == len(live) == 12
     assert live.batch(np.arange(3)).shape == (3, features.width(H, TASKS[task].num_texts))
     for batch in (np.arange(12), np.array([7, 3, 3, 11])):
         torch.testing.assert_close(frozen.batch(batch), live.batch(batch), atol=1e-5, rtol=0)
-    assert sorted(np.concatenate(list(live.batches()))) == list(range(12))
-    assert sorted(np.concatenate(list(frozen.batches()))) == list(range(12))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_both_inputs_hand_out_the_embeddings_of_each_text(task, tiny_encoder, tmp_path):
-    rows, features = examples(task, 6), BiFeatures("concat")
-    tiny_encoder.freeze()
-    (frozen,) = frozen_inputs(tiny_encoder, "key", [rows], features, tmp_path)
-    for inputs in (frozen, LiveInputs(tiny_encoder, rows, features)):
-        columns = inputs.columns()
-        assert len(columns) == TASKS[task].num_texts
+    for inputs in (frozen, live):
+        assert sorted(np.concatenate(list(inputs.batches()))) == list(range(12))
+        columns = inputs.columns() if kind == "bi" else []
         for number, column in enumerate(columns):
             expected = tiny_encoder.encode([row.texts[number] for row in rows])
             np.testing.assert_allclose(column, expected, atol=1e-5)

@@ -1,11 +1,9 @@
-"""Joint training: what it shares with a task's own training, what it leaves alone, and resuming.
-
-Also gradient surgery against its algorithm in numbers, and two processes.
-"""
+"""Joint training: beside a task's own, resumed, in two processes; gradient surgery in numbers."""
 
 import copy
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -76,17 +74,9 @@ def assert_same(module, other):
 def test_one_tasks_sequence_is_its_own_training(tiny_encoder, toy_data, tmp_path):
     """With one task to learn, all is as `--tune full` does it, to the last digit."""
     found, encoder = joint(tiny_encoder, toy_data, "sts")
-    rising = iter(range(9))
-    other = tiny_encoder.clone()
-    alone = fit_head(
-        other,
-        read_task(toy_data, "sts"),
-        "sts",
-        "bi",
-        FULL,
-        lambda p: float(next(rising)),
-        tmp_path,
-    )
+    rising, other = count(), tiny_encoder.clone()
+    splits = read_task(toy_data, "sts")
+    alone = fit_head(other, splits, "sts", "bi", FULL, lambda p: float(next(rising)), tmp_path)
     assert_same(encoder.model, other.model)
     assert_same(found["sts"].head, alone.head)
     for split in ("dev", "test"):
@@ -136,8 +126,15 @@ def test_a_remedy_changes_the_training_and_a_resumed_one_ends_with_the_same_numb
 
 
 def test_all_tasks_overfit_eight_examples(tiny_encoder):
-    config = replace(FULL, tune="joint", num_epochs=60, batch_size=8, dropout=0.0)
-    config = replace(config, learning_rate=1e-2, warmup_ratio=0.0)
+    config = replace(
+        FULL,
+        tune="joint",
+        num_epochs=60,
+        batch_size=8,
+        dropout=0.0,
+        learning_rate=1e-2,
+        warmup_ratio=0.0,
+    )
     scores, learners = {}, {}
     for task in ("sst", "para", "sts"):
         rows = examples(task)
@@ -168,7 +165,7 @@ def slow_surgery(gradients, orders):
     return total
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_surgery_is_algorithm_1(seed):
     torch.manual_seed(seed)
     gradients = torch.randn(4, 5, dtype=torch.float64)

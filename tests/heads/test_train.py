@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from pairings import KINDS, examples
+from pairings import examples
 
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
@@ -12,15 +12,21 @@ from heads.train import fit_head
 
 
 @pytest.mark.parametrize(
-    ("task", "kind", "tune"), [*((*pair, "frozen") for pair in KINDS), ("sts", "cross", "full")]
+    ("task", "kind", "tune", "epochs"),
+    [
+        ("sst", "bi", "frozen", 150),
+        ("para", "bi", "frozen", 60),
+        ("sts", "bi", "frozen", 60),
+        ("sts", "cross", "full", 50),
+    ],
 )
-def test_every_head_overfits_eight_examples(task, kind, tune, tiny_encoder, tmp_path):
+def test_every_head_overfits_eight_examples(task, kind, tune, epochs, tiny_encoder, tmp_path):
     rows = examples(task)
     config = HeadConfig(
         tune=tune,
         learning_rate=1e-2,
         backbone_learning_rate=1e-3,
-        num_epochs=150,
+        num_epochs=epochs,
         batch_size=4,
         dropout=0.0,
     )
@@ -49,12 +55,16 @@ def test_a_frozen_encoder_is_bit_identical_afterwards(task, kind, tiny_encoder, 
 
 
 @pytest.mark.parametrize(
-    ("tune", "changing"),
-    [("last1", [2]), ("last2", [1, 2]), ("full", [0, 1, 2])],
+    ("tune", "changing", "dropout"),
+    [("last1", [2], None), ("last2", [1, 2], 0.5), ("full", [0, 1, 2], 0.0)],
 )
-def test_tuning_changes_the_last_layers_or_all(tune, changing, tiny_encoder, toy_data, tmp_path):
+def test_tuning_changes_the_last_layers_or_all(
+    tune, changing, dropout, tiny_encoder, toy_data, tmp_path
+):
     before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    config = HeadConfig(tune=tune, backbone_learning_rate=1e-3, num_epochs=1)
+    config = HeadConfig(
+        tune=tune, backbone_learning_rate=1e-3, backbone_dropout=dropout, num_epochs=1
+    )
     splits = read_task(toy_data, "sts")
     fit_head(tiny_encoder, splits, "sts", "cross", config, lambda p: 0.0, tmp_path)
     after = tiny_encoder.model.state_dict()
@@ -62,19 +72,8 @@ def test_tuning_changes_the_last_layers_or_all(tune, changing, tiny_encoder, toy
     last = tuple(f"encoder.layer.{layer}." for layer in changing)
     assert {name for name in before if name.startswith(last)} <= changed
     assert tune == "full" or all(name.startswith(last) for name in changed)
-
-
-@pytest.mark.parametrize(("rate", "drawn"), [(0.0, False), (0.5, True), (None, True)])
-def test_the_encoders_dropout_in_full_tuning(rate, drawn, tiny_encoder, toy_data, tmp_path):
-    """The flag sets all rates in the encoder; the head has its own."""
-    config = HeadConfig(
-        tune="full", backbone_learning_rate=0.0, backbone_dropout=rate, num_epochs=1
-    )
-    splits = read_task(toy_data, "sts")
-    fit_head(tiny_encoder, splits, "sts", "bi", config, lambda p: 0.0, tmp_path)
-    own = tiny_encoder.model.config.hidden_dropout_prob
     rates = {m.p for m in tiny_encoder.model.modules() if isinstance(m, torch.nn.Dropout)}
-    assert rates == {own if rate is None else rate} and (max(rates) > 0) == drawn
+    assert rates == {0.1 if dropout is None else dropout}
 
 
 def test_the_best_epoch_is_kept_not_the_last(tiny_encoder, toy_data, tmp_path):
@@ -99,15 +98,16 @@ def test_an_undefined_dev_score_still_leaves_a_trained_head(tiny_encoder, toy_da
     assert np.isfinite(result.predictions["dev"]).all()
 
 
-def test_a_known_fingerprint_is_not_computed_again(tiny_encoder, toy_data, tmp_path, monkeypatch):
+def test_the_cache_is_named_by_the_encoder_unless_its_fingerprint_is_known(
+    tiny_encoder, toy_data, tmp_path
+):
     splits, config = read_task(toy_data, "sst"), HeadConfig(num_epochs=1)
-    known = tiny_encoder.fingerprint()
 
-    def fit(*more):
+    def fit(*more) -> int:
         fit_head(tiny_encoder, splits, "sst", "bi", config, lambda p: 0.0, tmp_path, *more)
+        return len(list(tmp_path.iterdir()))
 
-    fit()
-    (cached,) = tmp_path.iterdir()
-    monkeypatch.setattr(tiny_encoder, "fingerprint", None)  # calling it would fail
-    fit(None, False, known)
-    assert list(tmp_path.iterdir()) == [cached]
+    known = tiny_encoder.fingerprint()
+    assert fit() == 1
+    tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
+    assert fit(None, False, known) == 1 and fit() == 2

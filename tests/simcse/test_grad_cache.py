@@ -49,8 +49,10 @@ def assert_same(found, wanted, tolerance):
             torch.testing.assert_close(found[2][name], gradient, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("chunk_tokens", [1, 60, 10_000])
-@pytest.mark.parametrize("settings", [{"pooling": "cls"}, {"pooling": "avg", "symmetric": True}])
+@pytest.mark.parametrize(
+    ("chunk_tokens", "settings"),
+    [(1, {"pooling": "cls"}), (60, {"pooling": "avg", "symmetric": True})],
+)
 def test_chunks_have_the_gradients_of_the_whole_batch(settings, chunk_tokens, tiny_checkpoint):
     whole = gradients(tiny_checkpoint, SimCSEConfig(**settings))
     cut = gradients(tiny_checkpoint, SimCSEConfig(**settings, chunk_tokens=chunk_tokens))
@@ -60,11 +62,9 @@ def test_chunks_have_the_gradients_of_the_whole_batch(settings, chunk_tokens, ti
 
 def test_masked_language_modelling_is_chunked_too(tiny_checkpoint, monkeypatch):
     monkeypatch.setattr(train, "mask_tokens", first_words_masked)
-    config = SimCSEConfig(mlm_weight=0.5)
-    whole = gradients(tiny_checkpoint, config)
-    assert_same(
-        gradients(tiny_checkpoint, SimCSEConfig(mlm_weight=0.5, chunk_tokens=60)), whole, 1e-5
-    )
+    whole = gradients(tiny_checkpoint, SimCSEConfig(mlm_weight=0.5))
+    cut = gradients(tiny_checkpoint, SimCSEConfig(mlm_weight=0.5, chunk_tokens=60))
+    assert_same(cut, whole, 1e-5)
     assert whole[0] > gradients(tiny_checkpoint, SimCSEConfig())[0] + 0.5
 
 
@@ -91,17 +91,7 @@ def test_both_encodings_of_a_chunk_drop_the_same(tiny_encoder):
     assert loss.item() == pytest.approx(direct.item(), rel=1e-5)
     for found, wanted in zip(cached, collected(), strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5 * wanted.abs().max().item())
-    torch.manual_seed(6)
-    assert backward(tiny_encoder.embed, chunks, objective)[0].item() != loss.item()
-
-
-def test_random_numbers_go_on_after_the_last_chunk(tiny_encoder):
-    """The next step must not drop what this one dropped."""
-    tiny_encoder.model.train()
-    data = unsupervised(toy_sentences(8), tiny_encoder.tokenizer, 32)
-    chunks = [data.sequences.pack(np.arange(4)), data.sequences.pack(np.arange(4, 8))]
-    draws = []
-    torch.manual_seed(0)
-    for _ in range(2):
-        backward(tiny_encoder.embed, chunks, lambda v: (v.sum(), draws.append(v.detach()) or v[0]))
-    assert not torch.equal(*draws)
+    # Random numbers go on: the next step drops others.
+    torch.manual_seed(5)
+    steps = [backward(tiny_encoder.embed, chunks, objective)[0].item() for _ in range(2)]
+    assert steps[0] == loss.item() != steps[1]

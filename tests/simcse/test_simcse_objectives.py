@@ -35,7 +35,8 @@ def test_every_objective_has_a_recipe_in_every_preset_and_data_to_fetch():
 )
 def test_a_training_file_becomes_rows_of_views(name, file, examples, views, toy_data, tiny_encoder):
     seen = Seen()
-    data = OBJECTIVES[name].data(toy_data / file, tiny_encoder.tokenizer, 32, seen)
+    objective = OBJECTIVES[name]
+    data = objective.views(objective.read(toy_data / file), tiny_encoder.tokenizer, 32, seen)
     assert data.rows.shape == (examples, views)
     assert seen.has_text(toy_sentences(120, 77)[0])
 

@@ -1,16 +1,13 @@
 """Tokens of the positives replaced by guesses, beside the slow form and transformers' model."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
-from tuning import triplets
 
 from data.examples import Triplet
-from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES
@@ -64,6 +61,9 @@ def test_tokens_are_transformers_best_guesses_but_themselves(with_head):
     encoder = load(with_head)
     data = pairs_of(encoder)
     found = substitute(data, encoder, with_head, 0.3)
+    encoder.batch_tokens = 20  # whatever the batches
+    again = substitute(data, encoder, with_head, 0.3)
+    assert np.array_equal(again.sequences.ids, found.sequences.ids)
     theirs = transformers.BertForMaskedLM.from_pretrained(with_head).eval()
     special = [*encoder.tokenizer.special_ids, encoder.tokenizer.mask_id]
     seen = 0
@@ -93,17 +93,3 @@ def test_a_stage_reads_sentences_with_replaced_tokens(positive, with_head, tmp_p
         expected.sequences[row] for row in expected.rows.ravel()
     ]
     assert not read.same_twice and len(read) == 20
-
-
-def test_what_is_replaced_does_not_depend_on_the_batches(with_head):
-    encoder = load(with_head)
-    data = pairs_of(encoder)
-    whole = substitute(data, encoder, with_head).sequences.ids
-    encoder.batch_tokens = 20
-    assert np.array_equal(substitute(data, encoder, with_head).sequences.ids, whole)
-
-
-def test_a_backbone_without_a_head_is_refused_in_one_line(tiny_checkpoint, tiny_encoder):
-    data = supervised(triplets(4), tiny_encoder.tokenizer, 32)
-    with pytest.raises(CheckpointError, match=re.escape(f"{tiny_checkpoint}: has no masked")):
-        substitute(data, tiny_encoder, tiny_checkpoint)
