@@ -27,6 +27,7 @@ class Head(nn.Module, ABC):
         self, in_features: int, hidden_size: int, num_hidden: int, num_outputs: int, dropout: float
     ):
         super().__init__()
+        # (B, F) -> (B, hidden) -> ... -> (B, C): every hidden layer is as wide as the encoder.
         layers: list[nn.Module] = []
         for _ in range(num_hidden):
             layers += [nn.Linear(in_features, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
@@ -35,6 +36,7 @@ class Head(nn.Module, ABC):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
+        # One logit per example is a row of numbers, as its labels are.
         return self.layers(features).squeeze(-1)
 
     @abstractmethod
@@ -58,10 +60,12 @@ class SentimentHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy of logits (B, C)."""
+        # -log softmax(logits)[label], the mean over B.
         return F.cross_entropy(logits, labels.long())
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return the likeliest class (B,)."""
+        # Softmax keeps the order, so it need not be computed.
         return logits.argmax(dim=-1)
 
     def soft(self, logits: Tensor) -> Tensor:
@@ -79,10 +83,12 @@ class ParaphraseHead(Head):
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean binary cross-entropy of logits (B,)."""
+        # -y log p - (1 - y) log(1 - p) with p = sigmoid(logit), the mean over B.
         return F.binary_cross_entropy_with_logits(logits, labels)
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return 1 where the probability exceeds one half, else 0."""
+        # sigmoid(0) is one half.
         return (logits > 0).long()
 
     def soft(self, logits: Tensor) -> Tensor:
@@ -107,6 +113,7 @@ class STSHead(Head):
         no gradient left at 0 and 5, where many STS labels lie. The range is that of the labels, so
         a prediction can never leave the scale.
         """
+        # The same cross-entropy, with a label between 0 and 1 instead of one of both.
         return F.binary_cross_entropy_with_logits(logits, labels / self.largest)
 
     def predict(self, logits: Tensor) -> Tensor:
@@ -130,7 +137,8 @@ class CrossSTSHead(STSHead):
     num_hidden = 1
 
 
-# By the kind of a task's labels and the encoder's name.
+# By the kind of a task's labels and the encoder's name. A class is read off one text or a pair by
+# the same layers; pairs that the encoder has joined need fewer.
 HEADS: dict[tuple[str, str], type[Any]] = {
     ("classes", "bi"): SentimentHead,
     ("classes", "cross"): SentimentHead,

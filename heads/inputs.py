@@ -54,13 +54,15 @@ class FrozenInputs:
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
-        columns = self.index[rows].T
+        columns = self.index[rows].T  # (items per example, B)
+        # Only these rows are read from disk, (B, H) or (B, 3, H) a column.
         return self.features.combine(
             [torch.from_numpy(self.embeddings[column]).to(self.device) for column in columns]
         )
 
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
+        # Nothing is encoded here, so the size matters little.
         for start in range(0, len(self), 1024):
             yield np.arange(start, min(start + 1024, len(self)))
 
@@ -80,6 +82,7 @@ class LiveInputs:
         self.encoder, self.features = encoder, features
         # One column per item of an example: all first texts, then all second ones.
         self.items = list(zip(*(features.items(e.texts) for e in examples), strict=True))
+        # Tokenized once; a batch is packed from token ids in every epoch.
         flat = [item for column in self.items for item in column]
         self.sequences = features.tokenize(encoder, flat)
         self.rows = np.arange(len(flat)).reshape(-1, len(examples)).T  # (N, items per example)
@@ -133,41 +136,25 @@ def inputs_of(
         cache: the folder of frozen embeddings.
         fingerprint: of the encoder, if already known.
     """
+    # An encoder that is trained along reads its texts again in every epoch.
     if tune != "frozen":
         return {name: LiveInputs(encoder, rows, features) for name, rows in named.items()}
     encoder.freeze()
-    frozen = frozen_inputs(
-        encoder, fingerprint or encoder.fingerprint(), list(named.values()), features, cache
-    )
-    return dict(zip(named, frozen, strict=True))
-
-
-def frozen_inputs(
-    encoder: SentenceEncoder,
-    fingerprint: str,
-    splits: Sequence[Sequence[Example]],
-    features: Features,
-    folder: Path,
-    show_progress: bool | None = None,
-) -> list[FrozenInputs]:
-    """Encode the distinct items of all splits, once.
-
-    Returns:
-        One FrozenInputs per split, all reading the same cached file.
-    """
     numbers: dict[Item, int] = {}  # every distinct item, in the order of its first appearance
     # Texts that splits share are encoded once: an index (N, items) points into the embeddings.
-    indices = []
-    for examples in splits:
+    indices = {}
+    for name, examples in named.items():
         rows = [
             [numbers.setdefault(item, len(numbers)) for item in features.items(example.texts)]
             for example in examples
         ]
-        indices.append(np.array(rows, dtype=np.int64))
-    embeddings = frozen_embeddings(
-        encoder, fingerprint, features, list(numbers), folder, show_progress
-    )
-    return [FrozenInputs(embeddings, index, features, encoder.device) for index in indices]
+        indices[name] = np.array(rows, dtype=np.int64)
+    fingerprint = fingerprint or encoder.fingerprint()
+    embeddings = frozen_embeddings(encoder, fingerprint, features, list(numbers), cache)
+    return {
+        name: FrozenInputs(embeddings, index, features, encoder.device)
+        for name, index in indices.items()
+    }
 
 
 def frozen_embeddings(
@@ -176,7 +163,6 @@ def frozen_embeddings(
     features: Features,
     items: list[Item],
     folder: Path,
-    show_progress: bool | None = None,
 ) -> np.ndarray:
     """Return the frozen embeddings of distinct items, from the cache if they are there.
 
@@ -186,17 +172,18 @@ def frozen_embeddings(
         features: how the encoder reads an item.
         items: n texts `(a,)` or n pairs `(a, b)`.
         folder: where the cache is.
-        show_progress: None shows a bar where stderr is a terminal.
 
     Returns:
         Memory-mapped float32: (n, H) for texts, (n, 3, H) for pairs.
     """
     about = f"frozen {FORMAT} {fingerprint} {len(items[0])} {len(items)}"
+    # All that the embeddings depend on is in the name: another encoder finds no file of this one.
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
     sweep(folder)
     if not is_sealed(path):
         folder.mkdir(parents=True, exist_ok=True)
         sequences = features.tokenize(encoder, items)
+        # (n, H) or (n, 3, H), written batch by batch: there may be more than memory holds.
         shape = (len(items), *features.parts, encoder.model.config.hidden_size)
         with whole_file(path) as temporary:
             into = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
@@ -208,7 +195,6 @@ def frozen_embeddings(
                 into,
                 partial(features.embed, encoder),
                 label=f"encode {'pairs' if features.parts else 'texts'}",
-                show_progress=show_progress,
             )
             into.flush()
             seal(temporary, path.name)

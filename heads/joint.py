@@ -158,14 +158,17 @@ class JointTrainer:
             head = build_head(TASKS[task], pupil.kind, size, pupil.config)
             self.heads[task] = head.to(encoder.device)
         set_seed(settings.seed)
+        # One optimizer for the encoder and all heads, each with its own rate.
         heads = nn.ModuleDict(self.heads)
         self.trained = nn.ModuleDict({"heads": heads, "encoder": encoder.model})
         if settings.backbone_dropout is not None:
             set_dropout(encoder.model, settings.backbone_dropout)
         rates: list[tuple[nn.Module, float]] = [(heads, settings.learning_rate)]
         rates.append((encoder.model, settings.backbone_learning_rate))
+        # What all tasks pull at: P numbers.
         self.shared = [p for p in encoder.model.parameters() if p.requires_grad]
         self.optimizer = adamw(rates, settings.weight_decay, UNDECAYED)
+        # Each task's share of the steps is what its own training would take.
         courses = {}
         for task, pupil in pupils.items():
             count = len(pupil.splits.train)
@@ -180,11 +183,11 @@ class JointTrainer:
         self.before: dict[str, dict[str, Tensor]] = {}
         draw_apart(settings.seed)  # each process has its own dropout
 
-    def run(self, resume: bool = False, show_progress: bool | None = None) -> None:
+    def run(self, resume: bool = False) -> None:
         """Train all phases; leave the last state in place."""
         if resume:
             resume_trainer(self)
-        with progress("joint", len(self.batches), "step", show_progress) as bar:
+        with progress("joint", len(self.batches), "step") as bar:
             bar.update(self.step)
             for end, learnt in checks(self.phases):
                 if end > self.step:
@@ -222,8 +225,9 @@ class JointTrainer:
         # Losses of batches weigh alike, whatever their task.
         total, first = 0.0, self.step
         for step in range(first, end):
+            # AdamW's moments are those of the task before: what is learnt next begins anew.
             if self._place(step)[0] == 0:
-                self.optimizer.state.clear()  # what is learnt next begins anew
+                self.optimizer.state.clear()
             total += self._train_step(step)
             tick()
         self.step = end
@@ -233,6 +237,7 @@ class JointTrainer:
         """Take one step; return the mean loss of its batches."""
         self.optimizer.zero_grad(set_to_none=True)
         losses, gradients = [], []
+        # For surgery each task's gradient is set aside; else they add up in the parameters.
         for task, number in self.batches[step]:
             losses.append(self._backward(task, number, step))
             if len(self.batches[step]) > 1:
@@ -248,6 +253,7 @@ class JointTrainer:
     def _backward(self, task: str, number: int, step: int) -> float:
         """Add the gradient of a task's batch; return its loss."""
         head, labels, settings = self.heads[task], self.labels[task], self.settings
+        # The task's own seeded order, whatever comes between its batches.
         rows = batch_rows(number, len(labels), settings.batch_size, settings.seed)
         own = share(rows)
         # Features (B, F) to logits (B,) or (B, C); the encoder runs here.
@@ -271,6 +277,7 @@ class JointTrainer:
                 for task, pupil in self.pupils.items()
             }
 
+        # All tasks, also those learnt long ago: the curves show what is forgotten.
         for task, score in main_decides(scores() if is_main() else None).items():
             epoch = len(self.history[task]) + 1
             self.history[task].append({"epoch": epoch, "loss": loss, "dev_score": score})

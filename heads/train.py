@@ -42,6 +42,7 @@ from runtime.training import (
     adamw,
     batch_rows,
     check_finite,
+    host_copy,
     linear_schedule,
     resume_trainer,
     save_trainer,
@@ -113,6 +114,7 @@ def fit_head(
     set_seed(config.seed)  # the head's initial weights
     hidden_size = encoder.model.config.hidden_size
     head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
+    # Classes and scores alike are float here; each head's loss makes of them what it needs.
     labels = np.array([example.label for example in splits.train], np.float64)
     trainer = HeadTrainer(
         head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path
@@ -148,6 +150,7 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
     """Return the untrained head of a task on the features of `bi` or `cross`."""
+    # F, which depends on how many vectors an example has and how they are combined.
     width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
     head: Head = HEADS[task.kind, encoder](width, hidden_size, config.dropout, task.largest)
     return head
@@ -200,7 +203,7 @@ class HeadTrainer:
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
 
-    def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
+    def run(self, resume: bool = False) -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
 
         Returns:
@@ -209,7 +212,7 @@ class HeadTrainer:
         if resume:
             resume_trainer(self)
         total = self.config.num_epochs * self.steps_per_epoch
-        with progress("head", total, "step", show_progress) as bar:
+        with progress("head", total, "step") as bar:
             bar.update(self.epoch * self.steps_per_epoch)
             while self.epoch < self.config.num_epochs:
                 loss = self._train_epoch(bar.update)
@@ -239,11 +242,13 @@ class HeadTrainer:
             # Its part of the mean over the joint batch: the shares of all processes add up to it.
             loss = loss * (len(own) / len(rows))
             self.optimizer.zero_grad(set_to_none=True)
+            # Through the head, and on through a live encoder; frozen features have no gradient.
             loss.backward()
             joint = loss.detach()
             if self.together:
                 sum_gradients(self.trained.parameters())
                 joint = sum_over_ranks(joint)
+            # One unlucky batch must not undo what was learnt.
             nn.utils.clip_grad_norm_(self.trained.parameters(), config.max_grad_norm)
             self.optimizer.step()
             self.schedule.step()
@@ -262,14 +267,14 @@ class HeadTrainer:
         comparable = -math.inf if score is None else score
         if comparable > self.best_score or not self.best_state:
             self.best_score = comparable
-            state = self.trained.state_dict()
-            self.best_state = {key: t.detach().to("cpu", copy=True) for key, t in state.items()}
+            self.best_state = host_copy(self.trained.state_dict())
         save_trainer(self, ("epoch", "history", "best_score", "best_state"))
 
 
 def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
     """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
     with inputs.reading():
+        # (B,) or (B, C) of each batch, without gradient.
         parts = [(rows, head(inputs.batch(rows))) for rows in inputs.batches()]
     # Parts of (B,) or (B, C) become (N,) or (N, C).
     rows = np.concatenate([rows for rows, _ in parts])

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from runtime.errors import StateError, TrainingError
@@ -122,6 +122,11 @@ def check_finite(value: float, step: int) -> None:
     """
     if not math.isfinite(value):
         raise TrainingError(f"training diverged to {value} at step {step}; lower the learning rate")
+
+
+def host_copy(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a copy of tensors on the host, so that further training leaves it alone."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
 
 
 class Stateful(Protocol):

@@ -13,7 +13,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from data.overlap import Seen
 from data.sentences import iter_sentences
 from data.triplets import iter_triplets
 from minbert.encoder import SentenceEncoder
@@ -21,13 +20,10 @@ from minbert.fast.switch import accelerate
 from minbert.model import BertPooler
 from minbert.packing import PackedBatch
 from minbert.pooling import choose_pooling
-from minbert.tokenizer import BertTokenizer
 from runtime.errors import TrainingError
 from simcse.config import SHARED, SimCSEConfig
 from simcse.loss import dot_product_loss, in_batch_accuracy, info_nce, nt_xent
 from simcse.views import ContrastiveData, supervised, unsupervised
-
-Loss = Callable[[Sequence[Tensor], SimCSEConfig], Tensor]
 
 
 def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
@@ -84,13 +80,11 @@ class Siamese(nn.Module):
     two_encoders = False
     in_batch = True
 
-    def __init__(
-        self, encoder: SentenceEncoder, config: SimCSEConfig, loss: Loss = contrastive_loss
-    ):
+    def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig):
         """Set the encoder's pooling, and draw the weights of what is put on top of it."""
         super().__init__()
         # No module, so its weights are not counted among those of the form.
-        self.encoder, self.config, self.loss = encoder, config, loss
+        self.encoder, self.config = encoder, config
         self.projection = attach_projection(encoder, config)
 
     def check(self, data: ContrastiveData) -> None:
@@ -136,7 +130,7 @@ class Siamese(nn.Module):
         # Labels are for other forms: here a view's partner is the answer.
         if self.config.similarity == "dot":
             return dot_product_loss(views, math.log(self.config.hard_negative_weight))
-        return self.loss(views, self.config), in_batch_accuracy(views)
+        return contrastive_loss(views, self.config), in_batch_accuracy(views)
 
     @property
     def head(self) -> nn.Module | None:
@@ -172,16 +166,6 @@ class Objective:
     views: Callable[..., ContrastiveData]
     # An encoder and the settings -> how views are embedded and compared.
     form: Form = Siamese
-
-    def data(
-        self, path: Path, tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
-    ) -> ContrastiveData:
-        """Return a training file as token ids; read it once and note its texts in `seen`.
-
-        Raises:
-            DataError: a broken file.
-        """
-        return self.views(self.read(path), tokenizer, max_length, seen)
 
 
 OBJECTIVES = {

@@ -83,7 +83,8 @@ def read_texts(
     """
     check_settings(backbone.encoder, config)
     if config.positive == "same":
-        data = objective.data(path, backbone.encoder.tokenizer, config.max_length, seen)
+        tokenizer = backbone.encoder.tokenizer
+        data = objective.views(objective.read(path), tokenizer, config.max_length, seen)
     else:
         data = _with_positives(objective, path, backbone, config, seen)
     if seen is not None:

@@ -33,6 +33,7 @@ from runtime.training import (
     adamw,
     batch_rows,
     check_finite,
+    host_copy,
     linear_schedule,
     resume_trainer,
     save_trainer,
@@ -108,13 +109,12 @@ class SimCSETrainer:
         # All processes hold equal weights so far; from here each draws dropout of its own.
         draw_apart(config.seed)
 
-    def run(self, resume: bool = False, show_progress: bool | None = None) -> History:
+    def run(self, resume: bool = False) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
 
         Args:
             resume: continue from `state_path` if there is one; the final numbers are then those
                 of an uninterrupted run.
-            show_progress: None shows a bar where stderr is a terminal.
 
         Returns:
             One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and
@@ -127,7 +127,7 @@ class SimCSETrainer:
             self._measure_geometry()
         window: History = []
         started = time.perf_counter()
-        with progress("simcse", self.num_steps, "step", show_progress) as bar:
+        with progress("simcse", self.num_steps, "step") as bar:
             bar.update(self.step)
             # The window holds the steps since the last dev check.
             while self.step < self.num_steps:
@@ -226,7 +226,7 @@ class SimCSETrainer:
             # The earlier of two equal scores is kept: it trained less.
             if self.best_score is None or score > self.best_score:
                 self.best_score = score
-                self.best_state = _copy(self.form.kept.state_dict())
+                self.best_state = host_copy(self.form.kept.state_dict())
         # Excludes the check itself, which is not training.
         record["sentences_per_second"] = sum(e["sentences"] for e in window) / seconds
         self.history.append(record)
@@ -297,8 +297,3 @@ def _read(record: dict[str, Any], step: int) -> None:
     """Wait for a step's loss and accuracy, and stop a run that has diverged."""
     record.update({name: record[name].item() for name in ("loss", "accuracy")})
     check_finite(record["loss"], step)
-
-
-def _copy(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return a copy on the host, so that further training leaves it alone."""
-    return {key: tensor.detach().to("cpu", copy=True) for key, tensor in tensors.items()}

@@ -28,7 +28,7 @@ from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings
 from heads.config import REPORT_ORDER
 from heads.features import FEATURES
-from heads.inputs import frozen_inputs
+from heads.inputs import inputs_of
 from minbert.encoder import SentenceEncoder
 from report.cell import Cell, Coordinates, best_known
 from run_multitask import run
@@ -339,9 +339,8 @@ def _ridge(opened: Run, cache: Path) -> float | None:
     settings, splits = opened.settings, opened.splits["sts"]
     encoder = opened.backbone.encoder.freeze()
     both = [splits.train, splits.dev]
-    read = frozen_inputs(
-        encoder, encoder.fingerprint(), both, FEATURES["bi"](settings.features), cache
-    )
-    train, dev = (one.batch(np.arange(len(one))).cpu().numpy() for one in read)
+    named = dict(zip(("train", "dev"), both, strict=True))
+    read = inputs_of(encoder, named, FEATURES["bi"](settings.features), "frozen", cache)
+    train, dev = (one.batch(np.arange(len(one))).cpu().numpy() for one in read.values())
     linear = make_pipeline(StandardScaler(), RidgeCV(PENALTIES)).fit(train, labels_of(both[0]))
     return task_metrics("sts", linear.predict(dev), labels_of(both[1]))["pearson"]
