@@ -338,9 +338,8 @@ def _ridge(opened: Run, cache: Path) -> float | None:
     """Return Pearson's r on dev of ridge regression on a head's features, standardised."""
     settings, splits = opened.settings, opened.splits["sts"]
     encoder = opened.backbone.encoder.freeze()
-    both = [splits.train, splits.dev]
-    named = dict(zip(("train", "dev"), both, strict=True))
+    named = {"train": splits.train, "dev": splits.dev}
     read = inputs_of(encoder, named, FEATURES["bi"](settings.features), "frozen", cache)
     train, dev = (one.batch(np.arange(len(one))).cpu().numpy() for one in read.values())
-    linear = make_pipeline(StandardScaler(), RidgeCV(PENALTIES)).fit(train, labels_of(both[0]))
-    return task_metrics("sts", linear.predict(dev), labels_of(both[1]))["pearson"]
+    linear = make_pipeline(StandardScaler(), RidgeCV(PENALTIES)).fit(train, labels_of(splits.train))
+    return task_metrics("sts", linear.predict(dev), labels_of(splits.dev))["pearson"]
