@@ -1,6 +1,5 @@
 """Costs follow from what was timed: passes, projections, memory, break-even, the classic story."""
 
-import json
 import tracemalloc
 from dataclasses import asdict, replace
 
@@ -92,14 +91,11 @@ def test_projections_follow_the_growth_of_the_work(clock):
     assert found.of(1000) == Duration(pytest.approx(10_000), False)
 
 
-def test_the_smallest_size_is_measured_whatever_it_takes(clock):
-    found = measure_growing(clock.run(lambda size: 100.0), [8, 1000], budget=1.0)
-    assert found.of(8) == Duration(100.0, True) and not found.of(1000).measured
-
-
-def test_a_clock_that_stands_still_projects_without_dividing_by_zero(clock):
-    found = measure_growing(clock.run(lambda size: 0.0), [1000], budget=1.0)
-    assert found.of(10_000).seconds < 1e-6 and found.rate > 0
+def test_the_smallest_size_is_measured_whatever_it_takes_and_a_clock_may_stand_still(clock):
+    slow = measure_growing(clock.run(lambda size: 100.0), [8, 1000], budget=1.0)
+    assert slow.of(8) == Duration(100.0, True) and not slow.of(1000).measured
+    still = measure_growing(clock.run(lambda size: 0.0), [1000], budget=1.0)
+    assert still.of(10_000).seconds < 1e-6 and still.rate > 0
 
 
 def test_pieces_alone_are_different_ones_and_the_first_does_not_count(clock):
@@ -113,7 +109,7 @@ def test_a_sum_is_measured_only_if_both_parts_are():
     assert Duration(1.0, True) + Duration(2.0, False) == Duration(3.0, False)
 
 
-@pytest.mark.parametrize(("count", "block"), [(2, 1024), (8, 7), (50, 1), (50, 7)])
+@pytest.mark.parametrize(("count", "block"), [(2, 1024), (8, 7), (50, 7)])
 def test_nearest_and_closest_equal_the_full_table(count, block, monkeypatch):
     monkeypatch.setattr(costs, "BLOCK", block)
     rows = np.random.default_rng(count).normal(size=(count, 4))
@@ -194,12 +190,8 @@ def test_readers_are_given_typical_examples_again_and_again(machine):
     # One by one, each another, then in batches.
     assert [batch[0] for batch in seen[:9]] == (PAIRS * 2)[:9]
     assert max(seen, key=len)[:14] == PAIRS * 2
-
-
-def test_single_texts_have_a_cost_and_no_searches(machine):
-    found = measure_cost(replace(bi(machine), passes=1), [("a text",), ("b",)], 5.0, (10,))
-    assert found.searches == () and found.texts_per_second is None
-    assert found.examples_per_second == pytest.approx(50)
+    single = measure_cost(replace(bi(machine), passes=1), [("a text",), ("b",)], 5.0, (10,))
+    assert single.searches == () and single.texts_per_second is None
 
 
 def test_memory_of_a_search_is_what_numpy_holds(machine):
@@ -246,21 +238,14 @@ def test_the_numbers_of_a_run_in_words(machine):
     about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
     found = {"cells": cells, "machine": about | {"load": 0.25}, "budget": 5.0}
     found |= {"break_even": {"sts": 1.25, "para": None}, "story": "A story.", "retrieval": None}
-    assert json.loads(json.dumps(found, allow_nan=False))["cells"][0]["cost"]["searches"]
     text = "\n".join(cost_lines(found))
     assert measured_on(found) in text and "load of the minute before 0.2 on 4 cores" in text
     assert "| bi cell    | 2      | 20.0   | 1.0   | 20.0       | 50         | 100     |" in text
     assert "sts: the bi-encoder is the cheaper one where a text is in 1.2 pairs or more" in text
     assert "para: the bi-encoder is never the cheaper one" in text and "A story." in text
     (row,) = [line for line in text.splitlines() if "most similar two of N | 10 " in line]
-    assert [cell.strip() for cell in row.split("|")[3:-1]] == [
-        "100 ms",
-        "100 µs",
-        "45 ms",
-        "0.0",
-        "900 ms",
-        "45",
-    ]
+    expected = "100 ms,100 µs,45 ms,0.0,900 ms,45".split(",")
+    assert [cell.strip() for cell in row.split("|")[3:-1]] == expected
     assert "| ~12 days" in text  # 49,995,000 pairs in 0.02 s each
     ranking = {"by": "hybrid", "k": 5, "mrr": 0.5, "recall_at_1": None}
     ranking |= {"duration": {"seconds": 2.0, "measured": False}}

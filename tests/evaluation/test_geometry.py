@@ -53,19 +53,13 @@ def test_singular_values_and_their_rank():
     assert effective_rank(np.array([5.0, 0.0, 0.0])) == pytest.approx(1)
 
 
-def test_vectors_of_zeros_are_left_out():
+def test_vectors_of_zeros_are_left_out_and_too_few_have_no_geometry():
     zeros = np.zeros((30, 16))
-    expected = geometry(FIRST, FIRST, SECOND)
-    found = geometry(
-        np.vstack([FIRST, zeros]), np.vstack([FIRST, zeros]), np.vstack([SECOND, zeros])
-    )
-    assert found == pytest.approx(expected)
-
-
-def test_too_few_vectors_have_no_geometry():
+    padded = [np.vstack([side, zeros]) for side in (FIRST, FIRST, SECOND)]
+    assert geometry(*padded) == pytest.approx(geometry(FIRST, FIRST, SECOND))
     assert geometry(FIRST, FIRST[:0], FIRST[:0])["alignment"] is None
-    assert set(geometry(FIRST[:1], FIRST[:0], FIRST[:0]).values()) == {None}
-    assert set(geometry(np.zeros((5, 3)), FIRST[:0], FIRST[:0]).values()) == {None}
+    for few in (FIRST[:1], np.zeros((5, 16))):
+        assert set(geometry(few, FIRST[:0], FIRST[:0]).values()) == {None}
 
 
 def test_pairs_above_a_score_of_four_are_positives():
@@ -76,6 +70,3 @@ def test_pairs_above_a_score_of_four_are_positives():
     assert len(above[0]) == 2
     assert found["alignment"] == pytest.approx(alignment(*above))
     assert found["uniformity"] == pytest.approx(uniformity(FIRST[:10]))
-
-
-X, Y = RANDOM.normal(size=(40, 6)) + 3, RANDOM.normal(size=(40, 9))

@@ -1,7 +1,5 @@
 """Intervals are scipy's, and hold the true value as often as they say; some do not exist."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from made_systems import gold_of, system
@@ -15,7 +13,6 @@ from evaluation.intervals import (
     exact_share,
     intervals,
     over_seeds,
-    standardised,
     weighted_metric,
 )
 from evaluation.metrics import task_metrics
@@ -50,7 +47,7 @@ def test_intervals_are_those_of_scipy_with_the_plain_metric(metric, method, monk
 def test_means_over_seeds_vary_with_rows_and_seeds():
     """Rows, seeds and their chances are drawn anew each time; three seeds, as people use."""
     draw, held = np.random.default_rng(3), []
-    for _ in range(300):
+    for _ in range(150):
         rows, seeds = draw.normal(0, 1, 100), draw.normal(0, 0.1, (3, 1))
         scores = 5 + rows + seeds + draw.normal(0, 1, (3, 100))
         error = scores.mean(axis=0).std(ddof=1) / 10
@@ -82,7 +79,7 @@ def test_who_is_right_on_all_rows_may_still_be_wrong_on_others():
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
+@pytest.mark.parametrize("n", [2, 3, 10])
 def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn):
     gold = np.arange(n) % TASKS[task].num_classes * 1.0
     found = intervals(task, np.zeros(n), gold)
@@ -91,18 +88,6 @@ def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn
         assert set(found.values()) == {None}
     assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None  # never called
     assert not recwarn.list
-
-
-def test_memory_does_not_grow_with_the_square_of_the_rows(monkeypatch):
-    monkeypatch.setattr(module, "RESAMPLES", 20)
-    draw = np.random.default_rng(4)
-    gold = gold_of("para", 40_000, draw)
-    found = system("para", gold, draw)
-    tracemalloc.start()
-    interval = intervals("para", found, gold)["accuracy"]
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert interval.method == "percentile" and most < 100e6  # 40,000 squared would be 12,800 MB
 
 
 PAIRS = [(task, metric) for task, record in TASKS.items() for metric in record.metrics]
@@ -138,8 +123,3 @@ def test_ranks_under_weights_are_those_of_scipy():
     assert (
         TiedOrder(values).ranks(weights)[0, rows].tolist() == stats.rankdata(values[rows]).tolist()
     )
-
-
-def test_a_constant_is_standardised_to_zeros(recwarn):
-    assert standardised(np.full((2, 3), 7.0)).tolist() == np.zeros((2, 3)).tolist()
-    assert not recwarn.list

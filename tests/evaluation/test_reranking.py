@@ -62,9 +62,7 @@ def test_durations_grow_with_k_and_only_what_was_scored_is_measured():
     assert 0.5 < found["hybrid", 1].duration.seconds < found["hybrid", 5].duration.seconds
     assert not found["hybrid", 1].duration.measured and found["hybrid", 5].duration.measured
     assert found["cross", CANDIDATES].duration.measured
-
-
-def test_a_cross_encoder_that_would_take_too_long_is_projected_without_quality():
+    # What would take too long is projected, without quality.
     last = compare_rankings(TASK, SIMILARITIES, 0.5, score, 0.0, (1, 5))[-1]
     assert (last.by, last.k, last.mrr, last.recall_at_1) == ("cross", CANDIDATES, None, None)
     assert last.duration.seconds > 0 and not last.duration.measured
@@ -72,9 +70,9 @@ def test_a_cross_encoder_that_would_take_too_long_is_projected_without_quality()
 
 def test_who_calls_all_texts_alike_finds_nothing():
     constant = np.zeros_like(SIMILARITIES)
-    found = compare_rankings(TASK, constant, 0.5, lambda pairs: np.zeros(len(pairs)), 10.0, (1,))
-    assert found[0].recall_at_1 == found[-1].recall_at_1 == 0.0
-    assert found[0].mrr == found[-1].mrr == pytest.approx(1 / CANDIDATES)
+    ranked = compare_rankings(TASK, constant, 0.5, lambda pairs: np.zeros(len(pairs)), 10.0, (1,))
+    assert ranked[0].recall_at_1 == ranked[-1].recall_at_1 == 0.0
+    assert ranked[0].mrr == ranked[-1].mrr == pytest.approx(1 / CANDIDATES)
 
 
 def test_the_task_is_made_of_positive_pairs_among_all_second_texts():

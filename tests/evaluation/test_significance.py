@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, replace
-from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from evaluation.significance import (
     mcnemar,
     sentence,
     swap_test,
+    turned,
 )
 
 PAIRS = [(task, metric) for task, record in TASKS.items() for metric in record.metrics]
@@ -65,6 +65,9 @@ def test_every_system_is_measured_and_every_two_are_compared(task, metric, seeds
         alone = "McNemar, exact" if metric == "accuracy" else "paired permutation"
         assert one.test == (alone if len(seeds) == 1 else "t over rows and seeds")
     assert comparisons[1].p < 0.05  # the best against the worst
+    together = adjusted(comparisons)
+    assert [one.p_holm for one in together] == holm([one.p for one in comparisons])
+    assert all(one.decided == (one.p_holm < 0.05) for one in together)
 
 
 def test_the_interval_of_a_difference_is_paired(few_resamples):
@@ -146,97 +149,61 @@ def test_scores_stay_possible_however_much_seeds_differ(few_resamples):
     assert -1.0 <= both.interval.low <= both.interval.high <= 1.0
 
 
-def test_comparisons_made_together_are_adjusted_together(few_resamples):
-    systems, gold = made("sts")
-    comparisons = adjusted(compare("sts", "pearson", systems, gold)[1])
-    assert [one.p_holm for one in comparisons] == holm([o.p for o in comparisons])
-    assert all(one.decided == (one.p_holm < 0.05) for one in comparisons)
-
-
 # --- paired tests over rows
 
 
-def rights(both, only_a, only_b, neither) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows a and b have right, from the four counts."""
-    counts = (both, only_a, only_b, neither)
-    return tuple(np.repeat(values, counts) for values in ([1, 1, 0, 0], [1, 0, 1, 0]))
-
-
 @pytest.mark.parametrize(
-    ("counts", "p"),
+    ("both", "only_a", "only_b", "p"),
     [
-        ((50, 1, 9, 3), 2 * (1 + 10) / 2**10),  # of ten coins, at most one head, on either side
-        ((50, 5, 5, 0), 1.0),
-        ((9, 0, 0, 9), 1.0),  # identical
-        ((0, 6, 0, 0), 2 / 2**6),
+        (50, 1, 9, 2 * (1 + 10) / 2**10),  # of ten coins, at most one head, on either side
+        (50, 5, 5, 1.0),
+        (9, 0, 0, 1.0),  # identical
+        (0, 6, 0, 2 / 2**6),
     ],
 )
-def test_mcnemar_counts_rows_that_only_one_has_right(counts, p):
-    a, b = (found.astype(bool) for found in rights(*counts))
+def test_mcnemar_counts_rows_that_only_one_has_right(both, only_a, only_b, p):
+    counts = both, only_a, only_b, 3
+    a, b = (np.repeat(right, counts) for right in ([True, True, False, False], [True, False] * 2))
     assert mcnemar(a, b) == pytest.approx(p)
     assert mcnemar(b, a) == pytest.approx(p)
 
 
-def slow_p(metric, task, a, b, gold) -> float:
-    """Return the exact p: every way to let the rows change places, the metric from scratch."""
-    if metric == "pearson":
-        a, b = stats.zscore(a), stats.zscore(b)
+@pytest.mark.parametrize(
+    ("task", "metric", "rows"), [("sst", "f1", 5), ("sts", "pearson", 5), ("sts", "pearson", 50)]
+)
+def test_swaps_are_scipys_in_every_way_of_few_rows_and_at_random_of_many(
+    task, metric, rows, monkeypatch
+):
+    monkeypatch.setattr(significance, "SWAPS", 120)
+    draw = np.random.default_rng(6)
+    gold = gold_of(task, rows, draw)
+    a, b = (system(task, gold, draw, skill) for skill in (0.7, 0.4))
 
-    def difference(swapped):
-        first, second = np.where(swapped, b, a), np.where(swapped, a, b)
+    def difference(first, second):
         scores = [task_metrics(task, found, gold)[metric] for found in (first, second)]
         return round(scores[0] - scores[1], 9)
 
-    observed = difference(np.zeros(len(gold), bool))
-    found = np.array(
-        [difference(np.array(one)) for one in product([False, True], repeat=len(gold))]
-    )
-    return min(1.0, 2 * min(np.mean(found <= observed), np.mean(found >= observed)))
-
-
-@pytest.mark.parametrize(("task", "metric"), [("sst", "f1"), ("sts", "pearson")])
-def test_few_rows_are_swapped_in_every_way(task, metric):
-    draw = np.random.default_rng(6)
-    gold = gold_of(task, 5, draw)
-    a, b = (system(task, gold, draw, skill) for skill in (0.9, 0.2))
-    (found,) = swap_test(metric, TASKS[task], a[None], b[None], gold)
-    assert found == pytest.approx(slow_p(metric, task, a, b, gold))
-
-
-def test_many_rows_are_swapped_at_random_as_scipy_does(monkeypatch):
-    monkeypatch.setattr(significance, "SWAPS", 120)
-    draw = np.random.default_rng(7)
-    gold = gold_of("sts", 50, draw)
-    a, b = (system("sts", gold, draw, skill) for skill in (0.6, 0.4))
-
-    def difference(first, second):
-        return stats.pearsonr(first, gold)[0] - stats.pearsonr(second, gold)[0]
-
     expected = stats.permutation_test(
-        (stats.zscore(a), stats.zscore(b)),
+        (stats.zscore(a), stats.zscore(b)) if metric == "pearson" else (a, b),
         difference,
         permutation_type="samples",
         vectorized=False,
         n_resamples=120,
         random_state=np.random.default_rng(intervals.SEED),
     )
-    (found,) = swap_test("pearson", TASKS["sts"], a[None], b[None], gold)
-    assert found == pytest.approx(expected.pvalue)
+    (p,) = swap_test(metric, TASKS[task], a[None], b[None], gold)
+    assert p == pytest.approx(expected.pvalue)
+    assert p < 1 or rows == 5
 
 
-def test_several_pairs_are_tested_as_each_alone(few_resamples):
+def test_several_pairs_are_tested_as_each_alone_and_identical_ones_have_p_1(few_resamples, recwarn):
     draw = np.random.default_rng(8)
     gold = gold_of("sts", 30, draw)
     a, b = (np.stack([system("sts", gold, draw, s) for s in (0.2, 0.5, 0.8)]) for _ in range(2))
     together = swap_test("spearman", TASKS["sts"], a, b, gold)
     alone = [swap_test("spearman", TASKS["sts"], a[[k]], b[[k]], gold)[0] for k in range(3)]
     assert together.tolist() == alone
-
-
-def test_identical_predictions_have_p_1(recwarn):
-    gold = np.arange(20.0)
-    for metric in ("pearson", "spearman"):
-        assert swap_test(metric, TASKS["sts"], gold[None], gold[None], gold).tolist() == [1.0]
+    assert swap_test("pearson", TASKS["sts"], a, a, gold).tolist() == [1.0] * 3
     assert not recwarn.list
 
 
@@ -254,25 +221,26 @@ AHEAD = Comparison(
     "bi", "cross", "pearson", 800, (1,), 0.06, Interval(0.04, 0.08, "BCa"),
     "paired permutation", 0.0004, 0.002,
 )  # fmt: skip
-BEHIND = replace(AHEAD, difference=-0.06, interval=Interval(-0.08, -0.04, "BCa"), p_holm=0.001)
 APART = replace(AHEAD, difference=-0.01, interval=Interval(-0.03, 0.01, "BCa"), p_holm=0.05)
 UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None)
+SIZE, TEST = "0.060 [0.040, 0.080]", "(paired permutation, p < 0.001, Holm = 0.002)"
+WORDS = [
+    (AHEAD, f"bi is ahead of cross by {SIZE} {TEST}"),
+    (turned(AHEAD), f"bi is ahead of cross by {SIZE} {TEST}"),
+    (replace(turned(AHEAD), a="a", b="b"), f"b is ahead of a by {SIZE} {TEST}"),
+    (
+        APART,
+        "the data cannot tell bi and cross apart: -0.010 [-0.030, 0.010] "
+        "(paired permutation, p < 0.001, Holm = 0.050)",
+    ),
+    (
+        replace(APART, interval=None, p_holm=None, p=0.8),
+        "the data cannot tell bi and cross apart: -0.010 (paired permutation, p = 0.800)",
+    ),
+    (UNDEFINED, "bi and cross cannot be compared: pearson is undefined"),
+    (replace(UNDEFINED, difference=0.5, n=2), "bi and cross cannot be compared: 2 rows"),
+]
 
 
-@pytest.mark.parametrize(
-    ("versus", "words"),
-    [
-        (AHEAD, "bi is ahead of cross by 0.060 [0.040, 0.080] (paired permutation, p < 0.001, "
-                "Holm = 0.002)"),
-        (BEHIND, "cross is ahead of bi by 0.060 [0.040, 0.080] (paired permutation, p < 0.001, "
-                 "Holm = 0.001)"),
-        (APART, "the data cannot tell bi and cross apart: -0.010 [-0.030, 0.010] (paired "
-                "permutation, p < 0.001, Holm = 0.050)"),
-        (replace(APART, interval=None, p_holm=None, p=0.8), "the data cannot tell bi and cross "
-                "apart: -0.010 (paired permutation, p = 0.800)"),
-        (UNDEFINED, "bi and cross cannot be compared: pearson is undefined"),
-        (replace(UNDEFINED, difference=0.5, n=2), "bi and cross cannot be compared: 2 rows"),
-    ],
-)  # fmt: skip
-def test_a_comparison_in_words(versus, words):
-    assert sentence(versus) == words
+def test_comparisons_in_words():
+    assert [sentence(versus) for versus, _ in WORDS] == [words for _, words in WORDS]
