@@ -27,11 +27,8 @@ def _rank(rank, port, function, arguments, out):
     processes.leave_processes()
 
 
-def on_two_ranks(function, out, *arguments, start_method="forkserver"):
-    """Return what the function returns in each of two processes, told what torchrun tells them.
-
-    They write where the server of the first ones wrote; with "spawn", where this process does.
-    """
+def on_two_ranks(function, out, *arguments):
+    """Return what the function returns in each of two processes, told what torchrun tells them."""
     given = (free_port(), function, arguments, out)
-    mp.start_processes(_rank, given, nprocs=2, start_method=start_method)
+    mp.start_processes(_rank, given, nprocs=2, start_method="forkserver")
     return [torch.load(out / f"{rank}.pt", weights_only=False) for rank in range(2)]

@@ -1,16 +1,19 @@
-"""The command line as a user meets it: help, exit codes, one error line."""
+"""The command line as a user meets it: help, and for whatever is wrong one line and exit code 2."""
 
 import argparse
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import torch
-from toy_runs import SMALL, start
+from safetensors.torch import load_file, save_file
+from toy_runs import run
 
 import run_multitask
 from experiment.settings import Settings
+from minbert.encoder import SentenceEncoder
 from runtime.options import build_parser
 
 ROOT = Path(__file__).parents[2]
@@ -43,68 +46,134 @@ def test_help_all_explains_every_flag(capsys):
         assert action.option_strings[-1] in text and action.help != argparse.SUPPRESS
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        *(["--seeds", "0"], ["--temperature", "0"], ["--temperature", "nan"], ["--task", "mnli"]),
-        *(["--simcse-lr", "fast"], ["--simcse-max-length", "2"], ["--seed", "-1"], ["--nonsense"]),
-    ],
-)
-def test_wrong_flags_are_refused_with_exit_2(flags):
-    done = start(*flags)
-    assert done.returncode == 2
-    assert "error: " in done.stderr and "Traceback" not in done.stderr
+def broken(checkpoint: Path, folder: Path, name: str, content: str | bytes | None) -> list:
+    """Copy a checkpoint and replace or delete one of its files; return the flags that name it."""
+    shutil.copytree(checkpoint, folder)
+    (folder / "modules.json").write_text("[]")
+    (folder / name).unlink(missing_ok=True)
+    if content is not None:
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return ["--backbone", folder]
 
 
-def refused(tmp_path, *argv) -> str:
-    """Run a command that must fail cleanly; return its error line."""
-    done = start(*SMALL, *argv, "--run-dir", tmp_path / "runs" / "r")
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
-    assert done.returncode == 2, done.stderr
-    assert len(lines) == 1 and lines[0].startswith("error: "), done.stderr
-    left = [path for path in tmp_path.rglob("*") if path.is_file() and "runs" in path.parts]
-    assert not left
-    return lines[0]
+def of_one_segment(checkpoint: Path, folder: Path) -> list:
+    shutil.copytree(checkpoint, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "type_vocab_size": 1}))
+    tensors = load_file(folder / "model.safetensors")
+    (name,) = [name for name in tensors if "token_type" in name]
+    save_file({**tensors, name: tensors[name][:1].clone()}, folder / "model.safetensors")
+    return ["--backbone", folder, "--encoder", "cross"]
 
 
-def test_what_is_missing_is_named_in_one_line(tiny_checkpoint, toy_data, tmp_path):
-    data = ["--data", toy_data]
-    assert "nowhere" in refused(tmp_path, "--backbone", "./nowhere", *data)
+def without_pooler(checkpoint: Path, folder: Path) -> list:
+    encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
+    encoder.model.pooler = None
+    encoder.save(folder)
+    return ["--backbone", folder, "--pretrain", "sup", "none", "--pooling", "cls"]
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_a_gpu_that_is_not_there_is_refused(tiny_checkpoint, toy_data, tmp_path):
-    argv = ["--backbone", tiny_checkpoint, "--data", toy_data, "--device", "cuda"]
-    assert "no CUDA device" in refused(tmp_path, *argv)
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
 
 
-def test_a_bad_label_is_named_with_file_and_line(tiny_checkpoint, toy_data, tmp_path):
-    folder = tmp_path / "data"
+def some_of(data: Path, folder: Path, kept: str) -> Path:
     folder.mkdir()
-    for path in toy_data.iterdir():
-        (folder / path.name).write_text(path.read_text())
-    bad = folder / "sts-dev.csv"
-    lines = bad.read_text().splitlines()
-    lines[3] = lines[3].rpartition("\t")[0] + "\t7.5"
-    bad.write_text("\n".join(lines) + "\n")
-    error = refused(tmp_path, "--task", "sts", "--backbone", tiny_checkpoint, "--data", folder)
-    assert f"{bad}:4" in error and "7.5" in error
+    for path in data.glob(kept):
+        shutil.copy(path, folder)
+    return folder
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "a\udcff"])
-def test_an_unusable_sentence_file_is_named(content, tiny_checkpoint, toy_data, tmp_path):
-    path = tmp_path / "sentences.txt"
-    path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    argv = ["--pretrain", "unsup", "--unsup-data", path, "--backbone", tiny_checkpoint]
-    done = start(*argv, "--data", toy_data, "--run-dir", tmp_path / "r", *SMALL)
-    assert done.returncode == 2
-    assert str(path) in done.stderr and "Traceback" not in done.stderr
+def with_a_bad(column: int, value: str, data: Path, folder: Path) -> list:
+    """Change one value in the fourth line of the dev file of STS."""
+    bad = some_of(data, folder, "*") / "sts-dev.csv"
+    lines = [line.split("\t") for line in bad.read_text().splitlines()]
+    lines[3][column] = value
+    bad.write_text("".join("\t".join(line) + "\n" for line in lines))
+    return ["--data", folder]
 
 
-def test_a_run_dir_that_cannot_be_written_is_one_line(tiny_checkpoint, toy_data, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    done = start(
-        "--backbone", tiny_checkpoint, "--data", toy_data, "--run-dir", tmp_path / "file/r"
-    )
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr and "error: " in done.stderr
+# Name -> what makes flags of a checkpoint, a data folder and an empty folder; words of the line.
+WRONG = {
+    "no backbone": (lambda c, d, f: ["--backbone", "./nowhere"], ("nowhere",)),
+    "no data": (lambda c, d, f: ["--data", "./nowhere"], ("nowhere",)),
+    "no triplets": (
+        lambda c, d, f: ["--pretrain", "sup", "--sup-data", "nowhere.csv"],
+        ("nowhere.csv",),
+    ),
+    "no pairs": (lambda c, d, f: ["--pretrain", "sbert"], ("give --sbert-data FILE",)),
+    "no sentences": (
+        lambda c, d, f: ["--pretrain", "ct", "--unsup-data", "none.txt"],
+        ("--pretrain ct: no file none.txt; give --unsup-data FILE",),
+    ),
+    "cut weights": (
+        lambda c, d, f: broken(
+            c, f / "bert", "model.safetensors", (c / "model.safetensors").read_bytes()[:5000]
+        ),
+        ("bert",),
+    ),
+    "no config": (lambda c, d, f: broken(c, f / "bert", "config.json", None), ("bert",)),
+    "no list of modules": (lambda c, d, f: broken(c, f / "bert", "modules.json", "7"), ("bert",)),
+    "no length": (
+        lambda c, d, f: broken(
+            c, f / "bert", "sentence_bert_config.json", '{"max_seq_length": "x"}'
+        ),
+        ("bert",),
+    ),
+    "one segment": (lambda c, d, f: of_one_segment(c, f / "bert"), ("one segment only",)),
+    "no pooler": (lambda c, d, f: without_pooler(c, f / "bert"), ("needs a pooler",)),
+    "too few layers": (lambda c, d, f: ["--tune", "frozen", "last4"], ("last4", "has 3 layers")),
+    "half a triplet": (
+        lambda c, d, f: [
+            *("--pretrain", "none", "sup", "--sup-data"),
+            written(f / "training", "a,b,c\nthe cat,,the dog\n"),
+        ],
+        ("training",),
+    ),
+    "empty sentences": (
+        lambda c, d, f: ["--pretrain", "unsup", "--unsup-data", written(f / "training", "\n\n")],
+        ("training",),
+    ),
+    "no text": (
+        lambda c, d, f: ["--pretrain", "unsup", "--unsup-data", written(f / "training", b"a\xff")],
+        ("training",),
+    ),
+    "too long": (
+        lambda c, d, f: ["--pretrain", "sup", "--simcse-max-length", "100000"],
+        ("100000",),
+    ),
+    "one task": (
+        lambda c, d, f: ["--data", some_of(d, f / "sts", "sts-*"), "--task", "all"],
+        ("ids-sst-train.csv",),
+    ),
+    "a bad label": (lambda c, d, f: with_a_bad(-1, "7.5", d, f / "sts"), ("sts-dev.csv:4", "7.5")),
+    "a forged prediction": (
+        lambda c, d, f: with_a_bad(1, "a , 1.0", d, f / "sts"),
+        ("sts-dev.csv:4", "would separate predictions"),
+    ),
+    "a file in the way": (
+        lambda c, d, f: ["--run-dir", written(f / "file", "in the way") / "r"],
+        ("file",),
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_one_line_and_leaves_no_run(
+    wrong, tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    flags, words = WRONG[wrong]
+    argv = ["--task", "sts", *map(str, flags(tiny_checkpoint, toy_data, tmp_path))]
+    assert run(tiny_checkpoint, toy_data, tmp_path / "runs" / "r", *argv) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line[:6] != "note: "]
+    assert len(lines) == 1 and lines[0].startswith("error: ")
+    assert all(word in lines[0] for word in words)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and "runs" in path.parts]
+
+
+@pytest.mark.parametrize("flags", [["--seed", str(2**32)], ["--simcse-lr", "fast"], ["--nonsense"]])
+def test_wrong_flags_are_refused_with_exit_2(flags, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        run_multitask.main(flags)
+    assert stopped.value.code == 2 and "error: " in capsys.readouterr().err

@@ -87,10 +87,10 @@ def test_without_dropout_two_views_are_one(tiny_encoder):
 
 def test_the_whole_command_runs_on_roberta(toy_data, tmp_path, capsys, caplog):
     folder = checkpoint(tmp_path / "sup-simcse-tiny", "roberta")
-    argv = "--pretrain none sup --task sts --encoder bi cross --pooling avg --simcse-dropout 0.2"
+    argv = "--pretrain none sup --task sts --encoder cross --pooling avg --simcse-dropout 0.2"
     assert run(folder, toy_data, tmp_path / "run", *argv.split()) == 0
     entries = results(tmp_path / "run")
-    assert len(entries) == 4 and all(np.isfinite(e["metrics"]["pearson"]) for e in entries)
+    assert len(entries) == 2 and all(np.isfinite(e["metrics"]["pearson"]) for e in entries)
     told = [r for r in caplog.records if "states the pooling" in r.getMessage()]
     assert len(told) == 1 and "cls; avg is used" in told[0].getMessage()
 
@@ -98,13 +98,13 @@ def test_the_whole_command_runs_on_roberta(toy_data, tmp_path, capsys, caplog):
 def test_roberta_is_pretrained_further_and_keeps_its_names(tmp_path, capsys):
     folder = checkpoint(tmp_path / "base", "roberta", "AutoModelForMaskedLM")
     for name, seed in (("a.txt", 0), ("valid.txt", 1)):
-        lines = toy_sentences(600, seed)
-        text = "\n\n".join(" ".join(lines[i : i + 6]) for i in range(0, 600, 6))
+        lines = toy_sentences(300, seed)
+        text = "\n\n".join(" ".join(lines[i : i + 6]) for i in range(0, 300, 6))
         (tmp_path / name).write_text(text + "\n")
     out = tmp_path / "out"
     argv = ["--corpus", str(tmp_path / "a.txt"), "--valid", str(tmp_path / "valid.txt")]
     argv += ["--init", str(folder), "--out", str(out), "--length", "24", "--batch-size", "32"]
-    argv += ["--tokens", "4608", "--eval-steps", "3", "--warmup-steps", "2", "--lr", "1e-3"]
+    argv += ["--tokens", "1536", "--eval-steps", "1", "--warmup-steps", "1", "--lr", "1e-3"]
     assert pretrain.main([*argv, "--precision", "float32", "--device", "cpu"]) == 0
     config = json.loads((out / "config.json").read_text())
     assert config["architectures"] == ["RobertaForMaskedLM"]

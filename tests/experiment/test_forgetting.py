@@ -1,4 +1,4 @@
-"""The study of forgetting: its rows, its drift, and that a second call computes nothing again."""
+"""The study of forgetting: its rows, and that a second call computes nothing again."""
 
 import csv
 import shlex
@@ -14,14 +14,7 @@ from experiment.ablate.recipes import TABLES, AblateOptions, command_of
 from experiment.settings import parse_options
 from heads.config import REPORT_ORDER
 
-TEXTS = ["the old dog sees a cat .", "a baker likes the river .", "the red train and a lamp ."] * 4
-
-
-TUNES = {
-    "own model": "full",
-    "sequential, replay": "joint-sequential+replay",
-    "annealed": "joint-annealed",
-}
+TUNES = {"own model": "full", "sequential, replay": "joint-sequential+replay"}
 ROWS = tuple(f"{task}: {how}" for how in TUNES for task in REPORT_ORDER)
 
 

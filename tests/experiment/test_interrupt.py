@@ -1,6 +1,7 @@
 """A run that is killed goes on to the same results; Ctrl-C is one line at any moment."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -8,23 +9,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from toy_runs import start
 
-from runtime.commands import INTERRUPTED
+import run_multitask
+from heads.train import HeadTrainer
+from runtime.commands import INTERRUPTED, leave_on_interrupt, raise_on_interrupt
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp_path):
     argv = ["--pretrain", "sup", "--task", "sts", "--device", "cpu"]
-    argv += ["--backbone", tiny_checkpoint, "--data", toy_data, "--precision", "float32"]
-    argv += ["--simcse-steps", "72", "--simcse-epochs", "200", "--eval-steps", "6"]
-    argv += ["--head-epochs", "3", "--cost-seconds", "0"]
+    argv += ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--precision", "float32"]
+    argv += ["--simcse-steps", "48", "--simcse-epochs", "200", "--eval-steps", "4"]
+    argv += ["--head-epochs", "2", "--cost-seconds", "0", "--threads", "1", "--run-dir"]
     whole, cut = tmp_path / "whole" / "r", tmp_path / "cut" / "r"
-    assert start(*argv, "--run-dir", whole).returncode == 0
-    expected = json.loads((whole / "results.json").read_text())
     process = subprocess.Popen(
-        [sys.executable, ROOT / "run_multitask.py", *argv, "--run-dir", cut],
+        [sys.executable, ROOT / "run_multitask.py", *argv, cut],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -37,8 +37,13 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
     states = list((tmp_path / "cut").glob("backbones/*.state.pt"))
     assert states, "interrupted too late to test"
     before = torch.load(states[0], weights_only=True)["progress"]["history"]
-    assert start(*argv, "--run-dir", cut, "--resume").returncode == 0
-    found = json.loads((cut / "results.json").read_text())
+    threads = torch.get_num_threads()
+    try:
+        assert run_multitask.main([*argv, str(whole)]) == 0
+        assert run_multitask.main([*argv, str(cut), "--resume"]) == 0
+    finally:
+        torch.set_num_threads(threads)
+    expected, found = (json.loads((run / "results.json").read_text()) for run in (whole, cut))
     for first, second in zip(expected, found, strict=True):
         assert first["metrics"] == second["metrics"]
         assert first["key"] == second["key"]
@@ -48,18 +53,49 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
     assert history[: len(before)] == before  # measured speeds too: nothing was done twice
 
 
-@pytest.mark.parametrize("ended", [False, True])
-def test_ctrl_c_while_libraries_load_is_one_line(ended):
+@pytest.mark.parametrize("flags", [["--resume"], []])
+def test_resume_reaches_the_head_and_only_when_asked(
+    flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
+    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4"]
+    argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
+    train_epoch = HeadTrainer._train_epoch
+    epochs = []
+
+    def counted(trainer, tick):
+        epochs.append(trainer.epoch)
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    assert run_multitask.main(argv) == 130
+    assert run_multitask.main([*argv, *flags]) == 0
+    assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
+    assert not list(tmp_path.rglob("*.pt"))
+    # Never from other settings: their head begins anew.
+    epochs.clear()
+    assert run_multitask.main([*argv, *flags, "--head-lr", "3e-2"]) == 130
+    assert run_multitask.main([*argv, "--resume", "--head-lr", "2e-2"]) == 0
+    assert epochs == [0, 1, 2, 0, 1, 2, 3]
+
+
+def test_ctrl_c_while_libraries_load_is_one_line(monkeypatch, capsys):
     """Before `raise_on_interrupt` it ends the program at once; after it, it can be caught."""
-    script = (
-        "import os, signal; from runtime.commands import *\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"leave_on_interrupt()\nif {ended}: raise_on_interrupt()\n"
-        "try:\n    os.kill(os.getpid(), signal.SIGINT)\n"
-        "except KeyboardInterrupt:\n    os._exit(7)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=60
-    )
-    assert done.returncode == (7 if ended else 130)
-    assert done.stderr.strip() == ("" if ended else INTERRUPTED.strip())
+
+    def ended(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr("os._exit", ended)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        leave_on_interrupt()
+        with pytest.raises(SystemExit, match="130"):
+            signal.raise_signal(signal.SIGINT)
+        assert capsys.readouterr().err.strip() == INTERRUPTED.strip()
+        raise_on_interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

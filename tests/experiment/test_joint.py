@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from toy_runs import cells_of, hashes_of, numbers, run
+from toy_runs import cells_of, hashes_of, run, small
 from transformers import AutoModel
 
 from baselines.isbert import load_tuned
 from data.tasks import read_task
+from experiment.cells import keys_of
+from experiment.grid import trainings
+from experiment.opening import find_inputs, open_run
 from experiment.settings import Settings, parse_options
 from heads.saved import load_head
 from report.costs import measure_run
 from report.page.write import write_page
 from report.run_folder import RunFolder
+from run_multitask import contrastive_stage, say_nothing
 from runtime.errors import UserError
 from search.encoders import open_cross_encoder
 
@@ -79,30 +83,21 @@ def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_
     assert hashes_of(finished / "heads") == before
 
 
-def test_a_key_depends_on_the_other_tasks_and_their_order(
-    finished, tiny_checkpoint, toy_data, tmp_path
-):
-    folder = tmp_path / "r"
-    flags = ["--tune", "joint", "--schedule", "sequential", "--task"]
-    assert run(tiny_checkpoint, toy_data, folder, *flags, "sts", "sst") == 0
-    one = {cell.task: cell for cell in cells_of(folder)}
-    assert run(tiny_checkpoint, toy_data, folder, *flags, "sst", "sts") == 0
-    other = {cell.task: cell for cell in cells_of(folder)}
-    assert all(one[task].key != other[task].key for task in one)
-    three = {
-        c.task: c for c in cells_of(finished) if (c.encoder, c.tune) == ("bi", other["sst"].tune)
-    }
-    assert three["sst"].key != other["sst"].key
-    assert three["sst"].before == other["sst"].before  # learnt first, so all the same
+def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_data, tmp_path):
+    def keys(*tasks):
+        settings = small(
+            tiny_checkpoint, toy_data, tmp_path / "r", task=tasks, tune="joint",
+            schedule="sequential",
+        )  # fmt: skip
+        opened = open_run(find_inputs(settings))
+        tuned = contrastive_stage(opened, "none", 42, say_nothing)
+        (training,) = trainings(settings, "none", 42)
+        return dict(zip(settings.in_order, keys_of(opened, training, tuned), strict=True))
 
-
-def test_it_changes_no_other_cell(tiny_checkpoint, toy_data, tmp_path):
-    flags = ["--task", "sst", "sts", "--tune"]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "a" / "r", *flags, "full") == 0
-    assert run(tiny_checkpoint, toy_data, tmp_path / "b" / "r", *flags, "joint", "full") == 0
-    alone = {cell.name: numbers(cell) for cell in cells_of(tmp_path / "a" / "r")}
-    mixed = {cell.name: numbers(cell) for cell in cells_of(tmp_path / "b" / "r")}
-    assert alone.items() <= mixed.items() and len(mixed) == 4
+    one, other, more = keys("sts", "sst"), keys("sst", "sts"), keys("sst", "sts", "para")
+    for task in ("sst", "sts"):
+        assert len({one[task], other[task], more[task]}) == 3
+    assert keys("sts", "sst") == one
 
 
 @pytest.mark.parametrize(

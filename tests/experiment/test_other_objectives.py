@@ -8,6 +8,7 @@ from baselines.isbert import InfoEncoder, load_tuned
 from data.nli import NLI_LABELS
 from data.tasks import read_task
 from evaluation.sts import sts_metrics
+from heads.saved import load_head
 
 OTHERS = ("dual", "ct", "isbert", "sbert")
 
@@ -36,17 +37,14 @@ def test_every_objective_makes_its_cells(tiny_checkpoint, toy_data, tmp_path, nl
         left = load_tuned(folder / "backbones" / f"{name}-42", "cpu", "float32")
         assert isinstance(left, InfoEncoder) == (name == "isbert")
         assert cosines[name] == pytest.approx(sts_metrics(left.encode, pairs)["spearman"])
+    # A head over IS-BERT is opened with its convolutions.
+    head = load_head(folder / "heads" / f"{cells[3].name}.safetensors", load_tuned, "cpu")
+    lines = (folder / "predictions" / cells[3].name / "sts-dev-output.csv").read_text().splitlines()
+    written = [float(line.split(" , ")[1]) for line in lines[1:]]
+    assert head.soft([pair.texts for pair in pairs]) == pytest.approx(written, abs=1e-4)
     before = toy_runs.hashes_of(folder.parent / "backbones")
     assert toy_runs.run(*command) == 0
     assert toy_runs.hashes_of(folder.parent / "backbones") == before
-
-
-def test_a_missing_file_names_the_flag_that_gives_it(tiny_checkpoint, toy_data, tmp_path, capsys):
-    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--pretrain")
-    assert toy_runs.run(*argv, "sbert") == 2
-    assert "give --sbert-data FILE" in capsys.readouterr().err
-    assert toy_runs.run(*argv, "ct", "--unsup-data", "none.txt") == 2
-    assert "--pretrain ct: no file none.txt; give --unsup-data FILE" in capsys.readouterr().err
 
 
 def test_a_setting_that_an_objective_cannot_follow_is_one_line(

@@ -1,7 +1,5 @@
 """Stopped and resumed heads end with the numbers of undisturbed training."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,6 @@ from killable import Killed, encoder_of
 from data.tasks import read_task
 from heads.config import HeadConfig
 from heads.train import HeadTrainer, fit_head
-from run_multitask import main
 
 
 def head_result(checkpoint, data, folder, resume=False):
@@ -76,62 +73,3 @@ def test_an_undefined_dev_score_never_wins(tiny_checkpoint, toy_data, tmp_path):
     encoder = encoder_of(tiny_checkpoint)
     result = fit_head(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
     assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
-
-
-def test_resume_never_goes_on_from_other_settings(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
-    first, second = ["--head-lr", "1e-3"], ["--head-lr", "3e-2"]
-    base = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
-    base += [
-        "--head-epochs",
-        "5",
-        "--device",
-        "cpu",
-        "--precision",
-        "float32",
-        "--cost-seconds",
-        "0",
-    ]
-    train_epoch = HeadTrainer._train_epoch
-
-    def interrupted(trainer, tick):
-        if trainer.epoch == 4:
-            raise KeyboardInterrupt
-        return train_epoch(trainer, tick)
-
-    def run(folder, *argv) -> int:
-        return main([*base, "--run-dir", str(folder), *argv])
-
-    mixed, clean = tmp_path / "mixed" / "r", tmp_path / "clean" / "r"
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", interrupted)
-    assert run(mixed, *first) == 130
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", train_epoch)
-    assert run(clean, *second) == 0
-    if run(mixed, *second, "--resume") == 0:  # refusing would do as well
-        found, expected = (
-            json.loads((folder / "results.json").read_text())[0]["metrics"]
-            for folder in (mixed, clean)
-        )
-        assert found == expected
-
-
-@pytest.mark.parametrize("flags", [["--resume"], []])
-def test_resume_reaches_the_head_and_only_when_asked(
-    flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
-):
-    argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
-    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4"]
-    argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
-    train_epoch = HeadTrainer._train_epoch
-    epochs = []
-
-    def counted(trainer, tick):
-        epochs.append(trainer.epoch)
-        if len(epochs) == 3:
-            raise KeyboardInterrupt
-        return train_epoch(trainer, tick)
-
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
-    assert main(argv) == 130
-    assert main([*argv, *flags]) == 0
-    assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
-    assert not list(tmp_path.rglob("*.pt"))

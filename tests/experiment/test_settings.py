@@ -1,7 +1,7 @@
 """Settings: what they accept and refuse, what the help tells of them, the folder they name."""
 
 import re
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -109,18 +109,12 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"task": "mnli"}, "--task mnli: expected one of sst, para, sts"),
         ({"pretrain": ("none", "mlm")}, "--pretrain mlm: expected one of none, unsup, sup"),
         ({"tune": "half"}, "--tune half: expected one of frozen, last1, last2, last4, full"),
-        ({"preset": "slow"}, "--preset slow"),
         ({"pooling": "max"}, "--pooling max"),
         ({"seeds": 0}, "--seeds 0: expected a whole number from 1 to 1000"),
         ({"seed": -1}, "--seed -1"),
-        ({"threads": 0}, "--threads 0"),
         ({"simcse": {"lr": 1e-4}}, "simcse: unknown setting 'lr'; one of"),
-        ({"simcse": {"pooling": "avg"}}, "simcse: unknown setting 'pooling'"),
         ({"head": {"epochs": 3}}, "head: unknown setting 'epochs'; one of num_epochs"),
         ({"simcse": {"temperature": 0.0}}, "--temperature 0.0: expected a number"),
-        ({"simcse": {"temperature": float("nan")}}, "--temperature nan: expected a number"),
-        ({"simcse": {"max_length": 2}}, "--simcse-max-length 2: expected a whole number"),
-        ({"head": {"num_epochs": 0}}, "--head-epochs 0: expected a whole number"),
         ({"head": {"backbone_learning_rate": -1.0}}, "--backbone-lr -1.0"),
     ],
 )
@@ -128,11 +122,6 @@ def test_what_cannot_be_used_is_refused_in_one_line_that_names_it(given, said):
     with pytest.raises(UserError) as caught:
         Settings(**given)
     assert said in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_settings_do_not_change():
-    with pytest.raises(FrozenInstanceError):
-        Settings().seeds = 2
 
 
 def test_the_objectives_to_choose_from_are_those_of_the_table():

@@ -1,9 +1,7 @@
 """Runs on toy data, small enough for tests: by the command line's words, or as a program does."""
 
-import io
 import json
-import subprocess
-from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +15,22 @@ __all__ = ["compare"]
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
 SMALL += ["--cost-seconds", "0"]
-ALL = ["--pretrain", "none", "unsup", "sup", "--task", "all", "--encoder", "bi", "cross"]
+GRID = ["--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross"]
+GRID += ["--tune", "frozen", "full", "--pooling", "avg", "--geometry-steps", "2"]
 
 
 def run(checkpoint, data, folder, *argv) -> int:
     """Run a command line in this process; return its exit code."""
     files = ["--backbone", str(checkpoint), "--data", str(data), "--run-dir", str(folder)]
     return run_multitask.main([*files, *SMALL, "--precision", "float32", *argv])
+
+
+@cache
+def grid(checkpoint, data) -> Path:
+    """Run a grid of two backbones, all tasks and both ways to tune; once for all files."""
+    folder = checkpoint.parent / "runs" / "grid"
+    assert run(checkpoint, data, folder, *GRID) == 0
+    return folder
 
 
 def small(checkpoint, data, folder, **more: Any) -> Settings:
@@ -53,14 +60,3 @@ def hashes_of(folder) -> dict[Path, str]:
 def numbers(cell: Cell) -> dict[str, Any]:
     """Return all of a cell that a repetition must give again."""
     return {key: value for key, value in cell.to_json().items() if "second" not in key}
-
-
-def start(*argv) -> subprocess.CompletedProcess:
-    """Run a command to its end; what it prints and its exit code are as of a process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        try:
-            code = run_multitask.main([str(word) for word in argv])
-        except SystemExit as ended:
-            code = ended.code
-    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())

@@ -1,18 +1,20 @@
 """Two processes on this machine do what one does: same loss, gradients, vectors, files."""
 
+import contextlib
+import io
 import json
 import os
-import subprocess
 import sys
-from pathlib import Path
+from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
 from killable import Killed, simcse_trainer
-from ranks import free_port, on_two_ranks
+from ranks import on_two_ranks
 
+import run_multitask
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import SentencePair, Triplet
 from data.tasks import read_task
@@ -26,8 +28,6 @@ from simcse import train
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_half_of_torchruns_variables_is_one_line(monkeypatch):
@@ -50,18 +50,24 @@ def test_world_size_is_a_number_or_one_line(value, count, monkeypatch):
 def all_on_ranks(checkpoint, data, folder):
     """Return what each test below compares: processes are started once for all."""
     return {
+        "parts": primitives(folder),
         "steps": [step_gradients(checkpoint, settings) for settings in SETTINGS],
         "views": views_under_one_mask(checkpoint),
         "classifier": classifier_gradients(checkpoint),
         "head": tuned_head(checkpoint, data, folder / "head"),
         "resumed": trained_twice(checkpoint, folder),
+        "run": whole_command(checkpoint, data, folder / "run"),  # the last: it leaves the group
     }
 
 
 @pytest.fixture(scope="module")
-def ranks(tiny_checkpoint, toy_data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ranks")
-    return on_two_ranks(all_on_ranks, folder, tiny_checkpoint, toy_data, folder)
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("ranks")
+
+
+@pytest.fixture(scope="module")
+def ranks(tiny_checkpoint, toy_data, scratch):
+    return on_two_ranks(all_on_ranks, scratch, tiny_checkpoint, toy_data, scratch)
 
 
 def first_words_masked(batch, specials, mask_id, vocab_size, probability):
@@ -160,19 +166,21 @@ def primitives(folder):
     with processes.main_first():
         found = (folder / "made").exists()
         (folder / "made").touch()
-    print("only rank 0 may say this")
-    exit_code(fail)
+    with redirect_stderr(io.StringIO()) as told:
+        exit_code(fail)
     return {
         "joint": joint.detach().ravel().tolist(),
         "own gradient": own.grad.ravel().tolist(),
         "sums": [None if p.grad is None else p.grad.tolist() for p in parameters],
         "objects": processes.gather_objects({"rank": rank}),
         "found": found,
+        "silent": getattr(sys.stdout, "name", "") == os.devnull,
+        "told": told.getvalue(),
     }
 
 
-def test_the_parts_work_across_ranks(tmp_path, capfd):
-    first, second = on_two_ranks(primitives, tmp_path, tmp_path, start_method="spawn")
+def test_the_parts_work_across_ranks(ranks):
+    first, second = (rank["parts"] for rank in ranks)
     for found in (first, second):
         assert found["joint"] == [0, 1, 2, 3, 4]
         assert found["sums"] == [[3, 3], [1, 1], None]
@@ -180,9 +188,9 @@ def test_the_parts_work_across_ranks(tmp_path, capfd):
     assert first["own gradient"] == [0, 4, 8]  # 2x of its own rows alone
     assert second["own gradient"] == [4, 12]
     assert (first["found"], second["found"]) == (False, True)
-    printed = capfd.readouterr()
-    assert printed.out.count("only rank 0 may say this") == 1
-    assert printed.err.count("error: no such thing") == 1
+    assert (first["silent"], second["silent"]) == (False, True)
+    assert first["told"] == "error: no such thing\n"
+    assert second["told"] == "process 1 stopped: no such thing\n"
 
 
 def test_without_torchrun_nothing_happens(monkeypatch):
@@ -224,27 +232,33 @@ def test_two_ranks_tune_a_head_and_its_encoder_as_one_does(
         np.testing.assert_allclose(joint_losses, losses, atol=1e-4)
 
 
-def test_torchrun_makes_one_run_folder(tiny_checkpoint, toy_data, tmp_path):
-    folder = tmp_path / "run"
-    argv = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    argv += ["--master_port", str(free_port()), "run_multitask.py", "--run-dir", str(folder)]
-    argv += ["--backbone", str(tiny_checkpoint), "--data", str(toy_data)]
-    argv += "--pretrain none sup --task sts --encoder bi cross --device cpu".split()
+def whole_command(checkpoint, data, folder):
+    """Return the exit code of a run, and what this process printed."""
+    argv = ["--run-dir", str(folder), "--backbone", str(checkpoint), "--data", str(data)]
+    argv += "--pretrain sup --task sts --encoder bi cross --device cpu".split()
     argv += "--precision float32 --simcse-steps 4 --eval-steps 2 --head-epochs 2".split()
     argv += ["--cost-seconds", "0.2"]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "2 processes" in done.stdout
-    assert done.stdout.count("machine   cpu") == 1
-    results = json.loads((folder / "results.json").read_text())
-    found = [(cell["pretrain"], cell["encoder"]) for cell in results]
-    assert found == [(a, b) for a in ("none", "sup") for b in ("bi", "cross")]
-    assert json.loads((folder / "config.json").read_text())["processes"] == 2
+    with contextlib.nullcontext() if processes.rank() else redirect_stdout(io.StringIO()) as told:
+        code = run_multitask.main(argv)
+    return code, told and told.getvalue()
+
+
+def test_two_processes_make_one_run_folder(ranks, scratch):
+    (code, told), other = (rank["run"] for rank in ranks)
+    assert code == 0 and other == (0, None)
+    assert "2 processes" in told and told.count("machine   cpu") == 1
+    results = json.loads((scratch / "run" / "results.json").read_text())
+    assert [(cell["pretrain"], cell["encoder"]) for cell in results] == [
+        ("sup", "bi"),
+        ("sup", "cross"),
+    ]
+    assert json.loads((scratch / "run" / "config.json").read_text())["processes"] == 2
+    assert (scratch / "run" / "costs.json").is_file()
 
 
 def trained_twice(checkpoint, folder):
     """Return the weights of an undisturbed run, and of one stopped in the middle and resumed."""
-    config = SimCSEConfig(batch_size=16, learning_rate=1e-3, num_epochs=2, eval_steps=2)
+    config = SimCSEConfig(batch_size=16, learning_rate=1e-3, num_epochs=1, eval_steps=1)
     state = folder / f"state{os.environ['WORLD_SIZE']}.pt"
     whole = simcse_trainer(checkpoint, config, "unsup", None)
     whole.run()
@@ -252,7 +266,7 @@ def trained_twice(checkpoint, folder):
     train_step = killed._train_step
 
     def stopped_step():
-        if killed.step == 3:  # in every process; the state is that of step 2
+        if killed.step == 2:  # in every process; the state is that of step 1
             raise Killed
         return train_step()
 
@@ -266,7 +280,7 @@ def trained_twice(checkpoint, folder):
 
 def test_two_ranks_resume_exactly_and_stay_equal(ranks):
     (whole, resumed, steps), (other, _, _) = (rank["resumed"] for rank in ranks)
-    assert steps == 8
+    assert steps == 4
     for name, weights in whole.items():
         assert torch.equal(weights, resumed[name]), name
         assert torch.equal(weights, other[name]), name

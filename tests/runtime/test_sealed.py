@@ -100,43 +100,18 @@ def test_a_files_digest_is_the_sha256_of_its_bytes(tmp_path):
         file_digest(tmp_path / "absent")
 
 
-def test_the_order_of_keys_does_not_matter_at_any_depth():
+def test_equal_contents_have_equal_digests_and_others_have_others():
     first = {"a": 1, "b": {"c": [1, 2], "d": None}}
-    second = {"b": {"d": None, "c": [1, 2]}, "a": 1}
+    second = {"b": {"d": None, "c": (1, 2)}, "a": 1}
     assert digest(first) == digest(second) and len(digest(first)) == 64
-
-
-@pytest.mark.parametrize(
-    "other", [{"a": 2}, {"a": "1"}, {"a": 1.0}, {"a": True}, {"a": [1]}, {"b": 1}, {}, None, [1]]
-)
-def test_other_contents_have_other_digests(other):
-    assert digest(other) != digest({"a": 1})
-
-
-def test_the_order_of_a_list_matters():
-    assert digest([1, 2]) != digest([2, 1])
-
-
-def test_equal_tuples_and_lists_are_the_same_setting():
-    assert digest({"task": ("sst", "sts")}) == digest({"task": ["sst", "sts"]})
+    others = [{"a": 1}, {"a": 2}, {"a": "1"}, {"a": 1.0}, {"a": True}, {"a": [1]}, {"b": 1}]
+    others += [{}, None, [1], [1, 2], [2, 1]]
+    assert len({digest(other) for other in others}) == len(others)
 
 
 def test_texts_differ_by_content_order_borders_number_and_use():
-    found = [
-        texts_digest("a", ["ab", "c"]),
-        texts_digest("a", ["c", "ab"]),
-        texts_digest("a", ["a", "bc"]),
-        texts_digest("a", ["abc"]),
-        texts_digest("a", ["ab", "c", ""]),
-        texts_digest("a", ["", "ab", "c"]),
-        texts_digest("a", ["AB", "c"]),
-        texts_digest("b", ["ab", "c"]),
-        texts_digest("a", []),
-    ]
-    assert len(set(found)) == len(found)
-    assert texts_digest("a", iter(["ab", "c"])) == found[0]
-
-
-def test_texts_that_are_no_unicode_have_digests_too():
-    assert texts_digest("", ["\ud800"]) != texts_digest("", ["\ud801"])
-    assert texts_digest("", ["猫"]) != texts_digest("", ["犬"])
+    lists = [["ab", "c"], ["c", "ab"], ["a", "bc"], ["abc"], ["ab", "c", ""], ["", "ab", "c"], []]
+    lists += [["AB", "c"], ["猫"], ["犬"], ["\ud800"], ["\ud801"]]  # half a character, too
+    found = {texts_digest(use, texts) for use in "ab" for texts in lists}
+    assert len(found) == 2 * len(lists)
+    assert texts_digest("a", iter(["ab", "c"])) == texts_digest("a", ["ab", "c"])

@@ -32,26 +32,21 @@ def test_every_epoch_reads_every_row_once_in_an_order_of_its_own():
     assert batch_rows(1, 10, 4, 7).tolist() == epochs[0][1].tolist()  # whatever came between
 
 
-@pytest.mark.parametrize(("count", "batch", "steps"), [(40, 16, 3), (33, 16, 2), (4, 4, 1)])
-def test_a_last_batch_smaller_than_the_ranks_is_left_out(count, batch, steps, monkeypatch):
-    monkeypatch.setattr("runtime.training.world_size", lambda: 2)
+@pytest.mark.parametrize(
+    ("ranks", "count", "batch", "steps"),
+    [(2, 40, 16, 3), (2, 33, 16, 2), (2, 4, 4, 1), (1, 40, 16, 3), (1, 33, 16, 3), (1, 1, 4, 1)],
+)
+def test_a_last_batch_smaller_than_the_ranks_is_left_out(ranks, count, batch, steps, monkeypatch):
+    monkeypatch.setattr("runtime.training.world_size", lambda: ranks)
     assert steps_per_epoch(count, batch) == steps
 
 
-def test_a_batch_smaller_than_the_ranks_is_refused(monkeypatch):
-    monkeypatch.setattr("runtime.training.world_size", lambda: 4)
-    with pytest.raises(TrainingError, match="batches of 2 cannot feed 4 processes"):
-        steps_per_epoch(40, 2)
-
-
-@pytest.mark.parametrize(("count", "batch", "steps"), [(40, 16, 3), (32, 16, 2), (1, 4, 1)])
-def test_one_process_reads_every_last_row(count, batch, steps):
-    assert steps_per_epoch(count, batch) == steps
-
-
-def test_no_rows_are_refused():
-    with pytest.raises(TrainingError, match="batches of 0"):
-        steps_per_epoch(0, 16)
+@pytest.mark.parametrize(("ranks", "count", "batch"), [(4, 40, 2), (3, 2, 16), (1, 0, 16)])
+def test_a_batch_smaller_than_the_ranks_is_refused(ranks, count, batch, monkeypatch):
+    monkeypatch.setattr("runtime.training.world_size", lambda: ranks)
+    told = f"batches of {min(count, batch)} cannot feed {ranks} processes"
+    with pytest.raises(TrainingError, match=told):
+        steps_per_epoch(count, batch)
 
 
 def moved(model, undecayed=()):
@@ -83,18 +78,6 @@ def test_every_module_has_its_own_rate_and_frozen_parameters_none():
     assert found == [(1, 1e-2, 0.1), (1, 1e-2, 0.0), (1, 1e-4, 0.1), (0, 1e-4, 0.0)]
 
 
-@pytest.mark.parametrize(
-    ("step", "factor"), [(0, 1 / 11), (9, 10 / 11), (10, 1), (80, 1), (90, 0.5), (100, 0)]
-)
-def test_schedule_rises_stays_and_falls(step, factor):
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2.0)
-    schedule = linear_schedule(optimizer, 100, warmup_ratio=0.1, decay_ratio=0.2)
-    for _ in range(step):
-        optimizer.step()
-        schedule.step()
-    assert schedule.get_last_lr() == pytest.approx([2 * factor])
-
-
 def rates(num_steps, **ratios):
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
     schedule = linear_schedule(optimizer, num_steps, **ratios)
@@ -106,16 +89,17 @@ def rates(num_steps, **ratios):
     return found
 
 
-def test_without_warm_up_the_rate_falls_from_the_first_step_on():
-    assert rates(4, warmup_ratio=0.0) == pytest.approx([1, 0.75, 0.5, 0.25])
-
-
-def test_the_fall_begins_where_the_rise_ends_at_the_earliest():
-    assert rates(4, warmup_ratio=0.5, decay_ratio=1.0) == pytest.approx([1 / 3, 2 / 3, 1, 0.5])
-
-
-def test_a_rate_that_never_falls_stays():
-    assert rates(3, warmup_ratio=0.0, decay_ratio=0.0) == [1, 1, 1]
+@pytest.mark.parametrize(
+    ("warmup", "decay", "expected"),
+    [
+        (0.0, 1.0, [1, 0.75, 0.5, 0.25]),  # falls from the first step on
+        (0.5, 1.0, [1 / 3, 2 / 3, 1, 0.5]),  # not before the rise has ended
+        (0.25, 0.5, [0.5, 1, 1, 0.5]),
+        (0.0, 0.0, [1, 1, 1, 1]),
+    ],
+)
+def test_a_schedule_rises_stays_and_falls(warmup, decay, expected):
+    assert rates(4, warmup_ratio=warmup, decay_ratio=decay) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
