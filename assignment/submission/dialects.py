@@ -2,7 +2,7 @@
 
 CS224N's code writes `sst-dev-output.csv` with a header between tabs above rows `id , value`, its
 hand-out asks for `sst-dev-out.csv` with `id, value`; its first half puts an option in front of the
-name. CMU's assignment wants `value ||| sentence` in `sst-dev-output.txt`, without ids or header.
+name.
 """
 
 import io
@@ -18,7 +18,7 @@ from data.predictions import id_and_answer, predicted_task, prediction_fields
 from data.tables import decoded_lines
 from data.tasks import TASKS, Task, read_sst
 
-# The two classes of film reviews that both courses' first halves ask for, too.
+# The two classes of film reviews that the course's first half asks for, too.
 CFIMDB = replace(
     TASKS["sst"],
     name="cfimdb",
@@ -32,12 +32,11 @@ ASKED = {**TASKS, "cfimdb": CFIMDB}
 CS224N = ("sst", "para", "sts")
 SPLITS = ("dev", "test")
 NAME = re.compile(
-    rf"(?:(?P<option>.+)-)?(?P<task>{'|'.join(ASKED)})-(?P<split>dev|test)-(?:output|out)\.(?:csv|txt)"
+    rf"(?:(?P<option>.+)-)?(?P<task>{'|'.join(ASKED)})-(?P<split>dev|test)-(?:output|out)\.csv"
 )
 # A file is taken for one of predictions by its name, a nearly right one too, or by its header.
 MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
 COLUMN = "predicted_"
-BARS = "|||"
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
 
 
@@ -48,8 +47,8 @@ class Dialect:
     Attributes:
         about: whose it is.
         ending: of the file's name, after `TASK-SPLIT-`.
-        header: the first line, "" for none.
-        row: of a key (the id, or CMU's sentence) and a value.
+        header: the first line.
+        row: of an id and a value.
         columns: task -> the column's name, where it is not that of CS224N's code.
         floats: whether 0 and 1 of a paraphrase are written as floats.
     """
@@ -66,25 +65,24 @@ class Dialect:
         return f"{task}-{split}-{self.ending}"
 
     def text(self, task: Task, answers: Iterable[tuple[str, float | None]]) -> str:
-        """Return the file of a task's answers, (key, value) each; None is no answer."""
+        """Return the file of a task's answers, (id, value) each; None is no answer."""
         whole = task.kind != "score" and (task.whole_predictions or not self.floats)
         lines = [self.header.format(column=self.columns.get(task.name, task.prediction_header))]
-        for key, value in answers:
+        for id, value in answers:
             spelled = "" if value is None else str(int(value) if whole else float(value))
-            lines.append(self.row.format(key=key, value=spelled))
+            lines.append(self.row.format(id=id, value=spelled))
         return "".join(lines)
 
 
 CORRECTED = {"sts": "Predicted_Similarity"}  # CS224N's code has a typing error
 DIALECTS = {
     "code": Dialect(
-        "CS224N's starter code", "output.csv", "id \t {column} \n", "{key} , {value} \n", {}, True
+        "CS224N's starter code", "output.csv", "id \t {column} \n", "{id} , {value} \n", {}, True
     ),
     "handout": Dialect(
-        "CS224N's hand-out", "out.csv", "id, {column}\n", "{key}, {value}\n", CORRECTED
+        "CS224N's hand-out", "out.csv", "id, {column}\n", "{id}, {value}\n", CORRECTED
     ),
-    "tab": Dialect("tab-separated", "out.csv", "id\t{column}\n", "{key}\t{value}\n", CORRECTED),
-    "cmu": Dialect("CMU's minBERT", "output.txt", "", "{value} ||| {key}\n", {}),
+    "tab": Dialect("tab-separated", "out.csv", "id\t{column}\n", "{id}\t{value}\n", CORRECTED),
 }
 
 
@@ -112,10 +110,10 @@ def _first_line(document: Document) -> str:
 
 
 class Row(NamedTuple):
-    """One row: its line, the id or sentence that it answers, and the answer as spelled."""
+    """One row: its line, the id that it answers, and the answer as spelled."""
 
     line: int
-    key: str
+    id: str
     answer: str
 
 
@@ -126,34 +124,28 @@ class Rows:
     Attributes:
         task: as its header says; None where it has none.
         rows: those that could be read, in order.
-        by_sentence: whether keys are sentences, as CMU's, and not ids.
         whole: whether all lines were read.
     """
 
     task: Task | None
     rows: list[Row]
-    by_sentence: bool
     whole: bool
 
 
 def read_rows(document: Document, faults: list[str]) -> Rows:
     """Return the rows of a document; add a line to `faults` for each that is wrong."""
     shown = document.shown
-    lines = _lines(document)
-    by_sentence = BARS in _first_line(document)
     task, rows, whole = None, [], True
     try:
-        table = _by_sentence(lines) if by_sentence else prediction_fields(lines)
-        if not by_sentence:
-            line, header = next(table, (1, []))
-            try:
-                task = predicted_task(shown, line, header)
-            except DataError as error:
-                faults.append(f"{error}; correct line {line}, or put the header above it")
-                # An id has a digit and a header none: of a file without a header, the first row
-                # counts.
-                if len(header) == 2 and any(map(str.isdigit, header[0])):
-                    rows.append(Row(line, header[0].lower(), header[1]))
+        table = prediction_fields(_lines(document))
+        line, header = next(table, (1, []))
+        try:
+            task = predicted_task(shown, line, header)
+        except DataError as error:
+            faults.append(f"{error}; correct line {line}, or put the header above it")
+            # An id has a digit and a header none: of a file without a header, the first row counts.
+            if len(header) == 2 and any(map(str.isdigit, header[0])):
+                rows.append(Row(line, header[0].lower(), header[1]))
         for line, fields in table:
             try:
                 rows.append(Row(line, *id_and_answer(f"{shown}:{line}", fields)))
@@ -162,7 +154,7 @@ def read_rows(document: Document, faults: list[str]) -> Rows:
     except DataError as error:  # no text, or too much of it
         faults.append(str(error))
         whole = False
-    return Rows(task, rows, by_sentence, whole)
+    return Rows(task, rows, whole)
 
 
 def _lines(document: Document) -> Iterator[tuple[int, str]]:
@@ -171,16 +163,3 @@ def _lines(document: Document) -> Iterator[tuple[int, str]]:
         if line > MOST_ROWS:
             raise DataError(f"{shown}:{line}: more than {MOST_ROWS:,} lines; submit fewer")
         yield line, text
-
-
-def _by_sentence(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line, and sentence and answer, of each row of CMU's."""
-    for line, text in lines:
-        if row := text.strip():
-            answer, bars, sentence = row.partition(BARS)
-            yield line, [sentence_key(sentence), answer.strip()] if bars else [row]
-
-
-def sentence_key(text: str) -> str:
-    """Return a sentence as rows are matched by it: case and white space do not count."""
-    return " ".join(text.lower().split())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from assignment.submission.dialects import ASKED, BARS, CS224N, DIALECTS, SPLITS, is_predictions
+from assignment.submission.dialects import ASKED, CS224N, DIALECTS, SPLITS, is_predictions
 from assignment.submission.opening import Document, open_submission
 from assignment.submission.validate import (
     CODES,
@@ -95,7 +95,7 @@ def package(options: PackageOptions) -> None:
     dialect = DIALECTS[options.dialect]
     texts = {}
     for (task, split), one in chosen.items():
-        answers = _answers(one, gold.expected(task, split), by_sentence=BARS in dialect.row)
+        answers = _answers(one, gold.expected(task, split))
         texts[dialect.file_name(task, split)] = dialect.text(ASKED[task], answers)
         for note in one.notes:
             print(f"note: {note}")
@@ -152,19 +152,11 @@ def _main_score(cell: Cell) -> float | None:
     return cell.metrics[TASKS[cell.task].main_metric]
 
 
-def _answers(
-    one: Checked, expected: Expected | None, by_sentence: bool
-) -> list[tuple[str, float | None]]:
-    """Return key and value of each row, in the data's order, and then of those that do not count.
-
-    Raises:
-        DataError: sentences are to become ids, or ids sentences, and the data is not there.
-    """
-    given = [(key, answer.value) for (key, _), answer in one.answers.items()]
+def _answers(one: Checked, expected: Expected | None) -> list[tuple[str, float | None]]:
+    """Return id and value of each row, in the data's order, and then of those that do not count."""
+    given = [(id, answer.value) for (id, _), answer in one.answers.items()]
     if expected is None:
-        if one.by_sentence != by_sentence:
-            raise DataError(f"{one.document.shown}: needs its data for this dialect; give --data")
         return given
-    keys = expected.keys(by_sentence)
-    found = [(key, value) for (key, _), value in zip(keys, one.predictions(expected), strict=True)]
-    return found + [row for row in given if not by_sentence and row[0] in expected.more]
+    rows = zip(expected.keys, one.predictions(expected), strict=True)
+    found = [(id, value) for (id, _), value in rows]
+    return found + [row for row in given if row[0] in expected.more]

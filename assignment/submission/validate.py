@@ -16,7 +16,6 @@ import numpy as np
 
 from assignment.submission.dialects import (
     ASKED,
-    BARS,
     CS224N,
     SPLITS,
     Named,
@@ -24,13 +23,12 @@ from assignment.submission.dialects import (
     is_predictions,
     named,
     read_rows,
-    sentence_key,
 )
 from assignment.submission.opening import Document, open_submission, printable
-from data.examples import DataError, Example, Sentence
+from data.examples import DataError, Example
 from data.locate import data_folder
 from data.predictions import predicted_value
-from data.tables import choice, plain_lines, read_header
+from data.tables import read_header
 from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
 from runtime.commands import exit_code
@@ -44,16 +42,16 @@ DATA = (
 )
 CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
 
-Key = tuple[str, int]  # an id or a sentence, and its how-manieth occurrence in the file
+Key = tuple[str, int]  # an id, and its how-manieth occurrence in the file
 
 
-def numbered(keys: Iterable[str]) -> list[Key]:
-    """Return keys with how often each has occurred up to there: ids may occur twice in data."""
+def numbered(ids: Iterable[str]) -> list[Key]:
+    """Return ids with how often each has occurred up to there: one may occur twice in data."""
     seen: Counter[str] = Counter()
     found = []
-    for key in keys:
-        seen[key] += 1
-        found.append((key, seen[key]))
+    for id in ids:
+        seen[id] += 1
+        found.append((id, seen[id]))
     return found
 
 
@@ -72,22 +70,13 @@ class Expected:
     more: frozenset[str]
 
     @cached_property
-    def by_id(self) -> list[Key]:
-        """Return the ids in order."""
+    def keys(self) -> list[Key]:
+        """Return what the rows of a document are matched by, in order."""
         return numbered(example.id for example in self.examples)
-
-    @cached_property
-    def by_sentence(self) -> list[Key]:
-        """Return the texts in order, as CMU's rows name them."""
-        return numbered(sentence_key(" ".join(example.texts)) for example in self.examples)
-
-    def keys(self, by_sentence: bool) -> list[Key]:
-        """Return what the rows of a document are matched by."""
-        return self.by_sentence if by_sentence else self.by_id
 
 
 class Gold:
-    """A folder of the tasks' files, in CS224N's format or CMU's; each is read once.
+    """A folder of the tasks' files, each of which is read once.
 
     Args:
         folder: a path, or `bundled` or `cs224n`.
@@ -116,25 +105,14 @@ class Gold:
             DataError: it is broken.
         """
         record = ASKED[task]
-        path, bars = split_file(self.folder, record, split), self.folder / f"{task}-{split}.txt"
+        path = split_file(self.folder, record, split)
         if not path.is_file():
-            return Expected(bars, _read_bars(bars, record), frozenset()) if bars.is_file() else None
+            return None
         labelled = record.label in read_header(path, "\t")
         examples = record.read(path, labelled=labelled)
         # Rows that the course's reader drops for their labels are still asked for.
         ids = {example.id for example in record.read(path, labelled=False)}
         return Expected(path, examples, frozenset(ids - {example.id for example in examples}))
-
-
-def _read_bars(path: Path, task: Task) -> list[Example]:
-    """Return the sentences of a file of CMU's, `label ||| sentence`."""
-    found: list[Example] = []
-    classes = [str(label) for label in range(task.num_classes)]
-    for line, text in plain_lines(path):
-        label, _, sentence = text.partition(BARS)
-        gold = choice(f"{path}:{line}", label.strip(), classes)
-        found.append(Sentence(f"line-{line}", sentence.strip(), gold))
-    return found
 
 
 class Answer(NamedTuple):
@@ -155,7 +133,6 @@ class Checked:
     task: str
     split: str
     answers: dict[Key, Answer]
-    by_sentence: bool
     faults: list[str]
     notes: list[str]
 
@@ -166,7 +143,7 @@ class Checked:
 
     def predictions(self, expected: Expected) -> list[float | None]:
         """Return one answer per example, in the examples' order; there must be no faults."""
-        return [self.answers[key].value for key in expected.keys(self.by_sentence)]
+        return [self.answers[key].value for key in expected.keys]
 
 
 def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
@@ -206,7 +183,7 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     task, split = (place.task, place.split) if place else ("", "")
     faults.sort(key=lambda fault: _line(shown, fault))
     faults = [printable(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
-    return Checked(document, task, split, answers, rows.by_sentence, faults, notes)
+    return Checked(document, task, split, answers, faults, notes)
 
 
 def _line(shown: str, fault: str) -> float:
@@ -218,7 +195,7 @@ def _line(shown: str, fault: str) -> float:
 def _answers(shown: str, record: Task, rows: Rows, faults: list[str]) -> dict[Key, Answer]:
     """Return the answer of each row; add those that are no label to the faults."""
     answers = {}
-    for key, row in zip(numbered(row.key for row in rows.rows), rows.rows, strict=True):
+    for key, row in zip(numbered(row.id for row in rows.rows), rows.rows, strict=True):
         value = None
         if row.answer:  # the hand-out allows an empty one
             value = math.nan
@@ -249,10 +226,10 @@ def _notes(shown: str, record: Task, answers: dict[Key, Answer]) -> list[str]:
 
 def _place(task: str, rows: Rows, gold: Gold) -> Named | None:
     """Return the task and split of whose rows the first one is."""
-    first = rows.rows[0].key if rows.rows else ""
+    first = rows.rows[0].id if rows.rows else ""
     for split in SPLITS:
         if expected := gold.expected(task, split):
-            if (first, 1) in set(expected.keys(rows.by_sentence)):
+            if (first, 1) in expected.keys:
                 return Named(task, split)
     return None
 
@@ -266,27 +243,26 @@ def _compare(
     gold: Gold,
 ) -> list[str]:
     """Return which rows are unknown, double or missing."""
-    keys = expected.keys(rows.by_sentence)
-    wanted, what = set(keys), "sentence" if rows.by_sentence else "id"
+    wanted = set(expected.keys)
     if answers and not wanted & answers.keys():
         found = _place(place.task, rows, gold)
         those = f", they are of {found.task} {found.split}" if found else ""
         return [f"{shown}: no row is of {expected.path.name}{those}; mixed up?"]
     faults = []
-    for (key, occurrence), answer in answers.items():
-        where = f"{shown}:{answer.line}: {what} {key[:60]!r}"
-        if (key, occurrence) in wanted:
+    for (id, occurrence), answer in answers.items():
+        where = f"{shown}:{answer.line}: id {id[:60]!r}"
+        if (id, occurrence) in wanted:
             continue
-        if (key, 1) in wanted:
-            faults.append(f"{where} is on line {answers[key, 1].line} too; delete one")
-        elif key not in expected.more:
+        if (id, 1) in wanted:
+            faults.append(f"{where} is on line {answers[id, 1].line} too; delete one")
+        elif id not in expected.more:
             faults.append(f"{where} is not in {expected.path.name}; predict the rows of that file")
-    missing = [key for key, occurrence in keys if (key, occurrence) not in answers]
+    missing = [id for id, occurrence in expected.keys if (id, occurrence) not in answers]
     if missing and rows.whole:
-        names = ", ".join(repr(key[:60]) for key in missing[:NAMED])
+        names = ", ".join(repr(id[:60]) for id in missing[:NAMED])
         more = ", ..." if len(missing) > NAMED else ""
         faults.append(
-            f"{shown}: {len(missing):,} of the {len(keys):,} rows of "
+            f"{shown}: {len(missing):,} of the {len(wanted):,} rows of "
             f"{expected.path.name} are missing ({names}{more}); predict every row"
         )
     return faults
@@ -337,15 +313,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="""\
 Is a submission what the course asks for? Names of files, headers, rows that do not parse,
 ids that are missing, double or unknown, values that are no label: every fault comes with
-its file and line, and what to do. CS224N's two spellings and CMU's are read.""",
+its file and line, and what to do. CS224N's two spellings are read.""",
         epilog=f"""\
 examples:
   all that CS224N's leaderboard wants, before it is handed in:
     python -m assignment validate predictions --data downloads/cs224n
-  one file; a zip; CMU's two tasks:
+  one file; a zip; the two tasks of the course's first half:
     python -m assignment validate predictions/sst-dev-output.csv --data downloads/cs224n
     python -m assignment validate submission.zip --data downloads/cs224n
-    python -m assignment validate andrewid.zip --data minbert/data --tasks sst cfimdb
+    python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
 
 An empty value is no answer, which the course allows. {CODES}""",
     )

@@ -51,13 +51,10 @@ def predictions(task, split, skill=0.7, seed=0) -> list[float]:
     return np.where(draw.random(len(gold)) < skill, gold, wrong).tolist()
 
 
-def text_of(task, split, dialect="code", values=None, ids=None) -> str:
+def text_of(task, split, dialect="code", values=None) -> str:
     """Return a file of predictions."""
     values = predictions(task, split) if values is None else values
-    if ids is None:
-        sentences = [sentence(task, "sentence", k, split) for k in range(SIZES[split])]
-        ids = sentences if dialect == "cmu" else ids_of(task, split)
-    rows = zip(ids, values, strict=True)
+    rows = zip(ids_of(task, split), values, strict=True)
     return DIALECTS[dialect].text(ASKED[task], rows)
 
 

@@ -102,12 +102,3 @@ def test_what_cannot_be_packed_is_one_line(words, message, place, capsys):
     made_run(place / "run", (0.5,), ("sst",))
     code, _, err = package(capsys, *words, "--out", "s.zip")
     assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1
-
-
-def test_a_folder_becomes_cmus_and_comes_back(place, capsys):
-    write_submission(place / "mine", tasks=("sst",))
-    more = ("--data", "data", "--tasks", "sst")
-    assert package(capsys, "mine", *more, "--dialect", "cmu", "--out", "cmu.zip")[0] == 0
-    assert package(capsys, "cmu.zip", *more, "--out", "back.zip")[0] == 0
-    with zipfile.ZipFile(place / "back.zip") as archive:
-        assert archive.read("predictions/sst-dev-output.csv").decode() == text_of("sst", "dev")

@@ -39,7 +39,6 @@ def validate(capsys, *words):
     [
         ("sts-test-out.csv", Named("sts", "test")),
         ("last-linear-layer-sst-test-out.csv", Named("sst", "test", "last-linear-layer")),
-        ("cfimdb-test-output.txt", Named("cfimdb", "test")),
         ("SST-dev-output.csv", None),
         ("sst-train-output.csv", None),
         ("sst-dev-output.csv.bak", None),
@@ -55,9 +54,8 @@ def test_names_of_both_conventions_are_known(name, found):
 def test_what_is_written_is_read_again(dialect, task, gold):
     expected = gold.expected(task, "dev")
     values = [None, *predictions(task, "dev")[1:]]
-    keys = expected.by_sentence if dialect == "cmu" else expected.by_id
-    order = np.random.default_rng(0).permutation(len(keys))  # rows come in any order
-    rows = [(keys[k][0], values[k]) for k in order]
+    order = np.random.default_rng(0).permutation(len(values))  # rows come in any order
+    rows = [(expected.keys[k][0], values[k]) for k in order]
     spelling = DIALECTS[dialect]
     text = spelling.text(ASKED[task], rows).replace("sst", "SST")
     document = Document(spelling.file_name(task, "dev"), text.encode("utf-8-sig"))
@@ -84,16 +82,16 @@ def test_the_handout_and_the_code_are_spelled_as_they_print():
     assert "Predicted_Similiary" in code.text(sts, rows)
 
 
-def test_equal_sentences_are_told_apart_by_their_order(tmp_path):
-    (tmp_path / "sst-dev.txt").write_text("4 ||| Fine !\n0 ||| Bad .\n3 ||| fine !\n")
+def test_equal_ids_are_told_apart_by_their_order(tmp_path):
+    rows = ["\tid\tsentence\tsentiment", "0\ta1\tx\t4", "1\tb2\ty\t0", "2\ta1\tz\t3"]
+    (tmp_path / "ids-sst-dev.csv").write_text("\n".join(rows) + "\n")
     gold = Gold(tmp_path)
     assert gold.labels("sst", "dev").tolist() == [4, 0, 3]
-    rows = b"1 ||| fine !\n0 ||| bad .\n2 ||| Fine  !\n"
-    found = check(Document("sst-dev-output.txt", rows), gold)
-    assert found.faults == []
-    assert found.predictions(gold.expected("sst", "dev")) == [1, 0, 2]
-    again = check(Document("sst-dev-output.txt", rows + b"1 ||| bad .\n"), gold)
-    assert again.faults == ["sst-dev-output.txt:4: sentence 'bad .' is on line 2 too; delete one"]
+    text = b"id,Predicted_Sentiment\na1,1\nb2,0\nA1,2\n"
+    found = check(Document(SST, text), gold)
+    assert found.faults == [] and found.predictions(gold.expected("sst", "dev")) == [1, 0, 2]
+    again = check(Document(SST, text + b"b2,1\n"), gold)
+    assert again.faults == [f"{SST}:5: id 'b2' is on line 3 too; delete one"]
 
 
 def test_rows_without_a_label_may_be_predicted_and_do_not_count(tmp_path):
@@ -183,19 +181,17 @@ def test_wrong_missing_and_double_names_are_told_with_the_right_one(place, capsy
     assert f"mine: {both}; submit one of them" in out
 
 
-@pytest.mark.parametrize("dialect", ["handout", "cmu"])
-def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(dialect, place, capsys):
-    tasks = ("sst",) if dialect == "cmu" else ("sst", "para", "sts")
-    folder = write_submission(place / "mine", dialect, tasks)
-    code, out, err = validate(capsys, "mine", "--tasks", *tasks)
+def test_a_whole_submission_is_fine_as_a_folder_and_as_a_zip(place, capsys):
+    folder = write_submission(place / "mine", "handout")
+    code, out, err = validate(capsys, "mine")
     assert (code, err) == (0, "") and out[-1] == "mine: as the course asks for it"
-    assert sum("40 rows of" in line for line in out) == len(tasks)
+    assert sum("40 rows of" in line for line in out) == 3
     with zipfile.ZipFile(place / "mine.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, f"predictions/{path.name}")
         archive.writestr("__MACOSX/predictions/._sst-dev-output.csv", b"\0\1")
         archive.writestr("run.py", "raise SystemExit")
-    assert validate(capsys, "mine.zip", "--tasks", *tasks)[0] == 0
+    assert validate(capsys, "mine.zip")[0] == 0
 
 
 @pytest.mark.parametrize("words", [("none",), ("empty",), ("run",), (SST, "--data", "none")])
