@@ -104,32 +104,25 @@ class InfoEncoder(SentenceEncoder):
         return hashlib.sha256(made_of.encode()).hexdigest()
 
 
-def load_isbert(folder: Path, device: str = "auto", precision: str = "auto") -> InfoEncoder:
-    """Return the encoder of a folder that IS-BERT left, with its convolutions.
-
-    Raises:
-        CheckpointError: the folder, or isbert.safetensors in it, is missing or damaged.
-    """
-    encoder = SentenceEncoder.from_pretrained(str(folder), None, device, precision)
-    features = TokenFeatures(encoder.model.config.hidden_size)
-    load_module(features, read_file(folder / FILE), folder / FILE)
-    return InfoEncoder.around(encoder, features)
-
-
 def load_tuned(
     folder: Path, device: str = "auto", precision: str = "auto", pooling: str | None = None
 ) -> SentenceEncoder:
     """Return the encoder of a folder that a contrastive stage left, whichever objective it had.
 
-    With another `pooling` than the folder states it is the plain encoder, without convolutions.
+    IS-BERT's has its convolutions; with another `pooling` than the folder states it is the plain
+    encoder.
 
     Raises:
         CheckpointError: the folder is missing, damaged or not as it was saved.
     """
     check_whole(folder)
-    if pooling is None and (folder / FILE).is_file():
-        return load_isbert(folder, device, precision)
-    return SentenceEncoder.from_pretrained(str(folder), pooling, device, precision)
+    encoder = SentenceEncoder.from_pretrained(str(folder), pooling, device, precision)
+    path = folder / FILE
+    if pooling is not None or not path.is_file():
+        return encoder
+    features = TokenFeatures(encoder.model.config.hidden_size)
+    load_module(features, read_file(path), path)
+    return InfoEncoder.around(encoder, features)
 
 
 class MutualInformation(Siamese):

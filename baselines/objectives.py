@@ -18,7 +18,7 @@ from data.nli import NLI_LABELS, iter_nli
 from data.overlap import Seen, noted
 from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
-from minbert.packing import PackedBatch, TokenSequences
+from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES, Objective, Siamese
@@ -53,7 +53,7 @@ def labelled_pairs(
             labels.append(int(pair.label))
             yield from pair.texts
 
-    sequences = _tokenized(texts(), tokenizer, max_length, seen)
+    sequences = tokenizer(noted(texts(), seen), max_length=max_length)
     rows = np.arange(len(sequences)).reshape(-1, 2)
     return ContrastiveData(sequences, rows, np.array(labels, np.int64))
 
@@ -62,7 +62,7 @@ def single(
     sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
 ) -> ContrastiveData:
     """Return each sentence as its only view, (n, 1). Args: as for `labelled_pairs`."""
-    sequences = _tokenized(sentences, tokenizer, max_length, seen)
+    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     return ContrastiveData(sequences, np.arange(len(sequences))[:, None])
 
 
@@ -76,7 +76,7 @@ def bags(
     Raises:
         DataError: a single sentence, which has no others.
     """
-    sequences = _tokenized(sentences, tokenizer, max_length, seen)
+    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     count = len(sequences)
     if count < 2:
         raise DataError("contrastive tension needs two or more sentences, the file has one")
@@ -84,12 +84,6 @@ def bags(
     # A draw among all but one; those from the sentence itself on move up by one.
     others = np.random.default_rng(BAG_SEED).integers(count - 1, size=(count, NEGATIVES))
     return ContrastiveData(sequences, np.hstack([own, own, others + (others >= own)]))
-
-
-def _tokenized(
-    texts: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None
-) -> TokenSequences:
-    return tokenizer(texts if seen is None else noted(texts, seen), max_length=max_length)
 
 
 class TwoEncoders(Siamese):

@@ -133,12 +133,17 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
     return Overlap(shared, _is_in(_combine(hashes), seen.pairs))
 
 
-def noted(texts: Iterable[str], seen: Seen) -> Iterator[str]:
+def noted(texts: Iterable[str], seen: Seen | None) -> Iterator[str]:
     """Yield the texts unchanged, so that one pass over a training file both trains and notes.
+
+    Without `seen`, nothing is noted.
 
     They are in `seen` once the stream has ended, and not before: a stream that breaks off, or is
     not read to its end, notes nothing.
     """
+    if seen is None:
+        yield from texts
+        return
     hashes = array("Q")  # 8 bytes per text
     for text in texts:
         hashes.append(text_hash(text))

@@ -47,7 +47,8 @@ def unsupervised(
         max_length: longer sentences are cut to this many tokens.
         seen: where to note the texts while reading, for the leak audit.
     """
-    sequences = tokenizer(_noted(sentences, seen), max_length=max_length)
+    # Files are read once: the leak audit listens while the tokenizer reads.
+    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
     # The same row twice costs nothing, and makes both views go through the encoder in one batch,
     # under different dropout masks.
     rows = np.arange(len(sequences))
@@ -72,7 +73,7 @@ def supervised(
     num_views = len(first.texts)
     # The texts of all triplets in one stream: row 3 i is the anchor of example i, and so on.
     texts = _texts(chain([first], stream), num_views)
-    sequences = tokenizer(_noted(texts, seen), max_length=max_length)
+    sequences = tokenizer(noted(texts, seen), max_length=max_length)
     rows = np.arange(len(sequences)).reshape(-1, num_views)
     return ContrastiveData(sequences, rows)  # (n, 2 or 3)
 
@@ -83,8 +84,3 @@ def _texts(triplets: Iterable[Triplet], num_views: int) -> Iterator[str]:
         if len(triplet.texts) != num_views:
             raise DataError(f"triplet {index + 1}: all triplets or none must have a hard negative")
         yield from triplet.texts
-
-
-def _noted(texts: Iterable[str], seen: Seen | None) -> Iterable[str]:
-    # Files are read once: the leak audit listens while the tokenizer reads.
-    return texts if seen is None else noted(texts, seen)

@@ -10,12 +10,10 @@ import torch
 from conftest import toy_sentences
 from sentence_transformers.sentence_transformer.losses import ContrastiveTensionLoss, SoftmaxLoss
 
-from baselines.embedder import cosines
 from baselines.isbert import (
     FILE,
     MutualInformation,
     jensen_shannon_loss,
-    load_isbert,
     load_tuned,
 )
 from baselines.objectives import (
@@ -214,18 +212,16 @@ def test_isbert_scores_and_keeps_what_embeds_by_its_convolutions(
     texts = TrainingTexts("toy", data_of("isbert", tiny_encoder), {})
     backbone = Backbone(tiny_checkpoint, tiny_encoder)
     tune(ALL_OBJECTIVES["isbert"], backbone, texts, QUICK, folder, dev_score)
-    encoder = load_isbert(folder, "cpu", "float32")
+    encoder = load_tuned(folder, "cpu", "float32")
     assert encoder.encode(TEXTS) == pytest.approx(scored[1], abs=1e-6)
     assert not np.allclose(scored[1], scored[-1])
     assert not np.allclose(load(folder).encode(TEXTS), scored[1])
-    again = load_tuned(folder, "cpu", "float32")
-    assert cosines(again.encode(TEXTS), scored[1]).min() > 0.999
     plain = load_tuned(folder, "cpu", "float32", "avg")
     assert plain.encode(TEXTS) == pytest.approx(load(folder).encode(TEXTS), abs=1e-6)
     assert encoder.fingerprint() != load(folder).fingerprint()
     (folder / FILE).unlink()
     with pytest.raises(CheckpointError, match=FILE):
-        load_isbert(folder)
+        load_tuned(folder)
 
 
 def test_each_view_is_embedded_by_its_own_encoder(tiny_encoder):

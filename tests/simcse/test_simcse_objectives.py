@@ -21,6 +21,7 @@ def test_presets_are_the_published_recipes():
     assert (UNSUP.batch_size, UNSUP.learning_rate, UNSUP.num_epochs) == (64, 3e-5, 1)
     assert PRESETS["report"]["sup"].batch_size == 128
     assert {paper.temperature, UNSUP.temperature} == {0.05}
+    assert {(config.max_length, config.eval_steps) for config in (paper, UNSUP)} == {(32, 125)}
 
 
 def test_every_objective_has_a_recipe_in_every_preset_and_data_to_fetch():
