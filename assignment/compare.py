@@ -5,8 +5,6 @@ Reads arrays that anybody may have written: plain npz files of bounded size, and
 
 import json
 import math
-import os
-import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from assignment.walk import open_plain
+
 Arrays = dict[str, np.ndarray]
 
 # Float32 sums taken in another order differ by less; every known mistake changes more.
@@ -24,8 +24,6 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
-# Follow no link, and do not wait for a pipe; Windows has neither flag.
-OPEN_PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def read_arrays(path: Path) -> Arrays:
         ValueError: no such file, a link, too large, or anything but plain numbers.
     """
     try:
-        with os.fdopen(_open_plain(path), "rb") as file, zipfile.ZipFile(file) as archive:
+        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if len(members) > MOST_ARRAYS or sum(m.file_size for m in members) > MOST_BYTES:
                 raise ValueError(f"the answers are larger than {MOST_BYTES >> 20} MB")
@@ -227,20 +225,11 @@ def _plain(name: str) -> str:
     return name[:80].encode("unicode_escape").decode("ascii")
 
 
-def _open_plain(path: Path) -> int:
-    """Open a regular file, and never a link, a pipe or a device."""
-    descriptor = os.open(path, OPEN_PLAIN)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ValueError("the answers are not a plain file")
-    return descriptor
-
-
 def _what_raised(path: Path) -> str:
     try:
-        with os.fdopen(_open_plain(path), "rb") as file:
+        with open_plain(path) as file:
             text = file.read(MOST_WORDS).decode("utf-8", errors="replace")
-    except (OSError, ValueError):
+    except OSError:
         return ""
     plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
     # What is not written yet needs no place.

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from assignment.parts import PARTS
-from assignment.submission.opening import is_hidden, zip_entries
-from assignment.submission.opening import printable as short
+from assignment.submission.opening import is_hidden, short, zip_entries
 from assignment.walk import files_below, open_plain
 from data.examples import DataError
 from runtime.errors import UserError

@@ -6,6 +6,9 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+# Follow no link, and do not wait for somebody to write to a pipe; Windows has neither flag.
+PLAIN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
 
 def files_below(
     folder: str | os.PathLike[str], skip: Callable[[str], bool] = lambda name: False
@@ -39,8 +42,7 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     Raises:
         OSError: it cannot be opened, or is a link, a pipe, a folder or a device.
     """
-    # Without O_NONBLOCK, opening a pipe would wait for somebody to write.
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    handle = os.open(path, PLAIN)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "not a plain file", os.fspath(path))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from assignment.submission.dialects import ASKED, CS224N, is_predictions
-from assignment.submission.opening import open_submission, printable
+from assignment.submission.opening import open_submission, short
 from assignment.submission.score import (
     MOVER,
     aggregate,
@@ -136,11 +136,11 @@ def leaderboard(options: LeaderboardOptions) -> None:
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or not (path.is_dir() or path.suffix.lower() == ".zip"):
             continue
-        name = printable(path.name, 80)
+        name = short(path.name, 80)
         try:
             submissions[name] = read_submission(path, gold, tuple(labels), split)
         except DataError as error:
-            broken.append((name, printable(str(error), 300)))
+            broken.append((name, short(str(error), 300)))
     if not submissions and not broken:
         raise DataError(f"{folder}: no submission in it; expected folders and zips")
     board = make_board(submissions, labels, split, broken)

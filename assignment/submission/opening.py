@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from assignment.walk import open_plain
 from data.examples import DataError
+from runtime.streams import printable
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 MOST_BYTES = 2**24  # of a file: 16 MB; the largest that a course asks for has 3 MB
@@ -39,9 +40,9 @@ class Document:
         return PurePosixPath(self.shown).name
 
 
-def printable(text: str, most: int = 200) -> str:
+def short(text: str, most: int = 200) -> str:
     """Return a stranger's text as one short line without control characters."""
-    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+    line = printable(text)
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
@@ -65,7 +66,7 @@ def open_submission(path: Path) -> list[Document]:
         contents = _in_folder(path)
     elif path.suffix.lower() == ".zip":
         entries = zip_entries(path, _is_document, MOST_BYTES, MOST_BYTES)
-        contents = ((printable(f"{path.name}/{name}"), content) for name, content in entries)
+        contents = ((short(f"{path.name}/{name}"), content) for name, content in entries)
     else:
         contents = iter([(str(path), _content(path, str(path)))])
     documents, total = [], 0
@@ -96,7 +97,7 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
         if entries > MOST_ENTRIES:
             raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
         for name in filter(_is_document, sorted(names)):
-            shown = printable(str(Path(folder.name) / inside / name))
+            shown = short(str(Path(folder.name) / inside / name))
             yield shown, _content(Path(around) / name, shown)
 
 
@@ -144,7 +145,7 @@ def zip_entries(
     except DataError:
         raise
     except DAMAGED as error:
-        raise DataError(f"{path}: not a sound zip ({printable(str(error))}); zip again") from None
+        raise DataError(f"{path}: not a sound zip ({short(str(error))}); zip again") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
 
@@ -155,7 +156,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         raise DataError(f"{path}: {len(entries):,} entries; submit what is asked for")
     names = set()
     for entry in entries:
-        shown = f"{path}: entry {printable(entry.filename, 80)!r}"
+        shown = f"{path}: entry {short(entry.filename, 80)!r}"
         place = PurePosixPath(entry.filename)
         if place.is_absolute() or ".." in place.parts or "\\" in entry.filename:
             raise DataError(f"{shown} names a place outside the zip; zip the folder itself")

@@ -24,7 +24,7 @@ from assignment.submission.dialects import (
     named,
     read_rows,
 )
-from assignment.submission.opening import Document, open_submission, printable
+from assignment.submission.opening import Document, open_submission, short
 from data.examples import DataError, Example
 from data.locate import data_folder
 from data.predictions import predicted_value
@@ -182,7 +182,7 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             faults += _compare(shown, place, expected, answers, rows, gold)
     task, split = (place.task, place.split) if place else ("", "")
     faults.sort(key=lambda fault: _line(shown, fault))
-    faults = [printable(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
+    faults = [short(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
     return Checked(document, task, split, answers, faults, notes)
 
 

@@ -80,15 +80,14 @@ def test_parts_that_are_not_given_stay_solved(tmp_path):
 
 
 def test_sheet_and_rubric_name_every_part_place_and_its_points(made):
-    pages = [(made / "student" / f"handout.{kind}").read_text("utf-8") for kind in ("md", "html")]
-    for page in pages:
-        for part in PARTS.values():
-            assert f"{part.title} ({part.points} points, week {part.week})" in page
-            assert all(place.partition(":")[2] in page for place in part.places)
-    for figure in re.findall(r"\]\((figures/[^)]+)\)", pages[0]):
+    sheet = (made / "student" / "handout.md").read_text("utf-8")
+    for part in PARTS.values():
+        assert f"{part.title} ({part.points} points, week {part.week})" in sheet
+        assert all(place.partition(":")[2] in sheet for place in part.places)
+    figures = re.findall(r"\]\((figures/[^)]+)\)", sheet)
+    assert len(figures) == 4
+    for figure in figures:
         ElementTree.parse(made / "student" / figure)
-    assert pages[1].count("<svg") == pages[0].count("](figures/") == 4
-    assert 'src="' not in pages[1]  # it opens without a network
     rubric = (made / "instructor" / "rubric.md").read_text("utf-8")
     cases = sum(int(n) for n in re.findall(r"^\| \w+ \| (\d+) \|", rubric, re.MULTILINE))
     by_hand = sum(int(n) for n in re.findall(r"\((\d+)\)", rubric))

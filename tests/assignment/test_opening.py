@@ -16,7 +16,7 @@ from assignment import intake
 from assignment.grading import grade
 from assignment.intake import submissions
 from assignment.submission import opening
-from assignment.submission.opening import open_submission, printable
+from assignment.submission.opening import open_submission, short
 from data.examples import DataError
 from runtime.errors import UserError
 
@@ -182,8 +182,8 @@ def test_code_is_unpacked_up_to_a_bound(tmp_path, monkeypatch):
 
 def test_names_are_shown_without_what_steers_a_terminal(tmp_path):
     (found,) = open_submission(packed(tmp_path / "s.zip", ("a\x1b[2J\u202e|<b>.csv", GOOD)))
-    assert found.shown == "s.zip/a\ufffd[2J\ufffd|<b>.csv"
-    assert printable("x" * 300) == "x" * 199 + "…"
+    assert found.shown == "s.zip/a\\x1b[2J\\u202e|<b>.csv"
+    assert short("x" * 300) == "x" * 199 + "…"
 
 
 def test_submissions_are_found_in_folders_and_zips(tmp_path):
