@@ -26,50 +26,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, rest = words[:1], words[1:]
     if command == ["index"]:
         made = parse(IndexOptions, rest, **INDEX_ABOUT)
-        return exit_code(lambda: index(made), KEPT)
+        return exit_code(lambda: work(made), KEPT)
     if command == ["query"]:
         asked = parse(QueryOptions, rest, **QUERY_ABOUT)
         need_reader()
-        return exit_code(lambda: query(asked))
+        return exit_code(lambda: work(asked))
     if command == ["pairs"]:
         mined = parse(PairsOptions, rest, **PAIRS_ABOUT)
         need_reader()
-        return exit_code(lambda: pairs(mined))
+        return exit_code(lambda: work(mined))
     helped = command in (["-h"], ["--help"])
     print(HELP, file=sys.stdout if helped else sys.stderr)
     return 0 if helped else 2
 
 
-def index(options: IndexOptions) -> None:
-    """Make an index; what is heavy loads here."""
-    from search.build import make_index
-
-    use_threads(options.threads)
-    make_index(options)
-
-
-def query(options: QueryOptions) -> None:
-    """Answer queries."""
-    from search.query import answer
-
-    use_threads(options.threads)
-    answer(options)
-
-
-def pairs(options: PairsOptions) -> None:
-    """Print pairs."""
-    from search.pairs import mine_pairs
-
-    use_threads(options.threads)
-    mine_pairs(options)
-
-
-def use_threads(count: int) -> None:
-    """Let PyTorch compute in so many threads; 0 leaves it to PyTorch."""
+def work(options: IndexOptions | QueryOptions | PairsOptions) -> None:
+    """Do what a command line asks for; what is heavy loads here."""
     import torch
 
-    if count:
-        torch.set_num_threads(count)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if isinstance(options, IndexOptions):
+        from search.build import make_index
+
+        make_index(options)
+    elif isinstance(options, QueryOptions):
+        from search.query import answer
+
+        answer(options)
+    else:
+        from search.pairs import mine_pairs
+
+        mine_pairs(options)
 
 
 if __name__ == "__main__":

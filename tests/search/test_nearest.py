@@ -134,12 +134,6 @@ def test_what_may_reach_a_floor_is_never_left_out(floor, dtype):
     assert not reached[exact < floor - 2 * error - (2**-7 if error > 1e-3 else 1e-7)].any()
 
 
-def test_a_floor_of_each_row_is_its_own():
-    scores = Scores(torch.tensor([[0.1, 0.6], [0.1, 0.6]], dtype=torch.bfloat16), 0.01)
-    found = scores.may_reach(np.array([[0.05], [0.5]]))
-    assert found.tolist() == [[True, True], [False, True]]
-
-
 @pytest.mark.parametrize(("floor", "seen"), [(0.7, DTYPES[1:]), (0.0, [*DTYPES[::-1]])])
 def test_float32_decides_where_bfloat16_leaves_too_many(floor, seen, monkeypatch):
     monkeypatch.setattr(nearest, "choose_precision", lambda *which: torch.bfloat16)
