@@ -83,7 +83,6 @@ def draw(
     description: str,
     table: Table | None,
     paint: Callable[[Any], None],
-    height: float = SIZE[1],
 ) -> Figure:
     """Return a figure of one panel.
 
@@ -91,11 +90,10 @@ def draw(
         name: an id, unique on the page.
         title, description, table: as of Figure.
         paint: draws on matplotlib's axes.
-        height: in inches.
     """
     name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
-        canvas = Canvas(figsize=(SIZE[0], height), layout="constrained")
+        canvas = Canvas(figsize=SIZE, layout="constrained")
         axes = canvas.add_subplot()
         paint(axes)
         text = io.StringIO()

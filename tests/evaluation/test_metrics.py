@@ -1,7 +1,5 @@
 """Metrics equal scikit-learn's and scipy's; what is undefined is None, never NaN."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
@@ -31,12 +29,7 @@ def test_metrics_equal_scikit_learn_and_scipy():
 
 @pytest.mark.parametrize(
     "constant",
-    [
-        np.full(9, 2.5),
-        2.5 + 1e-8 * np.arange(9),
-        np.full(9, np.nan),
-        np.array([1.0, np.inf] + [0] * 7),
-    ],
+    [np.full(9, 2.5), 2.5 + 1e-8 * np.arange(9), np.array([1.0, np.inf] + [0] * 7)],
 )
 def test_correlation_of_a_constant_or_broken_side_is_undefined(constant, recwarn):
     assert task_metrics("sts", constant, np.arange(9.0)) == dict.fromkeys(METRICS)
@@ -62,17 +55,12 @@ def test_no_rows_or_unequal_lengths_are_refused(found, gold):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_task_has_the_metrics_of_its_record_and_no_others(task, monkeypatch):
+def test_a_task_has_the_metrics_of_its_record_and_no_others(task):
     gold = np.arange(40) % (TASKS[task].largest + 1)
-    found = task_metrics(task, gold, gold)
-    assert tuple(name for name in METRICS if found[name] is not None) == TASKS[task].metrics
-    assert found[TASKS[task].main_metric] == pytest.approx(1.0)
-    assert ("f1_weighted" in found) == (TASKS[task].kind == "classes")
-    new = replace(TASKS["para"], name="new", metrics=("accuracy", "pearson"))
-    monkeypatch.setitem(TASKS, "new", new)
-    found = task_metrics("new", np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]))
-    assert found["accuracy"] == 0.75 and found["pearson"] is not None
-    assert found["f1"] is None and found["spearman"] is None
+    metrics = task_metrics(task, gold, gold)
+    assert tuple(name for name in METRICS if metrics[name] is not None) == TASKS[task].metrics
+    assert metrics[TASKS[task].main_metric] == pytest.approx(1.0)
+    assert ("f1_weighted" in metrics) == (TASKS[task].kind == "classes")
 
 
 def test_a_rows_error_is_a_miss_of_a_class_or_a_distance_from_a_score():

@@ -31,45 +31,33 @@ def pair(first, second):
     return replace(PAIR, text_a=first, text_b=second)
 
 
-def value(by, example, task):
-    return properties(example, task)[by]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "group"),
-    [
+LONG = " ".join(["word"] * 20)
+PROPERTIES = {
+    "word overlap": [
         ("a b", "c d", "0.0 to 0.2"),
         ("a b c d", "a b e f", "0.2 to 0.4"),  # 2 of 6
         ("a b c d", "A, b, c!", "0.6 to 0.8"),  # 3 of 4
         ("dog bites man", "Man bites dog.", "the same words"),
     ],
-)
-def test_word_overlap_in_fifths(first, second, group):
-    assert value("word overlap", pair(first, second), STS) == group
-    assert value("word overlap", Sentence("1", first, 0), SST) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It is not so", 1),
-        ("I do n't know", 1),
-        ("I can’t", 1),
-        ("another note, nothingness, a knot", 0),
+    "negation": [
+        ("It is not so", "never", "2 of 2 texts"),
+        ("I do n't know", "yes", "1 of 2 texts"),
+        ("I can’t", "yes", "1 of 2 texts"),
+        ("another note, nothingness", "a knot", "0 of 2 texts"),
     ],
-)
-def test_negation_is_found_as_a_word(text, count):
-    assert value("negation", Sentence("1", text, 0), SST) == f"{count} of 1 texts"
-    assert value("negation", pair(text, "never"), STS) == f"{count + 1} of 2 texts"
+    "length": [
+        ("one", "a b c d e", "0 to 5 words"),
+        ("a b c d e f", "one", "6 to 10 words"),
+        (LONG, "one", "11 to 20 words"),
+        ("one", f"{LONG} more", "21 words or more"),
+    ],
+}
 
 
-@pytest.mark.parametrize(
-    ("words", "group"),
-    [(5, "0 to 5"), (6, "6 to 10"), (20, "11 to 20"), (21, "21")],
-)
-def test_length_is_that_of_the_longer_text(words, group):
-    text = " ".join(["word"] * words)
-    assert value("length", pair("one", text), STS).startswith(f"{group} words")
+@pytest.mark.parametrize("by", PROPERTIES)
+def test_properties_of_pairs(by):
+    groups_of = [properties(pair(a, b), STS)[by] for a, b, _ in PROPERTIES[by]]
+    assert groups_of == [group for *_, group in PROPERTIES[by]]
 
 
 def test_every_slice_has_the_means_of_its_rows():
@@ -99,35 +87,29 @@ def test_rows_without_tags_and_single_texts_have_fewer_properties():
     rows = [Sentence(str(n), "a text", n % 5) for n in range(10)]
     found = slices(groups(rows, SST), np.ones(10), np.zeros(10))
     assert {s.by for s in found} == {"all", "length", "negation", "label"}
+    assert {s.name for s in found if s.by == "negation"} == {"0 of 1 texts"}
     assert [s.name for s in found if s.by == "label"] == ["0", "1", "2", "3", "4"]
     binary = [replace(PAIR, label=1.0)]
     found = slices(groups(binary, PARA), np.ones(1), np.ones(1))
     assert [s.name for s in found if s.by == "label"] == ["1"]
 
 
-def test_an_interval_is_scipys_paired_one():
-    first, second = DRAW.uniform(size=60), DRAW.uniform(size=60)
-    expected = bootstrap(
-        (first, second),
-        lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
-        paired=True,
-        n_resamples=2000,
-        random_state=np.random.default_rng(5),
-    ).confidence_interval
-    found = paired_interval(first, second)
-    assert found == pytest.approx((expected.low, expected.high), abs=0.02)
-    assert found == paired_interval(first, second)  # the same draws every time
-
-
-def test_of_many_rows_the_interval_is_the_normal_one_on_both_sides_of_the_border():
-    first, second = DRAW.normal(0.2, 1, MOST_RESAMPLED + 1), DRAW.normal(size=MOST_RESAMPLED + 1)
-    for rows in (slice(None), slice(1, None)):
-        off = first[rows] - second[rows]
-        reach = norm.ppf(0.975) * off.std(ddof=1) / len(off) ** 0.5
-        expected = off.mean() - reach, off.mean() + reach
-        assert paired_interval(first[rows], second[rows]) == pytest.approx(
-            expected, abs=0.1 * reach
-        )
+@pytest.mark.parametrize("rows", [60, MOST_RESAMPLED, MOST_RESAMPLED + 1])
+def test_an_interval_of_many_rows_is_the_normal_one_and_of_fewer_scipys_paired_one(rows):
+    first, second = DRAW.normal(0.2, 1, rows), DRAW.normal(size=rows)
+    off = first - second
+    reach = norm.ppf(0.975) * off.std(ddof=1) / rows**0.5
+    expected = off.mean() - reach, off.mean() + reach
+    if rows == 60:
+        expected = bootstrap(
+            (first, second),
+            lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
+            paired=True,
+            n_resamples=2000,
+            random_state=np.random.default_rng(5),
+        ).confidence_interval
+    assert paired_interval(first, second) == pytest.approx(tuple(expected), abs=0.1 * reach)
+    assert paired_interval(first, second) == paired_interval(first, second)
 
 
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
@@ -148,14 +130,6 @@ LABELS = DRAW.uniform(0, 5, 300)
 COSINES = np.clip(LABELS / 5 + DRAW.normal(0, 0.1, 300), -1, 1)
 
 
-@pytest.mark.parametrize(
-    ("rating", "band"),
-    [(0, "0 to 1"), (1, "0 to 1"), (1.001, "1 to 2"), (4, "3 to 4"), (5, "4 to 5")],
-)
-def test_a_band_holds_its_upper_end(rating, band):
-    assert band_of(rating, 5) == band
-
-
 def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
     band = cosine_densities(COSINES, LABELS, 5)[2]
     own = COSINES[(LABELS > 2) & (LABELS <= 3)]
@@ -164,7 +138,9 @@ def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
     np.testing.assert_allclose(band.density, expected, rtol=1e-9)
 
 
-def test_densities_share_their_points_and_integrate_to_one():
+def test_a_band_holds_its_upper_end_and_densities_share_their_points():
+    ends = {0: "0 to 1", 1: "0 to 1", 1.001: "1 to 2", 4: "3 to 4", 5: "4 to 5"}
+    assert {rating: band_of(rating, 5) for rating in ends} == ends
     measured = cosine_densities(COSINES, LABELS, 5)
     assert [band.band for band in measured] == [f"{n} to {n + 1}" for n in range(5)]
     for band in measured:
