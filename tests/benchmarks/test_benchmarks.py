@@ -4,6 +4,7 @@ import importlib.util
 import json
 import random
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from conftest import real_checkpoint
 from benchmarks import __main__ as command
 from benchmarks import encoding, engine, heads, inputs, peers, run, search, small, training
 from minbert.config import BertConfig
+from minbert.encoder import SentenceEncoder
+from minbert.hub import MINI
 
 CPU = torch.device("cpu")
 TINY = BertConfig(
@@ -38,7 +41,11 @@ def test_sides_take_turns_and_ratios_are_of_rates(ticks):
     def side(name, **more):
         return engine.Side(name, lambda number: calls.append((name, number)), **more)
 
-    sides = [side("ours", quality="Spearman -0.0012"), side("peer"), side("long", rounds=1)]
+    sides = [
+        side("ours", quality="Spearman -0.0012"),
+        side("peer"),
+        side("long", rounds=1, times=2),
+    ]
     work = engine.Work("w", "things", [10, 10, 30], sides)
     ours, peer, long = figures = engine.measure(work, CPU)
     assert [name for name, number in calls if number == 0] == ["ours", "peer", "long"]
@@ -46,19 +53,10 @@ def test_sides_take_turns_and_ratios_are_of_rates(ticks):
     assert [name for name, number in calls if number == 2] == ["ours", "peer"]
     # Every call took one second; the first one of each side does not count, but of the long one.
     assert (ours.seconds, ours.rate, ours.rounds) == (1, 20, 2)
-    assert (peer.ratio, long.ratio, long.rounds) == (1, 2, 1)
+    assert (peer.ratio, long.ratio, long.rounds) == (1, 4, 1)
     assert ours.peak_share is None
     lines = run.table(figures).splitlines()
     assert lines[-3].endswith("Spearman -0.0012") and lines[-2].endswith("-")
-
-
-def test_a_measured_piece_counts_as_often_as_it_occurs(ticks):
-    sides = [
-        engine.Side("ours", lambda number: None),
-        engine.Side("peer", lambda number: None, times=20),
-    ]
-    ours, peer = engine.measure(engine.Work("w", "things", [5], sides), CPU)
-    assert (peer.seconds, peer.ratio, ours.rate) == (20, 20, 5)
 
 
 def test_a_side_that_computes_less_has_a_share_of_what_it_computes(ticks, monkeypatch):
@@ -79,12 +77,6 @@ def test_the_first_round_measures_the_memory():
     sides = [engine.Side("ours", work)]
     (ours,) = engine.measure(engine.Work("w", "things", [4] * 2, sides), CPU)
     assert ours.memory_mib is None or 60 < ours.memory_mib < 120
-
-
-def test_sides_that_differ_stop_the_benchmark():
-    engine.expect(True, "nothing")
-    with pytest.raises(AssertionError, match="the sides differ: losses"):
-        engine.expect(False, "losses")
 
 
 def test_an_engine_whose_library_is_missing_is_skipped_with_one_line(tmp_path, monkeypatch):
@@ -123,12 +115,11 @@ def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, 
     assert encoders == [] and line.startswith("minbert: precision int8: ") and "\n" not in line
 
 
-@pytest.mark.parametrize("error", [ImportError, RuntimeError])
-def test_a_torchvision_that_does_not_load_is_left_alone(error, monkeypatch):
+def test_a_torchvision_that_does_not_load_is_left_alone(monkeypatch):
     class Broken:
         def find_spec(self, name, path=None, target=None):
             if name == "torchvision":
-                raise error("operator torchvision::nms does not exist")
+                raise RuntimeError("operator torchvision::nms does not exist")
 
     monkeypatch.setitem(sys.modules, "torchvision", None)  # put back afterwards
     del sys.modules["torchvision"]
@@ -137,21 +128,26 @@ def test_a_torchvision_that_does_not_load_is_left_alone(error, monkeypatch):
     assert importlib.util.find_spec("torchvision") is None
 
 
-def test_made_sentences_have_the_lengths_of_real_ones():
-    texts = inputs.made_sentences(3000, random.Random(0))
-    assert len(set(texts)) == 3000
-    lengths = [len(text.split()) for text in texts]
-    quantiles = np.quantile(lengths, np.linspace(0, 1, len(inputs.LENGTH_QUANTILES)))
-    assert np.abs(quantiles - inputs.LENGTH_QUANTILES).max() <= 2
+def test_a_checkpoint_of_ones_own_is_the_only_encoder(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "_encode", lambda *said: said)
+    bench = inputs.Bench(CPU, 1, [], tmp_path, [], "mini")
+    assert [said[:2] for said in encoding.encode(bench)] == [("encode, mini", MINI)]
 
 
 @pytest.fixture
-def tiny(monkeypatch):
-    """Let every kind of work be as small as it can be."""
+def tiny(tmp_path, monkeypatch):
+    """Let every kind of work be as small as it can be; mini stands for MiniLM where it may."""
     real_checkpoint()
+    mini = tmp_path / "mini"
+    SentenceEncoder.from_pretrained("mini", device="cpu").save(mini)  # in float32
+    for module in (inputs, heads, small):
+        monkeypatch.setattr(module, "minilm", lambda bench: mini)
+    recipe = replace(heads.head_config("report", "frozen", "sts"), num_epochs=2)
+    monkeypatch.setattr(heads, "head_config", lambda *_: recipe)
+    monkeypatch.setattr(engine.gc, "collect", lambda: 0)
     for module, name, value in [
         (inputs, "BERT_BASE", TINY),
-        (run, "TEXTS", 120),
+        (run, "TEXTS", 40),
         (run, "PAIRS", 10),
         (encoding, "COUNT", 8),
         (encoding, "COUNTS", (10,)),
@@ -162,9 +158,9 @@ def tiny(monkeypatch):
         (training, "MLM_STEPS", 1),
         (training, "MLM_BATCH_SIZE", 4),
         (training, "MLM_LENGTH", 16),
-        (heads, "TEXTS", 40),
-        (heads, "DEV_ROWS", 20),
-        (small, "LINES", 200),
+        (heads, "TEXTS", 16),
+        (heads, "DEV_ROWS", 8),
+        (small, "LINES", 50),
         (search, "ROWS", 300),
         (search, "MINED", 200),
         (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
@@ -193,14 +189,6 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, monkeypatch, capsys
         assert figure["peak_share"] is None or figure["peak_share"] > 0
     shown = capsys.readouterr().out
     assert f"{len(found)} figures in" in shown and "\nencode took " in shown
-
-
-def test_a_checkpoint_of_ones_own(tiny, tmp_path, capsys):
-    out = tmp_path / "figures.json"
-    argv = ["--only", "encode", "--checkpoint", "mini", "--rounds", "1", "--json", str(out)]
-    assert command.main(argv) == 0
-    figures = json.loads(out.read_text())["figures"]
-    assert {figure["work"] for figure in figures} == {"encode, mini"}
 
 
 def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):

@@ -6,11 +6,10 @@ import re
 import numpy as np
 import torch
 from conftest import ADJECTIVES, NOUNS, VERBS
-from scipy import sparse
 
 from benchmarks import probe
 from data.examples import SentencePair
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import Splits, read_task
 from minbert.encoder import SentenceEncoder
 
 WORDS = [*NOUNS, *VERBS, *ADJECTIVES, "the", "a", "and", "."]
@@ -48,14 +47,6 @@ def test_who_remembers_the_texts_of_train_is_found_out():
     half = probe.probe(remembered, {"para": Splits(pairs[:160], pairs[80:], [])})
     assert half["para"] > 0.65 > half["para unseen"] > 0.35
     assert "para unseen" not in probe.probe(remembered, {"para": Splits(pairs, pairs[80:], [])})
-
-
-def test_sparse_and_dense_embeddings_are_combined_alike(toy_data):
-    pairs = read_task(toy_data, "para").dev
-    dense = probe._features(spelled, TASKS["para"], pairs)
-    thin = probe._features(lambda texts: sparse.csr_matrix(spelled(texts)), TASKS["para"], pairs)
-    assert dense.shape == (len(pairs), 4 * len(WORDS))
-    np.testing.assert_array_equal(thin.toarray(), dense)
 
 
 def test_the_probe_command_writes_its_table(tiny_checkpoint, toy_data, tmp_path, capsys):

@@ -1,7 +1,6 @@
 """The commands that campaigns disturb, each a matter of a second, and what they must leave behind.
 
-A scene works in a folder of its own; its inputs lie beside that. What a command imports late (the
-page, and what PyTorch's optimizers import) is imported here, once for all children.
+A scene works in a folder of its own; its inputs lie beside that.
 """
 
 import csv
@@ -14,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch._dynamo
 from conftest import toy_sentences, write_checkpoint, write_data
 from kites import DATA, archive
 from safetensors import safe_open
 
-import report.page.charts  # noqa: F401
 import run_multitask
 from data import download
 from data.sources import RemoteFile

@@ -1,4 +1,4 @@
-"""A few cases of each campaign; the whole ones are run by hand (docs/reliability.md)."""
+"""A few cases of four campaigns; the whole ones are run by hand (docs/reliability.md)."""
 
 import subprocess
 import sys

@@ -1,10 +1,8 @@
 """What carries over: backbones of a run by objective and seed, on sets that are found by name."""
 
-import shutil
 from itertools import pairwise
 
 import pytest
-from conftest import real_data
 from scipy.stats import spearmanr
 
 from data.synthetic.probes import carry_over
@@ -40,13 +38,6 @@ def data(tmp_path):
     return folder
 
 
-def test_backbones_are_grouped_by_objective(run):
-    found = carry_over.backbones(run)
-    assert {name: [path.name for path in paths] for name, paths in found.items()} == {
-        "none": ["none"], "sup": ["sup-42", "sup-43"],
-    }  # fmt: skip
-
-
 def test_a_table_of_means_and_a_csv_of_seeds(run, data, tmp_path, capsys):
     out = tmp_path / "out.csv"
     options = [str(run), "--synthetic", str(data), "--data", str(data), "--csv", str(out)]
@@ -62,14 +53,6 @@ def test_a_table_of_means_and_a_csv_of_seeds(run, data, tmp_path, capsys):
     lines = out.read_text("utf-8").splitlines()
     assert lines[0] == "encoder,set,number,spearman" and len(lines) == 1 + 3 * 2
     assert lines[-1] == f"sup,CS224N dev,2,{value:.4f}"
-
-
-def test_the_official_test_set_is_found(data):
-    folder = real_data("sts")
-    for name in ("sts-train.csv", "sts-dev.csv"):
-        shutil.copy(data / name, data.parent / name)
-    (data.parent / "official").symlink_to(folder)
-    assert len(carry_over.read_sets(data, data.parent)["STS-B test"]) == 1379
 
 
 def test_a_folder_without_backbones_is_refused(data, capsys):

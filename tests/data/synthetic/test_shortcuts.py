@@ -7,10 +7,6 @@ import pytest
 from data.synthetic.probes import labels, shortcuts
 from data.synthetic.probes.shortcuts import (
     edit_of,
-    function_words,
-    known_edits,
-    lengths,
-    same_words,
 )
 
 pytestmark = pytest.mark.synthetic
@@ -69,29 +65,6 @@ def test_an_edit_is_the_words_that_go_and_come():
     assert edit_of(row("The cat saw a dog.", "The dog saw the cat!", 0)) == (("a",), ("the",))
     assert edit_of(row("The cat saw the dog.", "the dog saw the cat", 0)) == ((), ())
     assert edit_of(row("two cats", "two two dogs", 0)) == (("cats",), ("dogs", "two"))
-
-
-def test_pairs_of_the_same_words_stand_beside_the_others():
-    rows = [row("a b", "b a", 1), row("a b", "b, a", 0), row("a", "b", 0), row("a", "c", 0)]
-    (figure,) = same_words([rows, [], []], "para")
-    assert (figure.value, figure.chance) == (0.5, 0.0) and "50.0%" in figure.name
-    assert same_words([rows[:2], [], []], "para") == []  # there are no others
-
-
-def test_known_edits_are_counted_in_test():
-    train = [row("the cat sat", "the dog sat", 0)]
-    test = [row("a cat ran", "a dog ran", 1), row("a dog ran", "a cat ran", 0)]
-    assert known_edits([train, [], test], "para").value == 0.5
-
-
-def test_features_are_lengths_and_counts_of_function_words():
-    rows = [row("the cat saw the dog", "a dog", 0)]
-    assert lengths(rows).tolist() == [[5, 19, 2, 5]]
-    words = [*shortcuts.FUNCTION_WORDS, *shortcuts.NUMBERS]
-    counts = function_words(rows)
-    assert counts.shape == (1, 3 * len(words)) and len(set(words)) == len(words)
-    the = words.index("the")
-    assert [counts[0, the + k * len(words)] for k in range(3)] == [2, 0, 2]
 
 
 def test_the_command_prints_each_figure_beside_chance(bundled_data, capsys):

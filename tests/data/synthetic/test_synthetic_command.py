@@ -35,19 +35,3 @@ def test_an_interrupted_run_leaves_nothing(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_ctrl_c_is_one_line(monkeypatch, tmp_path, capsys):
-    def breaks(folder, seed, pairs, order_pairs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("data.synthetic.__main__.write", breaks)
-    assert main(["--out", str(tmp_path)]) == 130
-    assert "again" in capsys.readouterr().err
-
-
-def test_help_teaches(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--help"])
-    assert stop.value.code == 0
-    assert "python -m data.synthetic --out bundled" in capsys.readouterr().out

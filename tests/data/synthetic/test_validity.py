@@ -10,12 +10,11 @@ import pytest
 from scipy.stats import bootstrap, kendalltau, pearsonr, spearmanr
 from sklearn.metrics import accuracy_score
 
-from baselines.words import tfidf
 from data.examples import Sentence
 from data.synthetic.probes import agreement, baselines, systems, validity
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.vocabulary import lexicon
-from data.tasks import TASKS, Splits, read_task
+from data.tasks import Splits
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
 
@@ -48,21 +47,6 @@ def test_values_and_errors_are_those_of_scipy_and_scikit_learn(metric):
     assert scores.error == pytest.approx(theirs.standard_error, rel=0.2)
 
 
-def test_the_error_of_an_accuracy_is_the_binomial_one():
-    scores = drawn("accuracy", 0.8, rows=1000)
-    binomial = np.sqrt(scores.value * (1 - scores.value) / 1000)
-    assert scores.error == pytest.approx(binomial, rel=0.15)
-
-
-def test_several_seeds_count_by_their_mean_and_add_their_own_error():
-    scores = drawn("pearson", 1.0, seeds=4)
-    by_seed = [pearsonr(guess, scores.truth).statistic for guess in scores.guesses]
-    assert scores.value == pytest.approx(np.mean(by_seed))
-    rows = np.sqrt(scores.error**2 - np.var(by_seed, ddof=1) / 4)
-    assert rows == pytest.approx(scores.resampled.std(ddof=1))
-    assert scores.on(scores.truth > 2).guesses.shape == (4, (scores.truth > 2).sum())
-
-
 def test_a_margin_over_rows_both_find_hard_is_surer_than_two_errors_say():
     easy = drawn("accuracy", 0.8)
     worse = replace(easy, guesses=easy.guesses.copy())
@@ -75,13 +59,6 @@ def test_a_margin_over_rows_both_find_hard_is_surer_than_two_errors_say():
     assert error < np.hypot(easy.error, worse.error) / 2
     assert agreement.in_errors(agreement.margin(easy, easy)) == 0
     assert agreement.in_errors((0.1, 0.0)) == np.inf
-
-
-def test_a_constant_guess_orders_nothing():
-    scores = Scores("spearman", np.ones((1, 9)), np.arange(9.0))
-    assert scores.value == 0
-    assert agreement.tau({"a": scores, "b": scores}, {"a": scores, "b": scores}) is None
-    assert agreement.tau({"a": scores}, {"a": drawn("pearson", 1.0)}) is None
 
 
 def test_tau_is_scipys_and_follows_from_the_discordant_pairs():
@@ -99,20 +76,6 @@ def test_tau_is_scipys_and_follows_from_the_discordant_pairs():
     assert agreement.tau(first, {**second, "only there": first["0"]}) == ours
 
 
-def test_only_pairs_that_are_no_draw_count_as_told_apart():
-    """Of three systems two are all but equal in the second data set, and far apart in the first."""
-    strong, weak, other = (
-        drawn("pearson", noise, seed=seed) for noise, seed in ((0.5, 1), (4.0, 2), (4.0, 3))
-    )
-    draw = abs(agreement.in_errors(agreement.margin(weak, other)))
-    assert draw < 2 < agreement.in_errors(agreement.margin(strong, weak))
-    real = {"a": strong, "b": weak, "c": other}
-    assert agreement.told_apart(real, real) == (2, 2)
-    assert agreement.told_apart({"a": strong, "b": other, "c": weak}, real) == (2, 2)
-    assert agreement.told_apart({"a": weak, "b": strong, "c": other}, real)[1] == 2
-    assert agreement.told_apart({"a": weak, "b": strong, "c": strong}, real) == (0, 2)
-
-
 def test_an_encoders_cosine_is_that_of_the_evaluation(tiny_checkpoint, toy_data, tmp_path):
     encoder = SentenceEncoder.from_pretrained(str(tiny_checkpoint), precision="float32")
     data = systems.read_data(toy_data, ["sts"])
@@ -122,18 +85,6 @@ def test_an_encoders_cosine_is_that_of_the_evaluation(tiny_checkpoint, toy_data,
     assert found["sts"].guesses.shape == (2, 16) and found["sts cosine"].guesses.shape == (1, 16)
     assert not np.array_equal(*found["sts"].guesses)  # another seed, another head
     assert data.part("sts") == "dev"  # the test file has no labels
-
-
-def test_halves_are_the_rows_on_either_side_of_the_middle(toy_data):
-    data = systems.read_data(toy_data, ["sts"])
-    halves = systems.halves(systems.tfidf_scores(data))
-    pairs = data.splits["sts"].dev
-    first, second = zip(*(pair.texts for pair in pairs), strict=True)
-    cosines = tfidf().compare(first, second)
-    low = np.array([pair.label < 2.5 for pair in pairs])
-    assert list(halves) == ["sts cosine < 2.5", "sts cosine >= 2.5"]
-    for scores, rows in zip(halves.values(), (low, ~low), strict=True):
-        np.testing.assert_allclose(scores.guesses[0], cosines[rows])
 
 
 def held_opinion(part, words=1):
@@ -153,18 +104,6 @@ def test_rows_that_hold_a_held_out_opinion_are_found_and_no_others():
     data = systems.DataSet({"sst": Splits(rows, rows, [])})
     assert systems.held_out_rows(data, "sst").tolist() == [True, True, False, False, False]
     assert baselines.held_out("sst", "test", [[text] for text in texts]).tolist()[3]
-
-
-def test_of_pairs_either_text_may_hold_the_held_out_word():
-    word = lexicon().held_tokens("test")[0]
-    rows = [
-        ["A man ran .", f"A {word.upper()} ran ."],
-        [f"{word}, too .", "No ."],
-        ["A man .", "No ."],
-    ]
-    for task in ("para", "sts"):
-        assert baselines.held_out(task, "test", rows).tolist() == [True, True, False]
-        assert not baselines.held_out(task, "dev", rows).any()
 
 
 @pytest.fixture(scope="module")
@@ -208,36 +147,6 @@ def test_the_command_finds_equal_orders_equal_and_turned_ones_opposite(
     assert all(float(row["real"]) == -float(row["synthetic"]) for row in cosines)
     assert "tau -1.00 over 4 systems, 6 of 6 pairs discordant" in shown
     assert shown.count("discordant: ") >= 6
-
-
-def test_words_held_out_are_scored_beside_a_bag_of_words(tiny_checkpoint, toy_data, tmp_path):
-    held = held_opinion("dev")
-    table = "\n".join(
-        f"{row}\tx{row}\tit was the {row} {held if row < 7 else ''}\t{row % 5}" for row in range(16)
-    )
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for name in TASKS["sst"].files[:2]:
-        (folder / name).write_text(f"\tid\tsentence\tsentiment\n{table}\n")
-    out = tmp_path / "table.csv"
-    argv = [str(tiny_checkpoint), "--synthetic", str(folder), "--real", str(toy_data), "--csv"]
-    argv += [str(out), "--task", "sst", "--rows", "16", "--cache", str(tmp_path / "cache")]
-    assert validity.main(argv) == 0
-    with out.open() as file:
-        rows = [row for row in csv.DictReader(file) if row["measure"] == "sst held-out words"]
-    assert [row["system"] for row in rows] == [
-        "TF-IDF", f"random twin of {tiny_checkpoint}", str(tiny_checkpoint),
-    ]  # fmt: skip
-    assert all(row["real"] == row["tau"] == "" for row in rows)
-    # Seven rows, so sevenths.
-    sevenths = [float(row["synthetic"]) * 7 for row in rows]
-    np.testing.assert_allclose(sevenths, np.round(sevenths), atol=1e-3)
-
-
-def test_fewer_rows_are_the_first_ones(toy_data):
-    data = systems.read_data(toy_data, ["para"], 10)
-    assert data.splits["para"].train == read_task(toy_data, "para").train[:10]
-    assert len(data.scored("para")) == 16
 
 
 def test_what_is_missing_is_one_line(tiny_checkpoint, toy_data, tmp_path, capsys):
