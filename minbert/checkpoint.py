@@ -7,7 +7,7 @@ that are none, and the loss would be blamed.
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,6 +61,7 @@ def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
         raise CheckpointError(
             f"{folder}: no weights; expected {SAFETENSORS}, {INDEX} with its shards, or {PICKLE}"
         )
+    # From here on a weight has one name, whichever library and architecture wrote it.
     tensors = _rename(tensors)
     if config is not None:
         _check_sizes(tensors, config, folder)
@@ -75,6 +76,7 @@ def read_file(path: Path) -> Tensors:
             noted what it is about.
     """
     try:
+        # A header with names, types, shapes and places, then raw numbers: nothing to execute.
         if path.suffix == ".safetensors":
             with utf8_name(path) as name:
                 tensors = load_file(name)
@@ -84,6 +86,7 @@ def read_file(path: Path) -> Tensors:
                     f"{path}: has changed since it was saved; delete it to make it again"
                 )
             return tensors
+        # A pickle is a program; with `weights_only` it may build tensors and nothing else.
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
@@ -120,6 +123,7 @@ def _noted_digest(tensors: Tensors, about: dict[str, str]) -> str:
 
 
 def _read_shards(index: Path) -> Tensors:
+    # {"weight_map": {tensor: file of the same folder}}: every file is read once.
     try:
         weight_map = read_json(index, CheckpointError)["weight_map"]
         shards = sorted(set(weight_map.values()))
@@ -142,12 +146,14 @@ def _check_sizes(tensors: dict[str, Tensor], config: BertConfig, folder: Path) -
 
     All other tensors are compared when they are copied into the model.
     """
+    # encoder.layer.0 ... encoder.layer.11 are twelve layers.
     layers = len({key.split(".")[2] for key in tensors if key.startswith("encoder.layer.")})
     if config.num_hidden_layers > layers:
         raise CheckpointError(
             f"{folder}: the weights have {layers} layers, config.json asks for "
             f"{config.num_hidden_layers}"
         )
+    # Each of these sizes is the number of rows of one matrix (rows, H).
     size = config.hidden_size
     for key, rows in (
         ("embeddings.word_embeddings.weight", config.vocab_size),
@@ -169,6 +175,7 @@ def _rename(tensors: Tensors) -> Tensors:
     renamed = {}
     for key, tensor in tensors.items():
         for architecture in ARCHITECTURES.values():
+            # bert.encoder.layer.0 ... -> encoder.layer.0 ..., lm_head.dense -> cls.predictions ...
             key = key.removeprefix(architecture.prefix)
             key = _replace_start(key, architecture.head)
         key = key.replace("LayerNorm.gamma", "LayerNorm.weight")
@@ -224,16 +231,19 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
         CheckpointError: a tensor is missing, has another shape, or its numbers are not real and
             finite; names the first, and `source`.
     """
-    _check_numbers(tensors, module.state_dict(), source)
-    copy_tensors(module, tensors, source)
-
-
-def _check_numbers(tensors: dict[str, Tensor], keys: Iterable[str], source: Path) -> None:
-    """Refuse those of the tensors `keys` whose numbers are not real and finite."""
-    for key in keys:
-        tensor = tensors.get(key)
-        if tensor is None:
-            continue
+    state = module.state_dict()
+    missing = [key for key in state if key not in tensors]
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise CheckpointError(f"{source}: tensor {missing[0]}{more} is missing from the weights")
+    for key, parameter in state.items():
+        tensor = tensors[key]
+        if tensor.shape != parameter.shape:
+            raise CheckpointError(
+                f"{source}: tensor {key} has shape {tuple(tensor.shape)}, "
+                f"config.json asks for {tuple(parameter.shape)}"
+            )
+        # Copying would cast integers, and compute with what is no number.
         if tensor.dtype not in FLOATS:
             kind = str(tensor.dtype).removeprefix("torch.")
             raise CheckpointError(f"{source}: tensor {key} is of type {kind}; expected floats")
@@ -242,30 +252,13 @@ def _check_numbers(tensors: dict[str, Tensor], keys: Iterable[str], source: Path
                 f"{source}: tensor {key} holds NaN or infinity; the file is damaged, or the "
                 "training that wrote it diverged"
             )
-
-
-def copy_tensors(module: nn.Module, tensors: Tensors, source: Path) -> None:
-    """Copy `tensors`, whose numbers are checked, into all of `module`'s state.
-
-    Raises:
-        CheckpointError: as `load_module`, for a tensor that is missing or has another shape.
-    """
-    state = module.state_dict()
-    missing = [key for key in state if key not in tensors]
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise CheckpointError(f"{source}: tensor {missing[0]}{more} is missing from the weights")
-    for key, parameter in state.items():
-        if tensors[key].shape != parameter.shape:
-            raise CheckpointError(
-                f"{source}: tensor {key} has shape {tuple(tensors[key].shape)}, "
-                f"config.json asks for {tuple(parameter.shape)}"
-            )
+    # Float16 weights become float32 here, the type of the model's parameters.
     module.load_state_dict({key: tensors[key] for key in state})
 
 
 def tensors_digest(tensors: Tensors) -> str:
     """Return a SHA-256 of names, shapes and values."""
+    # Sorted, so that the order in which a file or a model lists them does not count.
     found = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
         found.update(key.encode() + str(tuple(tensor.shape)).encode())

@@ -32,7 +32,7 @@ from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
 from minbert.sentence_format import load_dense, read_pooling, write_modules
-from minbert.tokenizer import BertTokenizer
+from minbert.tokenizer import BertTokenizer, check_texts
 from runtime.device import (
     RELEASE_STEPS,
     autocast,
@@ -100,6 +100,7 @@ class SentenceEncoder:
         precision: str = "auto",
         normalize: bool = False,
     ):
+        # Every id must have a row of the embedding matrix; a matrix may have rows to spare.
         if tokenizer.vocab_size > model.config.vocab_size:
             raise CheckpointError(
                 f"the tokenizer has {tokenizer.vocab_size} pieces, the model "
@@ -204,6 +205,8 @@ class SentenceEncoder:
 
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return pooled float32 embeddings (B, H) in the current mode, with gradient, unscaled."""
+        # (total_tokens,) token ids -> (total_tokens, H) states -> (B, H) embeddings. Under autocast
+        # the products are in `dtype`; sums, norms and what is returned stay float32.
         batch = batch.to(self.device)
         with autocast(self.device, self.dtype):
             if first_tokens_suffice(self.model, batch, self.pooling):
@@ -220,6 +223,7 @@ class SentenceEncoder:
         """
         if self.device.type == "cpu":
             keep_memory()
+        # Every part's own mode, since a caller may train some of them and not others.
         modes = [(module, module.training) for module in self.model.modules()]
         self.model.eval()
         if self.int8:
@@ -255,11 +259,13 @@ class SentenceEncoder:
             label: what the progress bar says.
             show_progress: None shows a bar where stderr is a terminal.
         """
+        # Batches of similar lengths, longest first.
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
         batches = batches_for_cores(sequences.lengths, batch_tokens or self.batch_tokens, at_once)
         with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
             found = embed_batches(sequences, batches, embed or self.embed, at_once)
             for step, (rows, part) in enumerate(found, start=1):
+                # Row numbers put every embedding back where its text stands.
                 into[rows] = part
                 bar.update(len(rows))
                 # Counted from the end, so that nothing stays behind; small calls need none.
@@ -273,6 +279,7 @@ class SentenceEncoder:
 
         Each distinct text is computed once. Rows have unit length if the checkpoint says so.
         """
+        # {text: its row among the distinct ones}; N texts may be many fewer distinct ones.
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         sequences = self.tokenize(list(distinct))
         embeddings = np.empty((len(distinct), self.model.config.hidden_size), np.float32)
@@ -381,6 +388,7 @@ class SentenceEncoder:
 
     def similarity(self, first: Any, second: Any) -> Tensor:
         """Return the cosine of each of N embeddings with each of M, (N, M) float32."""
+        # (N, H) x (H, M) -> (N, M): of unit vectors the dot product is the cosine.
         return _unit_rows(first) @ _unit_rows(second).T
 
     def similarity_pairwise(self, first: Any, second: Any) -> Tensor:
@@ -399,6 +407,7 @@ class SentenceEncoder:
 
     def clone(self) -> "SentenceEncoder":
         """Return a copy with its own trainable weights, even if this encoder is frozen."""
+        # Copies of weights that `reading` keeps do not follow; the twin makes its own.
         twin = copy.deepcopy(self)
         twin.model.requires_grad_(True)
         return twin
@@ -429,6 +438,7 @@ class SentenceEncoder:
         Args:
             weights: the digest of the model's weights, if known: hashing them takes a moment.
         """
+        # Whatever is not listed may change without a cached embedding becoming wrong.
         config = self.model.config
         return digest(
             {
@@ -459,10 +469,7 @@ def _listed(texts: str | Iterable[str], prompt: str | None) -> list[str]:
             "generator of texts"
         )
     texts = list(texts)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise UserError(f"encode: text {row} is a {kind}, {text!r:.60}; expected strings")
+    check_texts(texts)
     return [prompt + text for text in texts] if prompt else texts
 
 

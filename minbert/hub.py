@@ -41,7 +41,6 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
     if not folder.exists() and folder.name:
         sweep(folder.parent, folder.name)  # a killed process may have been about to replace it
     if folder.is_dir():
-        _refuse_older_layout(folder)
         return folder
     if name == "mini":
         return MINI
@@ -59,16 +58,6 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
             raise
         logger.warning("%s: loaded from the cache, which does not state its pooling", name)
         return cached
-
-
-def _refuse_older_layout(folder: Path) -> None:
-    """Raise CheckpointError for a folder that sentence-transformers wrote before its release 2."""
-    if not (folder / "config.json").is_file():
-        for config in folder.glob("0_*/config.json"):
-            raise CheckpointError(
-                f"{folder}: the model is in {config.parent.name}, the older layout of "
-                "sentence-transformers; load it there and save it again, which writes today's"
-            )
 
 
 def _knows_pooling(name: str) -> bool:

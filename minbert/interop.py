@@ -1,19 +1,13 @@
-"""The encoder in the shapes that other libraries accept: one function for each.
+"""The encoder in the shapes that MTEB and scikit-learn accept.
 
     as_mteb(encoder, name)    pip install "mteb>=2.20,<3"
-    as_bertopic(encoder)      pip install "bertopic>=0.17,<1"
-    as_langchain(encoder)     pip install "langchain-core>=1,<2"
-    as_llama_index(encoder)   pip install "llama-index-core>=0.14,<1"
     as_sklearn(encoder)       comes with requirements.txt
 
-Each library is imported by its own function only, so none of them is needed by anything else; one
-that is not installed is a UserError with the command that installs it.
-Evaluators of sentence-transformers take the encoder as it is. Examples: docs/interop.md.
+MTEB is imported by its own function only, so nothing else needs it.
+Evaluators of sentence-transformers take the encoder as it is, and most other libraries the arrays
+that `encode` returns. Examples: docs/start.md.
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -21,17 +15,6 @@ import numpy as np
 
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-
-LARGEST_LLAMA_INDEX_BATCH = 2048  # the most texts that LlamaIndex hands over at a time
-
-
-@contextmanager
-def _imported_for(function: str, requirement: str) -> Iterator[None]:
-    """Turn a failed import inside the block into a UserError that says what to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise UserError(f'{function}: {error}; pip install "{requirement}"') from None
 
 
 def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
@@ -42,12 +25,14 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
     `name`, as `organization/model`.
 
     Raises:
-        UserError: the name has no organization.
+        UserError: MTEB is not installed, or the name has no organization.
     """
-    with _imported_for("as_mteb", "mteb>=2.20,<3"):
+    try:
         from mteb.models import ModelMeta
         from mteb.models.abs_encoder import AbsEncoder
         from mteb.models.model_meta import ScoringFunction
+    except ImportError as error:
+        raise UserError(f'as_mteb: {error}; pip install "mteb>=2.20,<3"') from None
     if name.count("/") != 1:
         raise UserError(f"as_mteb: the name is {name!r}; MTEB expects organization/model")
 
@@ -79,58 +64,6 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
     return MinbertForMTEB()
 
 
-def as_bertopic(encoder: SentenceEncoder) -> Any:
-    """Return an `embedding_model` for `bertopic.BERTopic`."""
-    with _imported_for("as_bertopic", "bertopic>=0.17,<1"):
-        from bertopic.backend import BaseEmbedder
-
-    class MinbertForBERTopic(BaseEmbedder):
-        def embed(self, documents: Sequence[str], verbose: bool = False) -> np.ndarray:
-            return np.asarray(encoder.encode(documents, show_progress=verbose))
-
-    return MinbertForBERTopic(embedding_model=encoder)
-
-
-def as_langchain(encoder: SentenceEncoder) -> Any:
-    """Return an `Embeddings` of LangChain; its asynchronous calls compute in a thread."""
-    with _imported_for("as_langchain", "langchain-core>=1,<2"):
-        from langchain_core.embeddings import Embeddings
-
-    class MinbertForLangChain(Embeddings):
-        def embed_documents(self, texts: list[str]) -> Any:
-            return encoder.encode_quietly(texts).tolist()
-
-        def embed_query(self, text: str) -> Any:
-            return self.embed_documents([text])[0]
-
-    return MinbertForLangChain()
-
-
-def as_llama_index(encoder: SentenceEncoder, name: str = "minbert") -> Any:
-    """Return an `embed_model` of LlamaIndex; its asynchronous calls compute in a thread."""
-    with _imported_for("as_llama_index", "llama-index-core>=0.14,<1"):
-        from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    class MinbertForLlamaIndex(BaseEmbedding):
-        def _get_text_embeddings(self, texts: list[str]) -> Any:
-            return encoder.encode_quietly(texts).tolist()
-
-        def _get_text_embedding(self, text: str) -> Any:
-            return self._get_text_embeddings([text])[0]
-
-        def _get_query_embedding(self, query: str) -> Any:
-            return self._get_text_embedding(query)
-
-        async def _aget_query_embedding(self, query: str) -> Any:
-            return await asyncio.to_thread(self._get_query_embedding, query)
-
-        async def _aget_text_embeddings(self, texts: list[str]) -> Any:
-            return await asyncio.to_thread(self._get_text_embeddings, texts)
-
-    # The encoder makes its own batches, so it is given as many texts at a time as may be.
-    return MinbertForLlamaIndex(model_name=name, embed_batch_size=LARGEST_LLAMA_INDEX_BATCH)
-
-
 def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> Any:
     """Return a transformer for scikit-learn's pipelines: texts in, embeddings (N, H) out.
 
@@ -141,8 +74,7 @@ def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> Any
 
 @cache  # one class, so that clones and unpickled copies are of the same type
 def _sklearn_transformer() -> Any:
-    with _imported_for("as_sklearn", "scikit-learn>=1.4,<2"):
-        from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.base import BaseEstimator, TransformerMixin
 
     class MinbertTransformer(TransformerMixin, BaseEstimator):
         def __init__(self, encoder: SentenceEncoder, batch_tokens: int | None = None):

@@ -234,6 +234,14 @@ def _chunks(items: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         yield chunk
 
 
+def check_texts(texts: Sequence[Any], before: int = 0) -> None:
+    """Raise UserError if one of the texts is none; its row is counted from `before`."""
+    for row, text in enumerate(texts, before):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise UserError(f"text {row} is a {kind}, {text!r:.60}; expected strings")
+
+
 def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[int]]:
     """Return the ids of N texts, without special tokens and without an end to their number.
 
@@ -241,10 +249,7 @@ def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[
         UserError: one of them is no text; its row is counted from `before`.
         CheckpointError: the tokenizer cannot read them.
     """
-    for row, text in enumerate(texts, before):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise UserError(f"text {row} is a {kind}, {text!r:.60}; expected strings")
+    check_texts(texts, before)
     with refusing("tokenizer"):
         try:
             found = backend.encode_batch_fast(texts, add_special_tokens=False)

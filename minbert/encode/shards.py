@@ -87,6 +87,7 @@ class Source:
             DataError: an unreadable file, a missing column, a blank id; at the end, no text at all.
             MachineError: a .parquet file without pyarrow.
         """
+        # A generator of texts, cut as it is read: no more than one shard is in memory.
         any_text = False
         texts = self._texts()
         while shard := list(islice(texts, rows)):
@@ -181,6 +182,7 @@ def made_of(texts: Iterable[Text], encoder: str, settings: Mapping[str, Any]) ->
         encoder: the encoder's fingerprint.
         settings: of the command, as the manifest holds them.
     """
+    # What changes no number, such as the size of batches or the device's threads, does not count.
     decisive = tuple(settings[name] for name in ("normalize", "float16", "format"))
     return texts_digest(f"{FORMAT} {encoder} {decisive}", chain(*texts))
 
@@ -212,6 +214,7 @@ def write_shard(path: Path, ids: list[str], vectors: np.ndarray) -> str:
     with whole_file(path) as temporary:
         if path.suffix == ".parquet":
             pa = pyarrow("--format parquet")
+            # (n, H) end to end is what a column of n lists of H numbers is on disk: no copy.
             lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
             table = pa.table({"id": ids, "vector": lists})
             # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
@@ -228,6 +231,7 @@ def read_vectors(path: Path) -> np.ndarray:
         with np.load(path) as arrays:
             return np.asarray(arrays["vector"])
     column = pyarrow(str(path)).parquet.read_table(path, columns=["vector"])["vector"]
+    # (n * H,) numbers end to end -> (n, H).
     flat = column.combine_chunks().flatten().to_numpy()
     return np.asarray(flat.reshape(len(column), -1))
 
@@ -284,6 +288,7 @@ class ShardEncoder:
         began = time.perf_counter()
         vectors = self._vectors([text.text for text in texts])
         file = f"{name}.{format_of(options)}"
+        # The file first, then the record that vouches for it.
         sha256 = write_shard(options.out / VECTORS / file, [text.id for text in texts], vectors)
         seconds = round(time.perf_counter() - began, 3)
         record = Record(file, len(texts), digest, sha256, self.fingerprint, seconds)

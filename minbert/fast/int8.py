@@ -70,18 +70,23 @@ class Int8Weights:
             reads_bytes: the product before this one has this one as its `into`.
             into: see above.
         """
+        # (out_features, in_features): of queries, keys and values (3H, H).
         weight = torch.cat([layer.weight.detach().float() for layer in layers])
         columns = torch.ones(weight.shape[1])
+        # c_j = max|W_j|^(1 - a) / max|X_j|^a, the inverse of SmoothQuant's equation 4: (X_j c_j)
+        # times (W_j / c_j) is the same product, and both factors then have columns of similar size.
         if not reads_bytes:
             largest_states, largest = (x.abs().amax(0).clamp_min(LEAST) for x in (states, weight))
             columns = largest ** (1 - SMOOTHING) / largest_states**SMOOTHING
         states, weight = states * columns, weight / columns
+        # The range holds 0, so that an exact 0 stays one; 255 steps between 256 bytes.
         low, high = min(float(states.min()), 0.0), max(float(states.max()), 0.0)
         self.scale = max(high - low, LEAST) / 255
         self.zero = round(-low / self.scale)
         self.steps = columns / self.scale
         self.offsets = torch.full_like(columns, self.zero + 0.5)
         self.dtype, self.into = dtype, into
+        # One scale per row of W, (out_features,): its largest number becomes 127 or -127.
         self.scales = weight.abs().amax(dim=1).clamp_min(LEAST) / 127
         self.zeros = torch.zeros(len(weight), dtype=torch.int64)
         rows = (weight / self.scales[:, None]).round().to(torch.int8)
@@ -96,6 +101,8 @@ class Int8Weights:
         if x.dtype != torch.uint8:
             # Cutting off what follows the point rounds, as half a step has been added.
             x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255).to(torch.uint8)
+        # oneDNN sums products of bytes in 32-bit integers, and scales the sums back:
+        # y = scale * scales * (sum_j x_j w_j - zero * sum_j w_j) + bias.
         weights = (self.rows, self.scales, self.zeros, self.bias)
         to: tuple[float, int, torch.dtype] = (1.0, 0, self.dtype)
         if gelu and self.into is not None:
@@ -158,6 +165,7 @@ class Int8:
 
 def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[Int8Weights]:
     """Return weights in int8 for all `keepers` of a model, with ranges from a batch's states."""
+    # One pass in float32 shows what every product reads; its smallest and largest numbers count.
     found = keepers(model)
     observed = [Observed(keeper.kept_layers()) for keeper in found]
     with _products(model, observed):
@@ -169,6 +177,7 @@ def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[
         for layer in model.modules()
         if isinstance(layer, BertLayer) and isinstance(layer.intermediate, Intermediate)
     }
+    # Those that read bytes come first: their scale must be known to who writes them.
     made: dict[nn.Module, Int8Weights] = {}
     reading_bytes = set(next_ones.values())
     for keeper in sorted(found, key=lambda keeper: keeper not in reading_bytes):
@@ -183,6 +192,7 @@ def random_pieces(tokenizer: BertTokenizer, length: int = LENGTH) -> PackedBatch
     """Return sequences of random pieces of the vocabulary, the same ones for equal vocabularies."""
     special = [*tokenizer.special_ids, tokenizer.mask_id]
     pieces = np.setdiff1d(np.arange(tokenizer.vocab_size), special)  # at least [UNK]
+    # (SEQUENCES, length) ids, [CLS] in front and [SEP] behind as in every text.
     ids = np.random.default_rng(0).choice(pieces, (SEQUENCES, length)).astype(tokenizer.dtype)
     ids[:, 0], ids[:, -1] = tokenizer.cls_id, tokenizer.sep_id
     offsets = np.arange(SEQUENCES + 1) * length

@@ -47,10 +47,11 @@ class PretrainConfig:
     def tokens_per_step(self) -> int:
         """Return the tokens per step; with spans or pairs, their average."""
         tokens = self.batch_size * self.length
-        cut = sum(cut_bounds(self.length))  # twice the mean: of two spans, or of two segments
+        # The sum of both bounds is twice their mean: the tokens of two spans, or of two segments.
         if self.contrast_weight:  # two spans, each with [CLS] and [SEP]
-            tokens += self.contrast_batch_size * (cut + 4)
+            tokens += self.contrast_batch_size * (sum(cut_bounds(self.length)) + 4)
         if self.twin_weight:  # [CLS] a [SEP] b [SEP], with some of b left out
+            cut = sum(cut_bounds(self.length - 1))
             tokens += self.twin_batch_size * (cut + 3 - cut // (4 * MOST_LEFT_OUT))
         return tokens
 

@@ -160,7 +160,8 @@ def cut_twins(batch: PackedBatch, words: Tensor) -> Twins:
 
 def _segments(rows: Tensor) -> tuple[Tensor, Tensor]:
     """Return a segment of every row, and the one behind it, (B, L) each."""
-    shortest, longest = cut_bounds(rows.shape[1])
+    # A pair has one [SEP] more than a row, and no more positions.
+    shortest, longest = cut_bounds(rows.shape[1] - 1)
     length = int(torch.randint(shortest, longest + 1, ()))
     # After [CLS], and such that the second segment ends before [SEP].
     start = 1 + int(torch.randint(rows.shape[1] - 2 - 2 * length + 1, ()))

@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 import torch
 
 from minbert.attention import attention
@@ -37,10 +36,6 @@ def test_attention_equals_the_formula():
     torch.testing.assert_close(attention(*inputs(), LENGTHS), by_formula(*inputs()))
 
 
-def test_attention_repeats_to_the_last_bit():
-    assert torch.equal(attention(*inputs(), LENGTHS), attention(*inputs(), LENGTHS))
-
-
 def test_a_sequence_never_sees_its_neighbours():
     q, k, v = inputs()
     before = attention(q, k, v, LENGTHS)
@@ -73,13 +68,3 @@ def test_dropout_is_given_the_probabilities():
     q, k, v = inputs()
     torch.testing.assert_close(attention(q, k, v, LENGTHS, dropout), v)
     assert seen == [(3, length, length) for length in LENGTHS]
-
-
-def test_dropout_keeps_the_mean_and_drops_its_share():
-    torch.manual_seed(0)
-    q = torch.zeros(512, 2, 4)  # uniform attention
-    v = torch.ones(512, 2, 4)
-    context = attention(q, q, v, (64,) * 8, torch.nn.Dropout(0.25))[:, :, 0]
-    assert context.mean().item() == pytest.approx(1.0, abs=0.01)
-    # Sum of 64 probabilities of 1/64, each kept with 3/4 and scaled by 4/3: variance 1/3 / 64.
-    assert context.var().item() == pytest.approx(1 / 3 / 64, rel=0.15)

@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 import torch
-from conftest import real_checkpoint
 from families import transformers
 from safetensors.torch import load_file, save_file
 from tiny_sizes import TINY
@@ -19,7 +18,6 @@ from minbert.checkpoint import (
     write_tensors,
 )
 from minbert.config import BertConfig, CheckpointError
-from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.packing import pack_padded
@@ -75,7 +73,6 @@ def assert_load_refused(folder, *named):
     [
         ("BertModel", None),
         ("BertForPreTraining", "cls.seq_relationship"),
-        ("BertForSequenceClassification", "classifier"),
     ],
 )
 def test_models_saved_by_transformers_load(kind, ignored, tmp_path, caplog):
@@ -83,14 +80,6 @@ def test_models_saved_by_transformers_load(kind, ignored, tmp_path, caplog):
     theirs.save_pretrained(tmp_path)
     assert_loads_as(tmp_path, (theirs.bert if ignored else theirs).state_dict())
     assert ignored is None or ignored in caplog.text
-
-
-def test_a_checkpoint_without_a_pooler_loads_and_says_so(tmp_path, caplog):
-    reference("BertForMaskedLM").save_pretrained(tmp_path)
-    with caplog.at_level("INFO"):
-        model = BertModel.from_pretrained(str(tmp_path))
-    assert model.pooler is None and "no pooler" in caplog.text
-    assert model(torch.tensor([[1, 2, 3]])).pooler_output is None
 
 
 def test_sharded_weights_load_and_a_missing_shard_is_named(tmp_path):
@@ -120,12 +109,6 @@ def test_prefix_and_tensorflow_names_load(prefix, pickled, tmp_path):
     assert_loads_as(tmp_path, expected)
 
 
-def test_float16_weights_load_as_float32(tmp_path):
-    tensors = {key: tensor.half() for key, tensor in own_tensors().items()}
-    write(tmp_path, tensors)
-    assert_loads_as(tmp_path, {key: tensor.float() for key, tensor in tensors.items()})
-
-
 class Attack:
     """A pickle that would run a command when loaded."""
 
@@ -137,12 +120,9 @@ class Attack:
     ("file", "content", "named"),
     [
         ("model.safetensors", b"\x08\0\0\0\0\0\0\0{}", "model.safetensors"),
-        ("model.safetensors", b"<html>not found</html>", "model.safetensors"),
         ("model.safetensors", b"", "truncated"),
         ("pytorch_model.bin", pickle.dumps({"a": Attack()}), "pytorch_model.bin"),
         ("pytorch_model.bin", b"garbage", "pytorch_model.bin"),
-        ("pytorch_model.bin", b"", "pytorch_model.bin"),
-        (INDEX, b"null", "index.json"),
         (INDEX, b"[" * 100_000, "index.json"),
         (INDEX, b'{"weight_map": null}', "index.json"),
         (INDEX, b'{"weight_map": {"a": "../x"}}', "index.json"),
@@ -174,12 +154,9 @@ def test_truncated_weights_are_named(tmp_path):
         (lambda tensor: None, "is missing from the weights"),
         (lambda tensor: torch.zeros(16, 17), "has shape (16, 17)"),
         (torch.Tensor.int, "expected floats"),
-        (torch.Tensor.bool, "expected floats"),
-        (lambda tensor: tensor.to(torch.complex64), "expected floats"),
-        (lambda tensor: tensor.index_fill(0, torch.tensor(3), torch.nan), "NaN or infinity"),
         (lambda tensor: tensor.index_fill(0, torch.tensor(3), torch.inf), "NaN or infinity"),
     ],
-    ids=["missing", "misshapen", "integers", "truth values", "complex", "NaN", "infinity"],
+    ids=["missing", "misshapen", "integers", "infinity"],
 )
 def test_a_tensor_that_is_no_weight_is_named(change, named, tmp_path):
     tensors = own_tensors()
@@ -198,39 +175,32 @@ def test_what_is_no_weight_of_the_model_may_be_an_integer(tmp_path):
     ("settings", "named"),
     [
         # What would compute wrongly ...
-        ({"model_type": "distilbert"}, "distilbert"),
         ({"model_type": None}, "model_type"),
         ({"model_type": "b" * 10**6}, "model_type"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "tanh"}, "tanh"),
-        ({"hidden_act": ["gelu"] * 10**5}, "hidden_act"),
         ({"is_decoder": True}, "is_decoder"),
         ({"hidden_size": 15}, "multiple"),
         ({"hidden_size": "large"}, "hidden_size"),
+        ({"hidden_size": True}, "hidden_size"),
+        ({"vocab_size": 60.0}, "an integer"),
         ({"num_hidden_layers": 0}, "num_hidden_layers"),
-        ({"layer_norm_eps": None}, "layer_norm_eps"),
         ({"layer_norm_eps": float("nan")}, "layer_norm_eps"),
-        ({"layer_norm_eps": float("inf")}, "layer_norm_eps"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
-        ({"pad_token_id": 10**6}, "pad_token_id"),
+        ({"pad_token_id": 60}, "pad_token_id"),
         # ... what would take all memory before the weights are compared ...
         ({"initializer_range": 10**400}, "too large a number"),
-        ({"num_hidden_layers": 10**4000}, "too large a number"),
         ({"vocab_size": 10**12}, "vocab_size"),
         ({"vocab_size": 2 * 10**9}, "embeddings.word_embeddings.weight"),
         ({"max_position_embeddings": 10**9}, "embeddings.position_embeddings.weight"),
         ({"type_vocab_size": 10**9}, "embeddings.token_type_embeddings.weight"),
         ({"intermediate_size": 10**9}, "encoder.layer.0.intermediate.dense.weight"),
-        ({"hidden_size": 10**8}, "embeddings.word_embeddings.weight"),
         ({"num_hidden_layers": 10**6}, "have 2 layers, config.json asks for 1000000"),
         # ... and what is no object.
         ("null", "object"),
-        ("", "not a readable JSON file"),
         ("{", "not a readable JSON file"),
-        ('{"vocab_size": ' + "1" * 5000 + "}", "not a readable JSON file"),
-        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     ],
-    ids=range(29),
+    ids=range(22),
 )
 def test_strange_configurations_are_refused_before_memory_is_taken(settings, named, tmp_path):
     write(tmp_path, own_tensors(), settings)
@@ -246,34 +216,20 @@ def test_a_size_of_a_tensor_that_is_missing_is_not_believed(tmp_path):
     assert_load_refused(tmp_path, "config.json: no such file")
 
 
-STRANGE_FILES = {
-    "integer keys": {1: torch.zeros(2)},
-    "no tensors": {"a": "b"},
-    "a list": [torch.zeros(2)],
-    "sparse": {"a": torch.eye(3).to_sparse()},
-    "quantised": {"a": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)},
-    "meta": {"a": torch.empty(2, device="meta")},
-}
-
-
-@pytest.mark.parametrize("name", STRANGE_FILES)
-def test_pickles_of_other_things_are_refused(name, tmp_path):
+@pytest.mark.parametrize(
+    "content",
+    [
+        {1: torch.zeros(2)},
+        {"a": "b"},
+        {"a": torch.eye(3).to_sparse()},
+        {"a": torch.empty(2, device="meta")},
+    ],
+    ids=["integer keys", "no tensors", "sparse", "meta"],
+)
+def test_pickles_of_other_things_are_refused(content, tmp_path):
     path = tmp_path / "pytorch_model.bin"
-    torch.save(STRANGE_FILES[name], path)
+    torch.save(content, path)
     assert_refused(lambda: read_file(path), str(path))
-
-
-def test_damaged_pickles_are_refused_whatever_their_reader_raises(tmp_path):
-    path = tmp_path / "pytorch_model.bin"
-    torch.save(own_tensors(), path, _use_new_zipfile_serialization=False)
-    whole = path.read_bytes()
-    torch.manual_seed(1)
-    for place in torch.randint(20, 2000, (100,)).tolist():
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-        try:
-            read_file(path)  # a flipped bit in a number or a name is no damage of the format
-        except CheckpointError as error:
-            assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu"])
@@ -299,17 +255,6 @@ def test_a_digest_tells_tensors_of_every_type():
     tensors = [torch.tensor(1.5), *(torch.ones(2, 3, dtype=kind) for kind in kinds)]
     digests = {tensors_digest({"a": tensor}) for tensor in tensors}
     assert len(digests) == 3 and tensors_digest({"a": tensors[2].clone()}) in digests
-
-
-def test_a_round_trip_is_bit_exact(tmp_path):
-    encoder = SentenceEncoder.from_pretrained(real_checkpoint(), precision="float32")
-    encoder.save(tmp_path / "a")
-    again = SentenceEncoder.from_pretrained(tmp_path / "a", precision="float32")
-    original = load_file(real_checkpoint() / "model.safetensors")
-    saved = load_file(tmp_path / "a" / "model.safetensors")
-    assert saved.keys() == original.keys() - {"embeddings.position_ids"}
-    assert all(torch.equal(tensor, original[key]) for key, tensor in saved.items())
-    assert encoder.fingerprint() == again.fingerprint()
 
 
 def fill(folder, content):

@@ -78,15 +78,6 @@ def test_weights_at_odd_places_of_a_storage_are_encoded_with(encoder):
     assert np.array_equal(encoder.encode(MANY), before)
 
 
-@needs_bfloat16
-def test_encode_reads_by_kept_weights_and_lets_them_go(encoder, monkeypatch):
-    embed, seen = encoder.embed, []
-    monkeypatch.setattr(encoder, "embed", lambda batch: seen.append(kept(encoder)) or embed(batch))
-    encoder.encode(MANY, batch_tokens=400)
-    assert len(seen) > 1 and all(found == {True} for found in seen)
-    assert kept(encoder) == {False}
-
-
 def test_no_weights_are_kept_in_float32(tiny_encoder):
     with tiny_encoder.reading(tiny_encoder.tokenize(MANY)):
         assert kept(tiny_encoder) == {False}
@@ -111,23 +102,9 @@ def by_a_fused_optimizer_step(encoder):
     optimizer.step()
 
 
-def by_a_fused_step_on_older_gradients(encoder):
-    """Not even a training pass comes between the two encodings and the step."""
-    optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=0.1, fused=True)
-    for parameter in encoder.model.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    optimizer.step()
-
-
 def by_assignment(encoder):
     state = {key: 1.5 * tensor for key, tensor in encoder.model.state_dict().items()}
     encoder.model.load_state_dict(state, assign=True)
-
-
-def in_place(encoder):
-    with torch.no_grad():
-        for parameter in encoder.model.parameters():
-            parameter.mul_(1.5)
 
 
 def through_numpy(encoder):
@@ -138,20 +115,9 @@ def through_numpy(encoder):
 
 @needs_bfloat16
 @pytest.mark.parametrize("texts", [FEW, MANY], ids=["few", "many"])
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize(
-    "write",
-    [
-        by_a_fused_optimizer_step,
-        by_a_fused_step_on_older_gradients,
-        by_assignment,
-        in_place,
-        through_numpy,
-    ],
-)
-def test_embeddings_after_a_write_are_those_of_a_fresh_encoder(write, training, texts, encoder):
+@pytest.mark.parametrize("write", [by_a_fused_optimizer_step, by_assignment, through_numpy])
+def test_embeddings_after_a_write_are_those_of_a_fresh_encoder(write, texts, encoder):
     before = encoder.encode(texts)
-    encoder.model.train(training)
     write(encoder)
     after = encoder.encode(texts)
     assert abs(after - before).max() > 0.01
@@ -175,16 +141,6 @@ def test_reading_is_in_evaluation_mode_without_gradients(tiny_encoder):
         assert torch.equal(first, second) and not first.requires_grad
     assert not torch.is_inference_mode_enabled()
     assert tiny_encoder.embed(batch).requires_grad
-
-
-@needs_bfloat16
-def test_what_was_read_can_be_copied_and_saved(encoder, tmp_path):
-    expected = encoder.encode(MANY)
-    twin = encoder.clone()
-    assert kept(twin) == {False} and np.array_equal(twin.encode(MANY), expected)
-    encoder.save(tmp_path / "saved")
-    again = SentenceEncoder.from_pretrained(str(tmp_path / "saved"), precision="bfloat16")
-    assert np.array_equal(again.encode(MANY), expected)
 
 
 def copies(encoder) -> list:
@@ -212,10 +168,10 @@ def test_training_and_clones_start_without_copies(encoder):
 
 
 @needs_bfloat16
-@pytest.mark.parametrize("odd", [False, True])
-@pytest.mark.parametrize("write", ["two rows", "two columns", "two words", "one bit", "bias"])
-def test_copies_know_weights_by_every_bit_and_its_place(write, odd):
-    layer = Linear(15 if odd else 16, 8)
+@pytest.mark.parametrize("columns", [15, 16])
+@pytest.mark.parametrize("write", ["two rows", "two columns", "one bit", "bias"])
+def test_copies_know_weights_by_every_bit_and_its_place(write, columns):
+    layer = Linear(columns, 8)
     kept = KeptWeights(layer)
     assert kept.are_of(layer)
     weight = layer.weight.data
@@ -223,8 +179,6 @@ def test_copies_know_weights_by_every_bit_and_its_place(write, odd):
         weight[[1, 2]] = weight[[2, 1]]
     elif write == "two columns":
         weight[:, [3, 9]] = weight[:, [9, 3]]
-    elif write == "two words":  # eight bytes each, within one row
-        weight[4, [0, 1, 6, 7]] = weight[4, [6, 7, 0, 1]]
     elif write == "one bit":
         weight.view(torch.int32)[5, 5] ^= 1
     else:

@@ -2,16 +2,11 @@
 
 import json
 import random
-import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import real_checkpoint, real_data, toy_sentences
-from families import MULTILINGUAL, TOKENIZERS, byte_level_bpe, chinese, transformers, unigram
+from families import MULTILINGUAL, TOKENIZERS, byte_level_bpe, chinese, transformers
 from tokenizers import Tokenizer, normalizers
 from tokenizers.processors import TemplateProcessing
 
@@ -25,10 +20,8 @@ HURT = [
     "",
     " ",
     "\t\n \u3000",
-    "naïve café",
     "nai\u0308ve cafe\u0301",
     "ÅNGSTRÖM İstanbul ß ﬁ①",
-    "猫が好き。我爱北京",
     "猫" * 300,
     "mixed漢字kana",
     "👩‍👩‍👧‍👦 ok 🇩🇪",
@@ -38,7 +31,6 @@ HURT = [
     "[SEP] in [CLS] text [MASK] [PAD][UNK] [sep] not [Mask]",
     "<s> in </s> text <mask> <pad><unk> a<mask>b  <mask> <S>",
     "a" * 101,
-    "b" * 10_000,
     "word " * 2_000,
     "Antidisestablishmentarianism" * 20,
     "don't U.S.A. $3.50 50% (a-b)/c_d ...!?",
@@ -110,19 +102,11 @@ def test_strings_that_hurt_get_the_same_ids(family, both):
 @pytest.mark.parametrize(
     ("family", "name", "every"),
     [
-        ("minilm", "cs224n/sts-train.csv", 2),
-        ("minilm", "cs224n/ids-sst-train.csv", 2),
-        ("minilm", "cs224n/quora-dev.csv", 3),
-        ("minilm", "nli/nli_pairs.tsv", 21),
-        ("minilm", "wiki/wiki1m_head.txt", 4),
-        ("minilm", "cs224n/ids-cfimdb-dev.csv", 2),
-        ("minilm", "captions/Flickr8k.token.txt", 15),
-        ("minilm", "chinese/ocnli_unsup_train_data.txt", 20),
-        ("minilm", "transfer/rt-polarity.neg", 4),
-        ("roberta", "chinese/cnsd-sts-dev.txt", 4),
-        ("bert", "chinese/cnsd-sts-dev.txt", 4),
-        ("roberta", "wiki/wiki1m_head.txt", 10),
-        ("xlm-roberta", "wiki/wiki1m_head.txt", 10),
+        ("minilm", "cs224n/quora-dev.csv", 8),
+        ("minilm", "transfer/rt-polarity.neg", 8),
+        ("roberta", "wiki/wiki1m_head.txt", 30),
+        ("xlm-roberta", "wiki/wiki1m_head.txt", 30),
+        ("bert", "chinese/cnsd-sts-dev.txt", 8),
     ],
 )
 def test_real_files_get_the_same_ids(family, name, every, both):
@@ -155,52 +139,20 @@ def test_long_texts_and_pairs_in_small_groups_get_transformers_ids(side, monkeyp
         same_pairs(own, reference, texts, others, length)
 
 
-# Run in a process of its own: what a process ever held at most cannot be set back.
-PROGRAM = """
-import resource, sys
-from minbert.tokenizer import BertTokenizer
-own = BertTokenizer.from_pretrained(sys.argv[1])
-own(["kite"] * 10, ["kite"] * 10, max_length=128)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = own(["cat " * 1000] * 100, ["cat " * 1000] * 100, max_length=128)
-assert set(found.lengths) == {128}
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in KiB")
-def test_100_pairs_of_1000_words_take_little_memory(tiny_checkpoint):
-    command = [sys.executable, "-c", PROGRAM, str(tiny_checkpoint)]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 100 * 1024  # the library's own truncation takes 1.3 GB for these
-
-
 @pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("vocabulary", ["english", "chinese"])
-def test_vocab_txt_alone_gives_the_same_ids(vocabulary, lowercase, tmp_path):
+def test_vocab_txt_alone_gives_the_same_ids(lowercase, tmp_path):
     chinese(tmp_path)
-    if vocabulary == "english":
-        shutil.copy(real_checkpoint() / "vocab.txt", tmp_path)
     settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": lowercase}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     own = BertTokenizer.from_pretrained(tmp_path)
     same_ids(own, theirs(tmp_path), HURT)
-    if vocabulary == "chinese":
-        pieces = [own.backend.id_to_token(index) for index in own(["这只猫 cats在河边睡觉。"])[0]]
-        assert pieces == ["[CLS]", *"这只猫", "cat", "##s", *"在河边睡觉。", "[SEP]"]
+    pieces = [own.backend.id_to_token(index) for index in own(["这只猫 cats在河边睡觉。"])[0]]
+    assert pieces == ["[CLS]", *"这只猫", "cat", "##s", *"在河边睡觉。", "[SEP]"]
 
 
-@pytest.mark.parametrize("add_prefix_space", [False, True])
-@pytest.mark.parametrize("files", ["vocab.json and merges.txt", "tokenizer.json"])
-def test_both_forms_of_a_byte_level_vocabulary_give_the_same_ids(add_prefix_space, files, tmp_path):
-    byte_level_bpe(tmp_path, add_prefix_space)
-    reference = theirs(tmp_path)
-    if files == "tokenizer.json":
-        reference.save_pretrained(tmp_path)
-        (tmp_path / "vocab.json").unlink()
-        (tmp_path / "merges.txt").unlink()
-    same_ids(BertTokenizer.from_pretrained(tmp_path), reference, HURT)
+def test_a_byte_level_vocabulary_may_add_a_space_before_the_first_word(tmp_path):
+    byte_level_bpe(tmp_path, add_prefix_space=True)
+    same_ids(BertTokenizer.from_pretrained(tmp_path), theirs(tmp_path), HURT)
 
 
 @pytest.mark.parametrize("where", ["special_tokens_map", "tokenizer_config", "decoder", "nowhere"])
@@ -272,13 +224,12 @@ def decoder(content, **options):
     [
         ({}, {"<q>": LAST + 1, "qux": LAST}),
         ({}, {"QUX": LAST}),
-        ({"do_lower_case": False}, {"QUX": LAST}),
         ({"added_tokens_decoder": {str(LAST): decoder("qux", normalized=True)}}, None),
         ({"added_tokens_decoder": {str(LAST): decoder("qux", single_word=True)}}, None),
         ({"added_tokens_decoder": {str(LAST): decoder("[QUX]", special=True)}}, {"<q>": LAST}),
         ({"added_tokens_decoder": {"6": decoder("cat"), "3": decoder("[SEP]")}}, None),
     ],
-    ids=range(7),
+    ids=range(6),
 )
 def test_tokens_added_beside_a_vocabulary_are_known(settings, added, tmp_path):
     folder = write(tmp_path, settings=settings, added=added)
@@ -298,15 +249,11 @@ def test_the_side_that_is_cut_is_read_and_saved(side, tmp_path):
         assert list(own(texts, max_length=length)) == expected
     again, _ = saved(own, folder / "saved")
     assert list(again(texts, max_length=9)) == list(own(texts, max_length=9))
-
-
-def test_a_side_is_part_of_the_fingerprint_and_can_stand_in_tokenizer_json(tmp_path):
-    right = BertTokenizer(backend(tmp_path))
-    left = BertTokenizer(right.backend, truncation_side="left")
-    assert left.fingerprint() != right.fingerprint()
-    cutting = Tokenizer.from_str(right.backend.to_str())
-    cutting.enable_truncation(5, direction="left")
-    assert BertTokenizer(cutting).fingerprint() == left.fingerprint()
+    other = BertTokenizer.from_pretrained(write(tmp_path / "plain"))
+    assert (own.fingerprint() == other.fingerprint()) == (side == "right")
+    # A tokenizer.json may state the side itself.
+    other.backend.enable_truncation(5, direction=side)
+    assert BertTokenizer(other.backend).fingerprint() == own.fingerprint()
 
 
 def test_a_piece_on_two_lines_keeps_its_ids_when_saved(tmp_path):
@@ -322,12 +269,9 @@ def test_a_piece_on_two_lines_keeps_its_ids_when_saved(tmp_path):
     assert list(BertTokenizer.from_vocab(lines)(texts)) == list(own(texts))
 
 
-@pytest.mark.parametrize("normalizer", [None, normalizers.NFKC()])
-def test_other_normalizers_are_saved_as_they_are(normalizer, tmp_path):
-    kept = json.loads(backend(tmp_path).to_str())
-    other = Tokenizer.from_str(json.dumps({**kept, "normalizer": None}))
-    if normalizer is not None:
-        other.normalizer = normalizer
+def test_another_normalizer_is_saved_as_it_is(tmp_path):
+    other = backend(tmp_path)
+    other.normalizer = normalizers.NFKC()
     own = BertTokenizer(other)
     again, reference = saved(own, tmp_path / "saved")
     texts = [*TEXTS, "\ufb01 \u2460 CAT"]
@@ -341,13 +285,6 @@ def test_large_vocabularies_need_four_bytes(tmp_path):
     own = BertTokenizer(Tokenizer.from_str(json.dumps(parts)))
     assert own.vocab_size == 2**17 + 1
     assert own(["the dog"]).ids.dtype == np.int32 and own(["the dog"])[0][2] == 2**17
-    unigram(tmp_path / "xlm")
-    content = json.loads((tmp_path / "xlm" / "tokenizer.json").read_text("utf-8"))
-    content["model"]["vocab"] += [[f"▁word{i}", -20.0] for i in range(70_000)]
-    content["added_tokens"][-1]["id"] = len(content["model"]["vocab"])
-    (tmp_path / "xlm" / "tokenizer.json").write_text(json.dumps(content))
-    own = BertTokenizer.from_pretrained(tmp_path / "xlm")
-    assert own(["word69999 <mask>"])[0][-2] == own.mask_id > 70_000
 
 
 def test_no_texts_give_no_sequences(tiny_encoder):
@@ -355,24 +292,10 @@ def test_no_texts_give_no_sequences(tiny_encoder):
     assert isinstance(sequences, TokenSequences) and len(sequences) == 0
 
 
-def test_threads_with_other_lengths_do_not_meet(tmp_path):
-    own = BertTokenizer(backend(tmp_path))
-    text = " ".join(["cats"] * 40)
-
-    def lengths(length: int) -> set[int]:
-        return set(own([text] * 50, max_length=length).lengths)
-
-    wanted = [3 + number % 30 for number in range(100)]
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(lengths, wanted)) == [{length} for length in wanted]
-
-
 @pytest.mark.parametrize(
     ("texts", "named"),
     [
         (["a", None], "text 1 is a NoneType"),
-        (["a", b"a"], "text 1 is a bytes"),
-        ([("a", "b")], "text 0 is a tuple"),
         (["a", "a \ud800"], "text 1 is no valid Unicode"),
     ],
 )
@@ -399,14 +322,11 @@ def refused(folder, named):
     ("files", "named"),
     [
         ({}, "no tokenizer"),
-        ({"vocab.txt": "a\nb\n"}, "vocab.txt"),
         ({"vocab.txt": "é"}, "vocab.txt: not a readable vocabulary"),
         ({"vocab.txt": "[UNK]\n[PAD]\na\n"}, r"vocab.txt.*\[CLS\]"),
         ({"tokenizer.json": "{}"}, "tokenizer.json"),
-        ({"tokenizer.json": "not json"}, "tokenizer.json"),
         ({"vocab.txt": "[UNK]\n", "tokenizer_config.json": "{"}, "tokenizer_config.json"),
         ({"vocab.json": "{}"}, "no tokenizer; .*merges.txt"),
-        ({"sentencepiece.bpe.model": ""}, "sentencepiece"),
         ({"vocab.json": "{", "merges.txt": ""}, r"vocab\.json, merges\.txt"),
         ({"vocab.json": '{"<s>": 0}', "merges.txt": "a b\n"}, r"merges\.txt"),
         ({"vocab.json": '{"<s>": 0, "<pad>": 1}', "merges.txt": ""}, r"vocab\.json: has no </s>"),
@@ -425,30 +345,16 @@ def test_unusable_files_are_named_in_one_line(files, named, tmp_path):
         ({}, {"qux": LAST + 3}, "should have the id"),
         ({}, {"qux": "late"}, "another form"),
         ({"added_tokens_decoder": [1]}, None, "another form"),
-        ({"added_tokens_decoder": {"9": None}}, None, "another form"),
         ({"added_tokens_decoder": {"9": {"content": None}}}, None, "another form"),
         ({"truncation_side": "up"}, None, "truncation_side"),
         ({"model_max_length": "128"}, None, "model_max_length"),
         ({"model_max_length": 2}, None, "model_max_length"),
-        ({"model_max_length": float("nan")}, None, "model_max_length"),
-        ({"do_lower_case": 7}, None, "do_lower_case"),
         ({"strip_accents": [None] * 10**5}, None, "strip_accents"),
     ],
-    ids=range(11),
+    ids=range(8),
 )
 def test_strange_settings_are_refused_in_one_line(settings, added, named, tmp_path):
     refused(write(tmp_path, settings=settings, added=added), named)
-
-
-@pytest.mark.parametrize("content", ["null", "7", "[" * 100_000, '{"a": ' + "1" * 5000 + "}"])
-def test_settings_that_are_no_object_are_refused(content, tmp_path):
-    folder = write(tmp_path)
-    (folder / "tokenizer_config.json").write_text(content)
-    refused(folder, r"tokenizer_config\.json")
-
-
-def no_template(parts):
-    parts["post_processor"] = None
 
 
 def types_of_seven(parts):
@@ -472,30 +378,14 @@ def without_the_special_token(parts):
     parts["post_processor"]["special_tokens"] = {}
 
 
-def damaged_characters(parts):
-    parts["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
-
-
-def merges_that_underflow(parts):
-    parts["model"] = {
-        "type": "BPE",
-        "vocab": {"a": 0, "b": 1, "ab": 2},
-        "merges": ["a b"],
-        "continuing_subword_prefix": "#####",
-    }
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (no_template, "post-processor"),
         (other_template, "post-processor"),
         (types_of_seven, "token types"),
         (without_a_mask, r"has no \[MASK\]"),
-        # These three make the library's Rust side panic, which is no Exception.
+        # This makes the library's Rust side panic, which is no Exception.
         (without_the_special_token, "not a usable tokenizer"),
-        (damaged_characters, "not a usable tokenizer"),
-        (merges_that_underflow, "not a usable tokenizer"),
     ],
 )
 def test_strange_tokenizer_files_are_refused_in_one_line(change, named, tmp_path):

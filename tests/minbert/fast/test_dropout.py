@@ -6,7 +6,7 @@ import torch
 from minbert.fast.dropout import Dropout, dropout
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("probability", [0.1, 0.5])
 def test_shares_and_scale(probability):
     torch.manual_seed(0)
     x = torch.ones(1000, 999)  # no multiple of four

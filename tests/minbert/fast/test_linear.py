@@ -62,8 +62,7 @@ def batch_of(lengths) -> PackedBatch:
 
 
 @needs_bfloat16
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("gelu", [False, True])
+@pytest.mark.parametrize(("gelu", "bias"), [(False, True), (True, False)])
 def test_kept_weights_give_the_float32_layer_rounded(gelu, bias):
     layer = Linear(64, 48, bias=bias).eval()
     found = KeptWeights(layer)(X, gelu=gelu)
@@ -83,14 +82,6 @@ def test_the_kept_gelu_is_berts_exact_one():
     found = KeptWeights(layer)(x, gelu=True).double()
     torch.testing.assert_close(found, F.gelu(x.double()), rtol=2**-8, atol=0)
     assert not torch.allclose(found, F.gelu(x.double(), approximate="tanh"), rtol=2**-7, atol=0)
-
-
-@needs_bfloat16
-def test_an_exception_inside_the_block_leaves_no_kept_weights(wide):
-    with pytest.raises(RuntimeError), kept_weights(wide, CPU, torch.bfloat16):
-        assert kept_by(wide) == [True]
-        raise RuntimeError
-    assert kept_by(wide) == [False]
 
 
 @needs_bfloat16
@@ -129,40 +120,6 @@ def test_outside_the_block_both_are_the_plain_layers(layer, wide):
         assert torch.equal(layer(X), F.linear(X, layer.weight, layer.bias))
         assert torch.equal(wide(X), F.gelu(F.linear(X, wide.dense.weight, wide.dense.bias)))
     assert layer.train()(X).requires_grad
-
-
-def rewritten_by_an_optimizer(layer):
-    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1, fused=True)
-    layer(X).sum().backward()
-    optimizer.step()
-
-
-def rewritten_through_data(layer):
-    layer.weight.data += 1
-
-
-def rewritten_in_place(layer):
-    with torch.no_grad():
-        layer.bias.add_(1)
-
-
-@needs_bfloat16
-@pytest.mark.parametrize(
-    "rewrite",
-    [
-        rewritten_by_an_optimizer,
-        rewritten_through_data,
-        rewritten_in_place,
-    ],
-)
-def test_changed_weights_are_kept_anew(rewrite, layer):
-    before = encode(layer)
-    rewrite(layer)
-    after = encode(layer)
-    assert (before.float() - after.float()).abs().max() > 0.05
-    fresh = Linear(64, 48).eval()
-    fresh.load_state_dict(layer.state_dict())
-    assert torch.equal(after, encode(fresh))
 
 
 @needs_bfloat16

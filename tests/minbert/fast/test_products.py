@@ -16,8 +16,7 @@ needs_bfloat16 = pytest.mark.skipif(
 
 
 @needs_bfloat16
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("dtype", "bias"), [(torch.float32, True), (torch.bfloat16, False)])
 def test_value_and_gradients_are_the_exact_ones_rounded(dtype, bias):
     torch.manual_seed(0)
     # Numbers that bfloat16 holds, so that only sums and results are rounded.

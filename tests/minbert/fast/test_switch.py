@@ -118,18 +118,6 @@ def test_states_at_some_positions_are_those_of_all(fast, plain, batch):
     assert_near(states_at(model, batch, positions).detach(), expected.detach())
 
 
-def test_accelerate_keeps_keys_parameters_and_modules(plain):
-    state = {key: tensor.clone() for key, tensor in plain.state_dict().items()}
-    parameters, modules = dict(plain.named_parameters()), dict(plain.named_modules())
-    accelerate(plain)
-    assert plain.state_dict().keys() == state.keys()
-    assert all(torch.equal(tensor, state[key]) for key, tensor in plain.state_dict().items())
-    after = dict(plain.named_parameters())
-    assert after.keys() == parameters.keys()
-    assert all(after[name] is parameter for name, parameter in parameters.items())
-    assert all(module is modules[name] for name, module in plain.named_modules())
-
-
 @pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_a_copied_or_pickled_fast_model_is_fast_and_its_own(twin_of, plain, batch):
     accelerate(plain)

@@ -1,7 +1,5 @@
 """A corpus as rows of tokens, kept on disk, and as embeddings from co-occurrence counts."""
 
-import bz2
-import gzip
 import lzma
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 import torch
 from conftest import toy_sentences
 
-from minbert.pretraining import corpus
 from minbert.pretraining.corpus import (
     CorpusError,
     as_sequences,
@@ -39,13 +36,6 @@ def test_rows_are_packed_cut_at_documents_and_lose_no_order(tmp_path, tiny_encod
     assert batch.input_ids[5:].tolist() == rows[0].tolist()
 
 
-def test_a_truncated_compressed_file_is_named(tmp_path):
-    path = tmp_path / "cut.txt.xz"
-    path.write_bytes(lzma.compress("\n".join(toy_sentences(300, 5)).encode())[:200])
-    with pytest.raises(CorpusError, match=r"cut\.txt\.xz"):
-        list(read_paragraphs([path]))
-
-
 def test_rows_on_disk_are_of_these_texts_and_this_vocabulary(tmp_path, tiny_encoder):
     text = tmp_path / "text.txt"
     text.write_text("cat dog boat")
@@ -70,20 +60,16 @@ def test_a_vocabulary_has_bert_special_tokens_first(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
 
 
-@pytest.mark.parametrize(
-    ("name", "compress"),
-    [
-        ("a.txt", bytes),
-        ("a.txt.xz", lzma.compress),
-        ("a.gz", gzip.compress),
-        ("a.bz2", bz2.compress),
-    ],
-)
-def test_compressed_files_are_read_as_they_are(name, compress, tmp_path):
-    (tmp_path / name).write_bytes(compress("\ufeff the cat \n\nä dog\n".encode()))
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.xz"])
+def test_compressed_files_are_read_as_they_are_and_damaged_ones_named(name, tmp_path):
+    content = "\ufeff the cat \n\nä dog\n".encode()
+    path = tmp_path / name
+    path.write_bytes(lzma.compress(content) if name.endswith("xz") else content)
     # Every file ends a document; a byte order mark is no text.
-    twice = list(read_paragraphs([tmp_path / name] * 2))
-    assert twice == ["the cat", "", "ä dog", ""] * 2
+    assert list(read_paragraphs([path] * 2)) == ["the cat", "", "ä dog", ""] * 2
+    path.write_bytes(lzma.compress(content)[:40])
+    with pytest.raises(CorpusError, match=f"{name}: not a readable"):
+        list(read_paragraphs([path]))
 
 
 def test_an_empty_file_among_others_is_no_fault(tmp_path):
@@ -101,20 +87,6 @@ def test_the_digest_follows_texts_their_order_and_use(tmp_path):
     found = [corpus_digest(paths), corpus_digest(paths[::-1]), corpus_digest(paths, "a use")]
     paths[0].write_text("other")
     assert len({*found, corpus_digest(paths)}) == 4 and len(found[0]) == 12
-
-
-def test_rows_that_fail_to_be_written_leave_no_file(tmp_path, tiny_encoder, monkeypatch):
-    text = tmp_path / "text.txt"
-    text.write_text("cat dog boat")
-
-    def full(file, rows):
-        file.write(b"half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr(corpus.np, "save", full)
-    with pytest.raises(OSError, match="disk full"):
-        tokenize_corpus([text], tiny_encoder.tokenizer, 5, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
 def test_a_text_too_short_for_one_row_is_named(tmp_path, tiny_encoder):

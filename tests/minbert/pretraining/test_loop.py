@@ -8,11 +8,10 @@ from minbert.config import BertConfig
 from minbert.fast.linear import keepers
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
-from minbert.pretraining import loop
 from minbert.pretraining.corpus import as_sequences
 from minbert.pretraining.loop import Pretrainer
 from minbert.pretraining.options import PretrainConfig
-from runtime.errors import StateError, TrainingError
+from runtime.errors import TrainingError
 
 CONFIG = PretrainConfig(tokens=160, length=20, batch_size=4, eval_steps=2, decay_ratio=0.5)
 SIZES = BertConfig(
@@ -90,12 +89,3 @@ def test_a_diverged_validation_keeps_no_weights_and_no_state(trainer_of, tmp_pat
     with pytest.raises(TrainingError, match="diverged to nan at step 1"):
         trainer.run()
     assert not list(tmp_path.iterdir())
-
-
-def test_an_earlier_state_is_gone_on_from_only_when_asked(trainer_of, monkeypatch):
-    monkeypatch.setattr(loop.tqdm, "write", lambda line: None)
-    expected = trainer_of().run()
-    assert [record["step"] for record in expected] == [1, 2]
-    with pytest.raises(StateError, match="--resume goes on with it"):
-        trainer_of().run()
-    assert trainer_of().run(resume=True) == expected  # it had ended: nothing was left to do
