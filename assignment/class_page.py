@@ -6,7 +6,7 @@ from functools import partial
 from statistics import mean, median, quantiles
 from typing import Any
 
-from assignment.marks import Mark, plain, ranked_names, total
+from assignment.marks import Mark, ranked_names, total
 from assignment.pages import filled_in
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
@@ -40,9 +40,7 @@ def render(marks: Sequence[Mark], about: dict[str, Any]) -> str:
         mistakes=_mistakes_table(marks, about),
         cases=_cases_table(marks, about),
         stops=Table("Runs that were stopped", ("submission", "case", "why"), stops, kind="long"),
-        layers=_layers_table(marks),
         everybody=_marks_table(marks, about),
-        data=[plain(mark, about) for mark in marks],
     )
 
 
@@ -115,15 +113,6 @@ def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
         rows.append([*row, share(found.total() / len(marks), 0), word(often)])
     header = ("case", "points", "wrong", "share wrong", "most often")
     return Table("Cases, the hardest first", header, rows, kind="long")
-
-
-def _layers_table(marks: Sequence[Mark]) -> Table:
-    rows = []
-    for name in dict.fromkeys(name for mark in marks for name in mark.layers):
-        reasons = [mark.layers[name] for mark in marks if mark.layers.get(name)]
-        held = len(marks) - len(reasons)
-        rows.append([word(name), number(held, 0), word(reasons[0] if reasons else None)])
-    return Table("Layers of the sandbox", ("layer", "held for", "otherwise"), rows, kind="long")
 
 
 def _marks_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:

@@ -7,7 +7,7 @@ the whole board, once for the aggregate and once for the tasks, which repeat its
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -338,5 +338,4 @@ def render(board: Board, name: str) -> str:
             [[word(name), word(fault)] for name, fault in board.broken],
             "long",
         ),
-        data=asdict(board),
     )

@@ -102,20 +102,3 @@ if (form) {
   form.addEventListener("submit", (event) => event.preventDefault());
   filter();
 }
-
-// Pages that carry their numbers, which a run's page need not, offer them.
-const place = document.getElementById("save");
-if (place) {
-  const save = document.createElement("button");
-  save.type = "button";
-  save.textContent = "Save the numbers of this page (JSON)";
-  save.addEventListener("click", () => {
-    const text = document.getElementById("data").textContent;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-    link.download = "report.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
-  place.append(save);
-}
