@@ -99,15 +99,3 @@ def test_every_cell_has_intervals_and_every_two_a_test(cells, data):
             assert one["mean"] == pytest.approx(found["sts", encoder].metrics["pearson"])
             assert one["n"] == len(labels)
     assert task_metrics("sts", labels, labels)["pearson"] == pytest.approx(1.0)
-
-
-def test_a_cell_without_its_predictions_is_computed_again(cells, data, tiny_checkpoint):
-    found, folder, _ = cells
-    path = folder / "predictions" / found["sts", "bi"].name / "sts-dev-output.csv"
-    before = path.read_bytes()
-    path.unlink()
-    lines = []
-    again = toy_runs.small(tiny_checkpoint, data, folder, **PAIRS)
-    toy_runs.compare(again, lines.append)
-    assert path.read_bytes() == before
-    assert sum("done earlier" in line for line in lines) == 3
