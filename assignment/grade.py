@@ -23,6 +23,7 @@ from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import write_text
 from runtime.options import option, parse
+from runtime.progress import progress
 from runtime.streams import printable
 
 SPLIT = "test"  # of the predictions handed in
@@ -111,8 +112,6 @@ def grade(options: GradeOptions) -> None:
     Raises:
         UserError, OSError: no submission, no suite, or a folder that cannot be written.
     """
-    from runtime.progress import progress  # asks PyTorch which process this is
-
     if not options.submissions:
         raise UserError("nothing to grade; give a submission, or a folder of submissions")
     try:

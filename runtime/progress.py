@@ -1,11 +1,10 @@
 """The progress bar for everything that takes longer than a few seconds."""
 
+import os
 import sys
 from typing import Any
 
 from tqdm import tqdm
-
-from runtime.processes import is_main
 
 
 class _Bar(tqdm):
@@ -24,10 +23,13 @@ def progress(
 ) -> "tqdm[Any]":
     """Return a progress bar on stderr; by default only where stderr is a terminal.
 
+    Of the processes that torchrun started, only the first shows any.
+
     Work that is done within `delay` seconds shows none. Errors that leave its block get a note with
     its name, from which `runtime.commands` tells in which step memory was used up.
     """
-    quiet = not (sys.stderr.isatty() if show is None else show) or not is_main()
+    first = os.environ.get("RANK", "0") == "0"
+    quiet = not (first and (sys.stderr.isatty() if show is None else show))
     bar = _Bar(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)
     bar.name = description
     return bar

@@ -30,7 +30,7 @@ from heads.config import REPORT_ORDER
 from heads.features import FEATURES
 from heads.inputs import inputs_of
 from minbert.encoder import SentenceEncoder
-from report.cell import Cell, Coordinates, best_known
+from report.cell import Cell, best_known
 from run_multitask import run
 from runtime.errors import UserError
 from runtime.files import digest, read_object, sweep, write_text
@@ -294,13 +294,9 @@ def measured_grid(
 
 def cells_of(row: Row, cells: Sequence[Cell], table: Table) -> list[Cell]:
     """Return the cells of a row, one per seed, on the split that the table is scored on."""
-    return scored_on([cell for cell in cells if is_of(row, cell)], table)
-
-
-def is_of(row: Row, head: Coordinates) -> bool:
-    """Return whether a head of a row's grid is the row's."""
     place = (row.pretrain, *(row.settings[name] for name in PLACE))
-    return (head.pretrain, head.task, head.encoder) == place
+    own = [cell for cell in cells if (cell.pretrain, cell.task, cell.encoder) == place]
+    return scored_on(own, table)
 
 
 def scored_on(cells: Sequence[Cell], table: Table) -> list[Cell]:

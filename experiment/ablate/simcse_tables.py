@@ -356,53 +356,6 @@ MLM_WEIGHT = Table(
     minutes=2.2,
 )
 
-# How fast may an encoder be tuned before it forgets? A grid that SimCSE searched, appendix A.
-LEARNING_RATE_WHY = "too fast or too slow for so few steps; our own, no published numbers"
-LEARNING_RATE_TIMES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-
-LEARNING_RATE = Table(
-    name="learning-rate",
-    title="Learning rate in unsupervised SimCSE, as a multiple of the recipe's",
-    source="Gao et al. 2021, appendix A (the grid 1e-5, 3e-5, 5e-5, no numbers)",
-    published_on="bert-base-uncased, STS-B dev",
-    rows=tuple(Row(f"x {times:g}", rate=times) for times in LEARNING_RATE_TIMES),
-    expected=(
-        Expectation("x 0.03", LESS, "x 1", LEARNING_RATE_WHY),
-        Expectation("x 10", LESS, "x 1", LEARNING_RATE_WHY),
-    ),
-    reading=(
-        "The rate and the number of steps go together: a small encoder tuned for a minute needs "
-        "ten times the rate of bert-base tuned for an hour. The column of the last state shows "
-        "what selection by a dev set hides."
-    ),
-    minutes=3.1,
-)
-
-# One direction, or both? SimCSE's loss beside SimCLR's NT-Xent.
-SYMMETRIC_WHY = "both views are drawn alike; our own, no published numbers"
-
-SYMMETRIC = Table(
-    name="symmetric",
-    title="SimCSE's loss beside its symmetric form",
-    source="Chen et al. 2020 (SimCLR), equation 1; not in the SimCSE paper",
-    published_on="",
-    rows=(
-        Row("unsup, one direction"),
-        Row("unsup, symmetric", {"symmetric": True}),
-        Row("sup, one direction", pretrain="sup"),
-        Row("sup, symmetric", {"symmetric": True}, pretrain="sup"),
-    ),
-    expected=(
-        Expectation("unsup, symmetric", ALIKE, "unsup, one direction", SYMMETRIC_WHY),
-        Expectation("sup, symmetric", ALIKE, "sup, one direction", SYMMETRIC_WHY),
-    ),
-    reading=(
-        "SimCSE asks each anchor for its positive among all positives. NT-Xent also asks each "
-        "positive for its anchor, and takes the other anchors as further negatives."
-    ),
-    minutes=1.9,
-)
-
 # Which labelled pairs make the best positives, and how many does it take? SimCSE, table 4.
 SUPERVISED_DATA_NEGATIVES = ("--hard-negatives", "contradiction")
 
@@ -491,7 +444,5 @@ SIMCSE_TABLES = (
     TEMPERATURE,
     HARD_NEGATIVE_WEIGHT,
     MLM_WEIGHT,
-    LEARNING_RATE,
-    SYMMETRIC,
     SUPERVISED_DATA,
 )

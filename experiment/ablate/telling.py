@@ -95,20 +95,13 @@ def by_row(table: Table, measured: Sequence[Measured]) -> dict[str, list[Measure
     return found
 
 
-def mean_and_deviation(values: Sequence[float | None]) -> tuple[float, float | None] | None:
-    """Return mean and standard deviation (None of one number); None where a value is undefined."""
+def shown(values: Sequence[float | None]) -> str:
+    """Return `0.812 ± 0.004`, without a deviation of one number; a dash where one is undefined."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
-        return None
-    return mean(known), stdev(known) if len(known) > 1 else None
-
-
-def shown(values: Sequence[float | None], digits: int = 3) -> str:
-    """Return `0.812 ± 0.004`, a dash where there is nothing."""
-    if (found := mean_and_deviation(values)) is None:
         return NOWHERE
-    spread = "" if found[1] is None else f" ± {found[1]:.{digits}f}"
-    return f"{found[0]:.{digits}f}{spread}"
+    spread = f" ± {stdev(known):.3f}" if len(known) > 1 else ""
+    return f"{mean(known):.3f}{spread}"
 
 
 def printed(table: Table, measured: Sequence[Measured], judged: Sequence[Judged]) -> str:
