@@ -1,13 +1,13 @@
 """Joint training: beside a task's own, resumed, in two processes; gradient surgery in numbers."""
 
 import copy
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 
 import numpy as np
 import pytest
 import torch
+from killable import Killed
 from pairings import examples
 from ranks import on_two_ranks
 from torch import nn
@@ -31,33 +31,15 @@ FULL = HeadConfig(
 )
 
 
-class Killed(Exception):
-    """Stands for a crash in the middle of training."""
-
-
 def score(found):
     return float(found.mean())
 
 
-def pupils(data, *tasks, kind="bi"):
-    config = replace(FULL, tune="joint")
-    kinds = {"sst": "bi"}
-    return {t: Pupil(read_task(data, t), kinds.get(t, kind), config, score) for t in tasks}
+JOINT = replace(FULL, tune="joint")
 
 
-@contextmanager
-def killed(monkeypatch):
-    """Let a joint training inside crash before its last batch but one."""
-    train_step = JointTrainer._train_step
-
-    def killed_step(trainer, step):
-        if step == len(trainer.batches) - 2:
-            raise Killed
-        return train_step(trainer, step)
-
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(JointTrainer, "_train_step", killed_step)
-        yield
+def pupils(data, *tasks, config=JOINT):
+    return {task: Pupil(read_task(data, task), "bi", config, score) for task in tasks}
 
 
 def joint(encoder, data, *tasks, schedule="sequential", remedies=(), **more):
@@ -111,8 +93,15 @@ def test_a_remedy_changes_the_training_and_a_resumed_one_ends_with_the_same_numb
         plain, _ = run(())
         found = plain["sts"].predictions["dev"]
         assert not np.array_equal(whole["sts"].predictions["dev"], found)
-    state = tmp_path / "state.pt"
-    with killed(monkeypatch):
+    state, train_step = tmp_path / "state.pt", JointTrainer._train_step
+
+    def killed(trainer, step):
+        if step == len(trainer.batches) - 2:
+            raise Killed
+        return train_step(trainer, step)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(JointTrainer, "_train_step", killed)
         run(state_path=state)
     torch.manual_seed(7)
     again, other = run(state_path=state, resume=True)
@@ -198,24 +187,20 @@ def test_gradients_are_taken_and_put_back():
 
 
 # Slowly: Adam makes large steps of gradients that differ in their last digits only.
-SETTINGS = replace(
-    FULL, tune="joint", dropout=0.0, backbone_dropout=0.0, backbone_learning_rate=1e-5
-)
+SETTINGS = replace(JOINT, dropout=0.0, backbone_dropout=0.0, backbone_learning_rate=1e-5)
 
 
 def jointly(checkpoint, data, config):
     """Return by task the dev predictions, and the weights of its head."""
     encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
-    learners = {
-        task: replace(pupil, config=SETTINGS)
-        for task, pupil in pupils(data, "sst", "sts", "para").items()
-    }
-    fitted = fit_joint(encoder, learners, config)
-    heads = {
-        task: torch.cat([p.detach().ravel() for p in found.head.parameters()])
+    fitted = fit_joint(encoder, pupils(data, "sst", "sts", "para", config=SETTINGS), config)
+    return {
+        task: (
+            found.predictions["dev"],
+            nn.utils.parameters_to_vector(found.head.parameters()).detach(),
+        )
         for task, found in fitted.items()
     }
-    return {task: (found.predictions["dev"], heads[task]) for task, found in fitted.items()}
 
 
 def test_two_ranks_train_jointly_as_one_does(tiny_checkpoint, toy_data, tmp_path):
