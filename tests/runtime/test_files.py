@@ -261,10 +261,15 @@ def test_pieces_of_another_host_are_left_for_a_week(tmp_path):
     assert not piece.exists()
 
 
-def test_an_earlier_process_of_the_same_number_is_a_dead_one(tmp_path):
-    (tmp_path / f".file.{files.HOST}-{os.getpid()}-000000.tmp").touch()
+def test_an_earlier_process_of_the_same_number_is_dead_and_one_that_runs_is_not(tmp_path):
+    earlier, living = (
+        tmp_path / f".file.{files.HOST}-{process}-000000.tmp"
+        for process in (os.getpid(), os.getppid())
+    )
+    earlier.touch()
+    living.touch()
     sweep(tmp_path)
-    assert content_of(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == [living]
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])

@@ -107,11 +107,11 @@ def test_a_row_that_cannot_be_measured_is_left_out_and_said(options, said, tmp_p
 def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch):
     lines = []
     rows = ("sts: none bi", "para: unsup cross", "sts: none, linear on [u; v]")
-    asked = replace(options, names=("report",), rows=rows, steps=2, out=tmp_path)
+    asked = replace(options, names=("report",), rows=rows, steps=2, seeds=1, out=tmp_path)
     assert ablate(asked, lines.append) == 0
     content = json.loads((tmp_path / "report.json").read_text())
     assert [(one["row"], one["seed"]) for one in content["measured"]] == [
-        (row, seed) for row in (rows[2], *rows[:2]) for seed in (42, 43)
+        (row, 42) for row in (rows[2], *rows[:2])
     ]
     (results,) = (tmp_path / "runs").glob("*/results.json")
     cells = {
@@ -119,7 +119,7 @@ def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch
         for c in json.loads(results.read_text())
     }
     scores = {(one["row"], one["seed"]): one["values"]["score"] for one in content["measured"]}
-    assert scores[rows[0], 43] == cells["none", "sts", "bi", "dev", 43]["pearson"]
+    assert scores[rows[0], 42] == cells["none", "sts", "bi", "dev", 42]["pearson"]
     assert scores[rows[1], 42] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
     monkeypatch.setattr("heads.train.HeadTrainer", None)
     assert ablate(asked, lines.append) == 0  # nothing is trained again
