@@ -200,7 +200,7 @@ def test_equal_weights_of_two_layers_are_our_averages(
         ([1.0, 1.0, 1.0], 1),
         ([0.3, 0.0, 0.7], 1),
         ([1.0, 0.0, 0.0, 1.0], 0),
-        ([1.0, 1.0], 1),
+        ([1.0, 0.0, 1.0, 0.0], 1),
     ],
 )
 def test_other_layers_and_learned_weights_are_refused(weights, start, tiny_encoder, tmp_path):
