@@ -104,8 +104,6 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
 
 def _write_autograder(instructor: Path, student: Path) -> None:
     """Write what Gradescope builds its image from; what is in the folder is to be zipped."""
-    from assignment.marks import write_autograder
-
     folder = instructor / "autograder"
     for package in GRADING:
         shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
@@ -115,7 +113,9 @@ def _write_autograder(instructor: Path, student: Path) -> None:
     if any((instructor / "gold").iterdir()):
         shutil.copytree(instructor / "gold", folder / "gold")
     shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")
-    write_autograder(folder)
+    for script in (ROOT / "assignment" / "templates" / "autograder").iterdir():
+        shutil.copyfile(script, folder / script.name)
+        (folder / script.name).chmod(0o755)
 
 
 def _requirements() -> str:

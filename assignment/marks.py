@@ -4,7 +4,6 @@ Source: Gradescope's autograder specification, "Output format".
 """
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,6 @@ from assignment.compare import CaseResult
 from evaluation.table import csv_text
 from runtime.files import write_text
 from runtime.streams import printable
-
-SCRIPTS = Path(__file__).parent / "templates" / "autograder"
 
 
 @dataclass(frozen=True)
@@ -154,13 +151,3 @@ def ranked_names(marks: Sequence[Mark]) -> list[str]:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON whole or not at all."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-
-
-def write_autograder(folder: Path) -> None:
-    """Write the two scripts that the root of a Gradescope autograder must have.
-
-    `make` puts beside them: this project's packages, requirements.txt, hidden/ and student/.
-    """
-    for script in SCRIPTS.iterdir():
-        shutil.copyfile(script, folder / script.name)
-        (folder / script.name).chmod(0o755)

@@ -7,7 +7,7 @@ No tree holds `minbert/fast`, which would give a solution away.
 import ast
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import cache_from_source
@@ -104,17 +104,6 @@ def _imports(source: str) -> Iterator[str]:
             for count in range(1, len(words) + 1):
                 path = "/".join(words[:count])
                 yield from (f"{path}.py", f"{path}/__init__.py")
-
-
-def solutions(parts: Iterable[Part]) -> set[str]:
-    """Return the stripped lines of the parts' solutions: none may be in the student's tree."""
-    found: set[str] = set()
-    for place in (place for part in parts for place in part.places):
-        file, _, name = place.partition(":")
-        source = (ROOT / file).read_text(encoding="utf-8")
-        first, end = body_of(source, name)
-        found |= {line.strip() for line in source.splitlines()[first:end]}
-    return found - {""}
 
 
 def _with_holes(file: str, source: str, parts: Sequence[Part]) -> str:
