@@ -71,13 +71,25 @@ def test_the_table_of_a_class(tmp_path):
     assert bob["score"] == bob["max_score"] == 9
 
 
-def test_the_page_shows_marks_mistakes_and_layers_escaped():
-    evil = replace(MARK, name="<script>alert(1)</script>")
-    page = render([evil, HONEST, *[replace(MARK, name=f"s{n}") for n in range(30)]], ABOUT)
-    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+def test_the_page_shows_marks_mistakes_and_stops():
+    page = render([MARK, HONEST, *[replace(MARK, name=f"s{n}") for n in range(30)]], ABOUT)
     assert "the mean is over all axes" in page and "too much of its memory" in page
     assert "Marks of 32 submissions" in page and 'src="http' not in page
     assert "Marks of 1 submission<" in render([HONEST], ABOUT)
+
+
+def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):
+    script = "<script>alert(1)</script>"
+    names = ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", script]
+    marks = [replace(MARK, name=name) for name in names]
+    write_class(marks, ABOUT, tmp_path)
+    rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
+    assert len(rows) == 1 + len(names)
+    for shown, *_ in rows:
+        assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
+    page = render(marks, ABOUT)
+    assert page.encode() and "\x1b" not in page
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
 
 def test_the_histogram_counts_every_submission_once():
@@ -119,18 +131,6 @@ def test_the_layers_to_ask_for_are_those_of_every_machine():
     found = layers_here(Limits())
     assert set(ASKED) <= set(found)
     assert set(found) - set(ASKED) <= {"no capabilities", "user namespace", "mount namespace"}
-
-
-def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):
-    names = ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", "né 你好"]
-    marks = [replace(MARK, name=name) for name in names]
-    write_class(marks, ABOUT, tmp_path)
-    rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
-    assert len(rows) == 1 + len(names)
-    for shown, *_ in rows:
-        assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
-    page = render(marks, ABOUT)
-    assert page.encode() and "\x1b" not in page
 
 
 @pytest.fixture(scope="module")
