@@ -197,38 +197,26 @@ def test_a_page_computes_no_statistics_that_the_run_has_written(full, source, mo
     assert write_page(full).read_text() == source  # the same run, the same bytes
 
 
-def test_an_unfinished_run_has_no_page(tmp_path, capsys):
-    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",), seeds=(1,))
-    (run / COMPARISONS).unlink()
-    assert main(["html", str(run)]) == 2
-    assert "unfinished" in capsys.readouterr().err and not (run / PAGE).exists()
-    with pytest.raises(DataError, match="not a run folder"):
-        write_page(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("damaged", "content", "message"),
-    [
+def test_what_is_unfinished_damaged_or_gone_is_named_in_one_line(tmp_path, capsys):
+    run = made_run(tmp_path, tasks=("sts",), pretrains=("none",), seeds=(1,), n=20)
+    for name, content, message in (
         ("costs.json", "{", r"costs\.json: not a run's costs"),
         ("costs.json", '{"cells": [{}]}', r"costs\.json: not a run's costs"),
         ("metrics.jsonl", "[1]\n", r"metrics\.jsonl: not a run's curves"),
         ("results.json", "{", r"results\.json"),
-    ],
-)
-def test_damaged_files_are_named_in_one_line(damaged, content, message, tmp_path):
-    run = made_run(tmp_path, tasks=("sts",), pretrains=("none",), seeds=(1,), n=20)
-    (run / damaged).write_text(content)
-    with pytest.raises(DataError, match=message) as raised:
-        write_page(run)
-    assert "\n" not in str(raised.value) and not (run / PAGE).exists()
-
-
-def test_data_that_moved_can_be_named(tmp_path):
-    run = made_run(tmp_path, tasks=("sst",), encoders=("bi",), seeds=(1,))
+        (COMPARISONS, None, "an unfinished run has no page"),
+    ):
+        kept = (run / name).read_text() if (run / name).exists() else None
+        (run / name).write_text(content) if content else (run / name).unlink()
+        with pytest.raises(DataError, match=message) as raised:
+            write_page(run)
+        assert "\n" not in str(raised.value) and not (run / PAGE).exists()
+        (run / name).write_text(kept) if kept else (run / name).unlink()
     (tmp_path / "data").rename(tmp_path / "moved")
-    with pytest.raises(DataError, match="--data DIR"):
-        write_page(run)
+    assert main(["html", str(run)]) == 2 and "--data DIR" in capsys.readouterr().err
     assert write_page(run, str(tmp_path / "moved")).is_file()
+    with pytest.raises(DataError, match="not a run folder"):
+        write_page(tmp_path)
 
 
 def test_a_library_that_is_missing_is_named_with_its_cure(full, monkeypatch, capsys):
