@@ -51,10 +51,10 @@ def set_metrics(
     """
     metrics: dict[tuple[str, str], tuple[float | None, int]] = {}
     for metric, correlation in CORRELATIONS.items():
-        found, wanted = (
+        scores, wanted = (
             np.concatenate([side[subset] for subset in gold]) for side in (similarities, gold)
         )
-        metrics["all", metric] = (correlation(found, wanted), len(wanted))
+        metrics["all", metric] = (correlation(scores, wanted), len(wanted))
         for subset, own in gold.items() if len(gold) > 1 else ():
             metrics[subset, metric] = (correlation(similarities[subset], own), len(own))
     return metrics

@@ -149,10 +149,10 @@ def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for cell in cells:
-        for tag, found in cell.phenomena.items():
-            setting = (*(getattr(cell, name) for name in SIDE_BY_SIDE), tag, found["n"])
+        for tag, rows in cell.phenomena.items():
+            setting = (*(getattr(cell, name) for name in SIDE_BY_SIDE), tag, rows["n"])
             of_encoders = errors.setdefault(setting, {"bi": [], "cross": []})
-            of_encoders[cell.encoder].append(found["error"])
+            of_encoders[cell.encoder].append(rows["error"])
     header = (*SIDE_BY_SIDE, "phenomenon", "n")
     return [
         dict(zip(header, setting, strict=True))

@@ -123,12 +123,12 @@ def measure_run(
         rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
         texts = [dev[row].texts for row in rows]
         measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
-    found = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
+    of_kind = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
     break_evens, stories, retrieval = {}, [], None
     for name in dict.fromkeys(cell.task for cell in best):
-        if (name, "bi") not in found or (name, "cross") not in found:
+        if (name, "bi") not in of_kind or (name, "cross") not in of_kind:
             continue
-        (bi_cell, bi), (cross_cell, cross) = found[name, "bi"], found[name, "cross"]
+        (bi_cell, bi), (cross_cell, cross) = of_kind[name, "bi"], of_kind[name, "cross"]
         break_evens[name] = break_even(bi, cross)
         stories.append((TASKS[name].kind != "score", story(bi, cross)))
         if ranking and TASKS[name].kind == "binary":

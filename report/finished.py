@@ -166,10 +166,10 @@ def _tasks(cells: Sequence[Cell]) -> list[str]:
 
 def _scored(home: Path, task: Task, cells: Sequence[Cell]) -> Splits:
     """Return the splits of a task that cells scored; the others, such as train, stay empty."""
-    found: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
+    scored: dict[str, list[Any]] = {"train": [], "dev": [], "test": []}
     for split in dict.fromkeys(cell.split for cell in cells if cell.task == task.name):
         path = split_file(home, task, split)
         if not path.is_file():
             raise DataError(f"{path}: not found; say where the data is now (--data DIR)")
-        found[split] = task.read(path)
-    return Splits(**found)
+        scored[split] = task.read(path)
+    return Splits(**scored)

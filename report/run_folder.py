@@ -214,9 +214,9 @@ class RunFolder:
             return {}
         try:
             with np.load(path, allow_pickle=False) as file:
-                found = dict(file)
-            same = found.pop("ids").tolist() == [example.id for example in examples]
-            return {name: a.astype(np.float64) for name, a in found.items()} if same else {}
+                arrays = dict(file)
+            same = arrays.pop("ids").tolist() == [example.id for example in examples]
+            return {name: a.astype(np.float64) for name, a in arrays.items()} if same else {}
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
             return {}
 
@@ -246,13 +246,13 @@ def read_curves(run: Path) -> list[dict[str, Any]]:
     path = run / CURVES
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        found = [dict(json.loads(line)) for line in lines]
-        if any(not isinstance(record["curve"], str) for record in found):
+        records = [dict(json.loads(line)) for line in lines]
+        if any(not isinstance(record["curve"], str) for record in records):
             raise TypeError("a curve's name is no text")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
         raise DataError(f"{path}: not a run's curves ({reason}); fix or delete it") from None
-    return found
+    return records
 
 
 def predictions_name(cell_name: str, task: str, split: str) -> str:

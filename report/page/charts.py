@@ -66,7 +66,7 @@ def bar_figures(run: FinishedRun) -> list[Figure]:
 
 
 def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) -> None:
-    kinds = [kind for kind in LOOKS if any(kind in found for found in scores.values())]
+    kinds = [kind for kind in LOOKS if any(kind in encoders for encoders in scores.values())]
     width = min(WIDTH, 0.8 / len(kinds) - 0.02)
     for k, kind in enumerate(kinds):
         colour, label, hatch = LOOKS[kind]

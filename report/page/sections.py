@@ -143,13 +143,13 @@ def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
     return np.asarray(np.mean(errors, axis=0))
 
 
-def _difference(found: Slice, darkest: float) -> Entry:
+def _difference(errors: Slice, darkest: float) -> Entry:
     """Return an entry shaded by who is ahead; bold where the interval leaves out 0."""
-    if found.low is None or found.high is None:  # few rows: no claim
-        return number(found.difference, 3, sign=True)
-    plain = number(found.difference, 3, interval(Interval(found.low, found.high, "")), sign=True)
-    colour = shade(found.difference, darkest, ENCODERS)
-    strong = not found.low <= 0 <= found.high
+    if errors.low is None or errors.high is None:  # few rows: no claim
+        return number(errors.difference, 3, sign=True)
+    plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
+    colour = shade(errors.difference, darkest, ENCODERS)
+    strong = not errors.low <= 0 <= errors.high
     return Entry(plain.text, plain.value, plain.note, colour, strong)
 
 
@@ -216,14 +216,14 @@ def most_surprising(
         gold = labels.astype(np.int64)
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
-    found = []
+    largest = []
     for side, ahead in enumerate(ENCODERS):
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)
         rows = rows[np.argsort(-gaps[rows], kind="stable")][:most]
-        found += [(ahead, row) for row in rows.tolist()]
-    return found
+        largest += [(ahead, row) for row in rows.tolist()]
+    return largest
 
 
 def _in_words(soft: Any, task: Task) -> str:

@@ -41,8 +41,8 @@ class Table:
     def numbers(self) -> list[bool]:
         """Return of each column whether it holds numbers, and perhaps dashes; headings do not."""
         columns = zip(*self.rows, strict=True)
-        found = [any(one.value is not None for one in column) for column in columns]
-        return [False, *found[1:]] if found else [False] * len(self.header)
+        numbers = [any(one.value is not None for one in column) for column in columns]
+        return [False, *numbers[1:]] if numbers else [False] * len(self.header)
 
 
 def filled(table: Table) -> Table:
