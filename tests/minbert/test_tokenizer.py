@@ -237,6 +237,7 @@ def test_tokens_added_beside_a_vocabulary_are_known(settings, added, tmp_path):
     assert list(own(TEXTS)) == theirs(folder)(TEXTS)["input_ids"]
     again, reference = saved(own, folder / "saved")
     assert list(again(TEXTS)) == list(own(TEXTS)) == reference(TEXTS)["input_ids"]
+    assert not (folder / "saved" / "vocab.txt").exists()  # which would not hold them
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
