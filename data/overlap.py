@@ -39,11 +39,6 @@ def _hashes(texts: Iterable[str]) -> np.ndarray:
     return np.fromiter((text_hash(text) for text in texts), np.uint64)
 
 
-def _hash_pairs(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
-    """Return (n, 2) text hashes."""
-    return _hashes(text for pair in pairs for text in pair).reshape(-1, 2)
-
-
 def _hash_examples(examples: Sequence[Example]) -> np.ndarray:
     """Return (n, 1) or (n, 2) text hashes, as many columns as an example has texts."""
     width = len(examples[0].texts) if examples else 1
@@ -80,7 +75,7 @@ class Seen:
 
     def add_pairs(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Note unordered pairs, and their texts as well; any iterable, read once."""
-        self._add_rows(_hash_pairs(pairs))
+        self._add_rows(_hashes(text for pair in pairs for text in pair).reshape(-1, 2))
 
     def add_examples(self, examples: Sequence[Example]) -> None:
         """Note the texts, and the pairs, of examples of one task."""
@@ -91,14 +86,6 @@ class Seen:
         self.texts = np.union1d(self.texts, hashes)
         if hashes.shape[1] == 2:
             self.pairs = np.union1d(self.pairs, _combine(hashes))
-
-    def has_text(self, text: str) -> bool:
-        """Return whether the text was noted, by itself or in a pair."""
-        return bool(_is_in(_hashes([text]), self.texts)[0])
-
-    def has_pair(self, text_a: str, text_b: str) -> bool:
-        """Return whether the two texts were noted as a pair, in either order."""
-        return bool(_is_in(_combine(_hash_pairs([(text_a, text_b)])), self.pairs)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,14 +152,6 @@ def test_a_server_that_always_breaks_off_leaves_a_part_to_resume(serve, tmp_path
     assert (tmp_path / "kites.csv.part").read_bytes() == DATA[: 10 * attempts]
 
 
-def test_a_chunked_answer_cut_short_is_no_whole_file(serve, tmp_path):
-    def behave(handler: Handler, offset: int) -> None:
-        handler.reply(200, b"400\r\nkites", Content_Length=None, Transfer_Encoding="chunked")
-
-    remote, _ = serve(behave)
-    assert "the transfer broke off (IncompleteRead" in refused(remote, tmp_path)
-
-
 def test_a_silent_server_runs_into_the_timeout_and_none_at_all_is_said(
     serve, tmp_path, monkeypatch
 ):
@@ -219,14 +211,6 @@ def test_a_present_file_is_left_alone_unless_it_is_known_to_be_another(serve, tm
     remote, _ = serve(ranged)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert "Git LFS pointer" in caplog.text
-
-
-def test_a_folder_that_cannot_be_made_is_one_clear_line(serve, tmp_path):
-    remote, asked = serve(ranged)
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DownloadError, match=r"not stored .*; choose another folder"):
-        fetch(remote, tmp_path / "file")
-    assert asked == []
 
 
 # --- archives

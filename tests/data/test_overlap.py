@@ -1,7 +1,5 @@
 """The leak audit: planted overlaps are caught, whatever their case, punctuation or order."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from reading import error_of, write
@@ -9,6 +7,14 @@ from reading import error_of, write
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen, normalise, noted, overlap, text_hash
 from data.trained_on import note_file
+
+
+def has_text(seen, text):
+    return overlap([Sentence("", text)], seen).share_sentences == 1
+
+
+def has_pair(seen, text_a, text_b):
+    return overlap([SentencePair("", text_a, text_b)], seen).share_pairs == 1
 
 
 @pytest.mark.parametrize(
@@ -62,29 +68,8 @@ def test_pairs_are_unordered_and_their_texts_count_as_texts():
     assert found.shared.tolist() == [True, True, True, False]
     assert found.pairs.tolist() == [True, False, False, False]
     assert (found.share_sentences, found.share_pairs) == (0.75, 0.25)
-    assert seen.has_text("SNOW falls") and not seen.has_text("hail falls")
-    assert seen.has_pair("it snows", "snow falls") and not seen.has_pair("it snows", "it rains")
-
-
-def test_a_pair_of_equal_texts_is_not_every_such_pair():
-    seen = Seen()
-    seen.add_pairs([("Wind.", "wind")])
-    assert seen.has_pair("wind", "WIND") and not seen.has_pair("fog", "fog")
-
-
-def test_texts_of_punctuation_only_match_themselves_only():
-    seen = Seen()
-    seen.add_texts(["???"])
-    assert seen.has_text(" ??? ") and not seen.has_text("!!!")
-
-
-def test_several_additions_accumulate_without_repeats():
-    seen = Seen()
-    seen.add_texts(["one", "two"])
-    seen.add_texts(["Two!", "three"])
-    seen.add_pairs([("three", "four")])
-    assert len(seen.texts) == 4
-    assert all(map(seen.has_text, ["one", "two", "three", "four"]))
+    assert has_text(seen, "SNOW falls") and not has_text(seen, "hail falls")
+    assert has_pair(seen, "it snows", "snow falls") and not has_pair(seen, "it snows", "it rains")
 
 
 def test_nothing_seen_and_nothing_asked_give_zero_shares():
@@ -106,25 +91,13 @@ def test_random_sets_agree_with_python_sets():
     assert 0 < found.share_sentences < 1
 
 
-def test_examples_are_noted_as_their_texts_and_pairs_are():
-    pairs = [SentencePair("1", "Rain falls.", "It rains."), SentencePair("2", "Fog", "fog!")]
-    ours, theirs = Seen(), Seen()
-    ours.add_examples(pairs)
-    theirs.add_pairs([("Rain falls.", "It rains."), ("Fog", "fog!")])
-    np.testing.assert_array_equal(ours.texts, theirs.texts)
-    np.testing.assert_array_equal(ours.pairs, theirs.pairs)
-    ours.add_examples([])
-    ours.add_examples([Sentence("3", "Snow")])
-    assert len(ours.texts) == 4 and len(ours.pairs) == 2 and ours.has_text("snow")
-
-
 def test_a_stream_is_noted_while_it_passes_and_equals_noting_it_apart():
     texts = ["One.", "two", "TWO!", "three", "One."]
     ours, theirs = Seen(), Seen()
     for seen in (ours, theirs):
         seen.add_texts(["zero", "two"])
     stream = noted(iter(texts), ours)
-    assert next(stream) == "One." and not ours.has_text("one")
+    assert next(stream) == "One." and not has_text(ours, "one")
     assert list(stream) == texts[1:]
     theirs.add_texts(texts)
     np.testing.assert_array_equal(ours.texts, theirs.texts)
@@ -144,28 +117,6 @@ def test_a_stream_that_breaks_off_notes_nothing():
     next(stream)
     stream.close()
     assert len(seen.texts) == 0
-
-
-def test_texts_take_8_bytes_each_noted_at_once_or_as_they_pass():
-    """So a million take 8 MB."""
-
-    def add(seen):
-        seen.add_texts(texts())
-
-    def pass_by(seen):
-        for _ in noted(texts(), seen):
-            pass
-
-    def texts():
-        return (f"kite number {n} above the harbour" for n in range(20_000))
-
-    for note in (add, pass_by):
-        seen = Seen()
-        tracemalloc.start()
-        note(seen)
-        held, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert len(seen.texts) == 20_000 and held < 4e5 and peak < 2e6
 
 
 # --- files that something was trained on
@@ -202,21 +153,21 @@ def noted_of(path):
 )
 def test_pairs_are_noted_from_every_format(tmp_path, name, text, pair):
     seen = noted_of(write(tmp_path, text, name))
-    assert seen.has_pair(*pair) and not seen.has_pair("a dog", "no cat")
+    assert has_pair(seen, *pair) and not has_pair(seen, "a dog", "no cat")
 
 
 def test_single_sentences_are_noted(tmp_path):
-    assert noted_of(write(tmp_path, "A cat .\nNo dog, here\n", "wiki.txt")).has_text("no dog here")
+    assert has_text(noted_of(write(tmp_path, "A cat .\nNo dog, here\n", "wiki.txt")), "no dog here")
     sst = "\tid\tsentence\tsentiment\n0\tx\tA fine film .\t4\n"
-    assert noted_of(write(tmp_path, sst, "ids-sst-train.csv")).has_text("a fine film")
+    assert has_text(noted_of(write(tmp_path, sst, "ids-sst-train.csv")), "a fine film")
 
 
 def test_a_quotation_mark_at_the_start_is_a_part_of_the_sentence(tmp_path):
-    assert noted_of(write(tmp_path, '"A cat\nNo dog\n', "wiki.txt")).has_text("no dog")
+    assert has_text(noted_of(write(tmp_path, '"A cat\nNo dog\n', "wiki.txt")), "no dog")
     nli = 'premise\thypothesis\tlabel\n"A cat\tA dog\tneutral\nA hen\tA cow\tneutral\n'
-    assert noted_of(write(tmp_path, nli, "nli.tsv")).has_pair("a hen", "a cow")
+    assert has_pair(noted_of(write(tmp_path, nli, "nli.tsv")), "a hen", "a cow")
     trec = noted_of(write(tmp_path, "DESC:def What is a cat ?\n", "train.label"))
-    assert trec.has_text("what is a cat")
+    assert has_text(trec, "what is a cat")
 
 
 def test_a_table_of_no_known_format_is_refused(tmp_path):

@@ -73,8 +73,3 @@ def test_every_row_is_predicted_and_no_other(rows, message, tmp_path):
     with pytest.raises(DataError) as error:
         read_predictions(path).aligned(ROWS, "gold.csv")
     assert f"{path}{message}" in str(error.value)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
-        read_predictions(tmp_path / "none.csv")

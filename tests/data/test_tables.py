@@ -27,7 +27,6 @@ from data.tables import (
 from minbert.pretraining.corpus import CorpusError, read_paragraphs
 from runtime import files
 from runtime.files import file_digest
-from search.build import _num_lines
 from search.index import STDIN, read_rows
 
 
@@ -102,9 +101,6 @@ def test_an_overlong_field_after_many_lines_is_named_by_the_line_it_begins_on(tm
 def test_a_missing_file_and_a_directory_are_data_errors(tmp_path):
     assert "absent.csv: cannot be read" in error_of(table, tmp_path / "absent.csv")
     assert f"{tmp_path}: cannot be read" in error_of(table, tmp_path)
-
-
-def test_a_header_that_is_no_row_is_named(tmp_path):
     assert "file.csv:1:" in error_of(read_header, write(tmp_path, b"id\rsentence\na\tb\n"), "\t")
 
 
@@ -119,13 +115,6 @@ def test_a_quotation_mark_is_a_character(tmp_path):
 def test_a_table_is_read_by_its_columns_names(tmp_path):
     path = write(tmp_path, "\ufeffb\tother\ta\r\n1\t2\t3\r\n4\t5\t6\r\n")
     assert list(plain_table(path, ("a", "b"))) == [(2, ["3", "1"]), (3, ["6", "4"])]
-
-
-def test_latin_1_is_recognised_by_not_being_utf_8(tmp_path):
-    text = "caf\u00e9 \u0085 na\u00efve"  # U+0085 is a line end to str.splitlines
-    latin = write(tmp_path, f"{text}\n\n  \nplain\n".encode("latin-1"), "latin")
-    utf = write(tmp_path, f"{text}\n\n  \nplain\n".encode(), "utf")
-    assert list(plain_lines(latin)) == list(plain_lines(utf)) == [(1, text), (4, "plain")]
 
 
 @pytest.mark.parametrize(
@@ -183,19 +172,6 @@ def test_a_64_mb_line_is_refused_in_little_memory(name, tmp_path):
     finally:
         tracemalloc.stop()
     assert "file.csv:1: more than 1,048,576 bytes without a line end; break" in message
-
-
-def test_lines_are_counted_in_little_memory(tmp_path):
-    path = tmp_path / "file.txt"
-    with path.open("wb") as file:
-        file.write(b"a\nb\n")
-        file.truncate(LENGTH)
-    tracemalloc.start()
-    try:
-        assert _num_lines(path) == 2
-        assert tracemalloc.get_traced_memory()[1] < LENGTH / 8
-    finally:
-        tracemalloc.stop()
 
 
 def test_the_longest_line_is_read_and_a_longer_one_is_named(tmp_path, monkeypatch):

@@ -10,15 +10,7 @@ from reading import error_of, write
 
 from data.examples import Triplet
 from data.nli import iter_nli
-from data.triplets import FORMS, Related, iter_triplets, main, sample, triplets
-
-
-def test_other_header_names_read_as_triplets():
-    path = real_data("chinese/ocnli_sup_train_data.csv")
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    assert rows[0][0] == "anchor"
-    assert list(iter_triplets(path)) == [Triplet(*map(str.strip, row)) for row in rows[1:]]
+from data.triplets import Related, iter_triplets, main, sample, triplets
 
 
 def test_two_columns_of_one_name_are_no_triplets(tmp_path):
@@ -127,14 +119,6 @@ def test_captions_of_one_image_are_each_others_positives(tmp_path):
     ]
 
 
-def test_several_files_are_read_as_one(tmp_path):
-    for name, text in (("1", "a\tb\n"), ("2", "c\td\n")):
-        (tmp_path / name).write_text(text)
-    files = [str(tmp_path / "1"), str(tmp_path / "2")]
-    assert main(["pairs", *files, "--out", str(tmp_path / "x.csv")]) == 0
-    assert [t.texts for t in iter_triplets(tmp_path / "x.csv")] == [("a", "b"), ("c", "d")]
-
-
 def test_a_sample_keeps_the_order_and_grows():
     rows = triplets(
         [Related(str(i), "x", "pair") for i in range(200)], ["pair"], [], random.Random(0)
@@ -197,9 +181,3 @@ def test_the_real_pairs_give_the_triplets_of_a_double_loop(tmp_path):
     found = [triplet.texts for triplet in iter_triplets(out)]
     assert sorted(texts[:2] for texts in found) == sorted(wanted)
     assert all((texts[2], 2) in premises[texts[0]] for texts in found)
-
-
-def test_the_real_captions_are_all_paired():
-    rows = list(FORMS["captions"].read(real_data("captions/Flickr8k.token.txt")))
-    # 8,091 images have five captions, one has four, and one has one.
-    assert len(rows) == 8091 * 10 + 6

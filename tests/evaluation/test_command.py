@@ -13,6 +13,8 @@ from scipy.stats import spearmanr
 from toy_suites import write_toy_suites
 
 from baselines.words import tfidf, word_overlap
+from data.examples import Sentence, SentencePair
+from data.overlap import overlap
 from data.suites import read_sts_set
 from evaluation import models, transfer
 from evaluation.__main__ import main
@@ -180,8 +182,9 @@ def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny
         (folder / "training.json").write_text(json.dumps(notes))
     seen = seen_by(str(second), ())
     triplet = (toy_data / "nli_for_simcse.csv").read_text().splitlines()[1].split(",")
-    assert seen.has_pair(triplet[0], triplet[1])
-    assert seen.has_text((toy_data / "wiki1m_for_simcse.txt").read_text().splitlines()[0])
+    assert overlap([SentencePair("", triplet[0], triplet[1])], seen).share_pairs == 1
+    sentence = (toy_data / "wiki1m_for_simcse.txt").read_text().splitlines()[0]
+    assert overlap([Sentence("", sentence)], seen).share_sentences == 1
     assert not len(seen_by(f"random:{second}", ()).texts)
     (second / "training.json").write_text('{"trained_on": 5}')
     with pytest.raises(CheckpointError, match="trained_on is 5"):
