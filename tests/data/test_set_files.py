@@ -145,9 +145,7 @@ def test_sets_of_one_part_have_one_subset(tmp_path):
     [
         ("MR", "MR/rt-polarity.pos", "MR/rt-polarity.neg"),
         ("CR", "custrev.pos", "custrev.neg"),
-        ("SUBJ", "subj.objective", "subj.subjective"),
         ("SUBJ", "plot.tok.gt9.5000", "quote.tok.gt9.5000"),
-        ("MPQA", "mpqa.pos", "mpqa.neg"),
     ],
 )
 def test_sets_for_ten_folds_are_all_train(tmp_path, name, positive, negative):
@@ -261,7 +259,6 @@ def test_a_broken_nli_file_is_named_with_its_line(content, message, tmp_path):
 @pytest.mark.parametrize(
     ("name", "folder", "counts"),
     [
-        ("STS12", "sts", [750, 750, 459, 750, 399]),
         ("STS13", "sts", [189, 750, 561]),
         ("STS14", "sts", [450, 300, 750, 750, 750, 750]),
         ("STSBenchmark", "sts", [1379]),

@@ -120,22 +120,6 @@ def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
     assert read_sst(path, labelled=False) == [Sentence("k1", "A tidy little film")]
 
 
-@pytest.mark.parametrize("label", ["", "good", "5", "-1", "2.5", "nan"])
-def test_a_bad_sst_label_is_named_by_file_and_line(tmp_path, label):
-    path = write(tmp_path, SST + f"0\ta\tfine\t4\n1\tb\tbad\t{label}\n")
-    message = error_of(read_sst, path)
-    assert f"file.csv:3: sentiment is {label!r}, expected an integer from 0 to 4" in message
-    assert "file.csv:2: sentiment is '4', expected an integer from 0 to 1" in error_of(
-        read_sst, path, num_classes=2
-    )
-
-
-@pytest.mark.parametrize("id", ["a,b", "'a\tb'", "'a\nb'"])
-def test_an_id_that_would_break_a_file_of_predictions_is_refused(tmp_path, id):
-    path = write(tmp_path, SST + f"0\t{id}\tfine\t4\n".replace("'", '"'))
-    assert "file.csv:2: id 'a" in error_of(read_sst, path)
-
-
 # --- paraphrases
 
 
@@ -165,17 +149,6 @@ def test_quora_rows_that_do_not_parse_are_dropped_aloud(tmp_path, caplog):
     assert f"{path}: 3 of 5 rows do not parse (first: line 3)" in caplog.text
 
 
-@pytest.mark.parametrize("label", ["2", "0.5", "-1.0"])
-def test_a_quora_number_other_than_0_and_1_is_an_error(tmp_path, label):
-    path = write(tmp_path, QUORA + f"0\ta\tx\ty\t1\n1\tb\tx\ty\t{label}\n")
-    assert "file.csv:3: is_duplicate is" in error_of(read_quora, path)
-
-
-def test_a_quora_file_of_dropped_rows_only_is_an_error(tmp_path):
-    path = write(tmp_path, QUORA + "0\ta\tx\ty\t\n1\tb\n")
-    assert "file.csv:2: 2 of 2 rows do not parse" in error_of(read_quora, path)
-
-
 # --- similarity
 
 
@@ -193,24 +166,6 @@ def test_sts_equals_a_plain_csv_pass():
         ]
 
 
-@pytest.mark.parametrize(
-    ("name", "labelled", "count"),
-    [
-        ("sts-train.csv", True, 1031),
-        ("sts-dev.csv", True, 148),
-        ("sts-test-student.csv", False, 321),
-    ],
-)
-def test_official_dev_pairs_are_spread_over_all_three_parts(name, labelled, count):
-    assert len(official_dev(read_sts(real_data(f"cs224n/{name}"), labelled))) == count
-
-
-@pytest.mark.parametrize("label", ["", "alike", "5.1", "-0.1", "inf", "nan"])
-def test_a_bad_sts_label_is_named_by_file_and_line(tmp_path, label):
-    path = write(tmp_path, STS + f"0\ta\tx\ty\t5\n1\tb\tx\ty\t{label}\n")
-    assert f"file.csv:3: similarity is {label!r}, expected a number" in error_of(read_sts, path)
-
-
 def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
     body = "".join(f"{row}\tk\tx\ty\t1.5\n" for row in ("5748", "5749", "7248", "7249", "", "a"))
     pairs = read_sts(write(tmp_path, STS + body))
@@ -218,6 +173,43 @@ def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
     assert official_dev(pairs) == pairs[1:3]
     no_such_column = write(tmp_path, "id\tsentence1\tsentence2\tsimilarity\na\tx\ty\t1\n")
     assert read_sts(no_such_column) == [SentencePair("a", "x", "y", 1.0)]
+
+
+# --- faults
+
+
+@pytest.mark.parametrize(
+    ("read", "row", "said"),
+    [
+        (read_sst, "b\tbad\t", "sentiment is '', expected an integer from 0 to 4"),
+        (read_sst, "b\tbad\tgood", "sentiment is 'good'"),
+        (read_sst, "b\tbad\t5", "sentiment is '5'"),
+        (read_sst, "b\tbad\t-1", "sentiment is '-1'"),
+        (read_sst, "b\tbad\t2.5", "sentiment is '2.5'"),
+        (read_sst, "b,c\tbad\t2", "id 'b,c' holds a comma"),
+        (read_sst, '"b\tc"\tbad\t2', "id 'b"),
+        (read_sst, '"b\nc"\tbad\t2', "id 'b"),
+        (read_quora, "b\tx\ty\t2", "is_duplicate is 2, expected 0 or 1"),
+        (read_quora, "b\tx\ty\t0.5", "is_duplicate is 0.5"),
+        (read_sts, "b\tx\ty\t", "similarity is '', expected a number from 0 to 5"),
+        (read_sts, "b\tx\ty\t5.1", "similarity is '5.1'"),
+        (read_sts, "b\tx\ty\t-0.1", "similarity is '-0.1'"),
+        (read_sts, "b\tx\ty\tnan", "similarity is 'nan'"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(tmp_path, read, row, said):
+    header = {read_sst: SST, read_quora: QUORA, read_sts: STS}[read]
+    sound = "a\tfine\t4" if read is read_sst else "a\tx\ty\t1"
+    path = write(tmp_path, f"{header}0\t{sound}\n1\t{row}\n")
+    assert f"file.csv:3: {said}" in error_of(read, path)
+
+
+def test_a_file_without_a_good_row_is_an_error(tmp_path):
+    path = write(tmp_path, QUORA + "0\ta\tx\ty\t\n1\tb\n")
+    assert "file.csv:2: 2 of 2 rows do not parse" in error_of(read_quora, path)
+    path = write(tmp_path, SST + "0\ta\tfine\t4\n")
+    said = "file.csv:2: sentiment is '4', expected an integer from 0 to 1"
+    assert said in error_of(read_sst, path, num_classes=2)
 
 
 # --- selection

@@ -13,11 +13,6 @@ from data.nli import iter_nli
 from data.triplets import Related, iter_triplets, main, sample, triplets
 
 
-def test_two_columns_of_one_name_are_no_triplets(tmp_path):
-    path = write(tmp_path, "sentence,sentence,negative\nA,P,N\n")
-    assert "file.csv:1: 'sentence': more than one column" in error_of(list, iter_triplets(path))
-
-
 def test_triplets_have_two_or_three_columns_of_any_name(tmp_path):
     three = write(tmp_path, 'sent0,sent1,hard_neg\n"a, b",c,d \n')
     assert list(iter_triplets(three)) == [Triplet("a, b", "c", "d")]
@@ -35,6 +30,7 @@ def test_triplets_have_two_or_three_columns_of_any_name(tmp_path):
         ("a,b,c,d\n1,2,3,4\n", "file.csv:1: 4 comma-separated column(s), expected 2 or 3"),
         ("a\tb\nx\ty\n", "file.csv:1: 1 comma-separated column(s), expected 2 or 3"),
         ("", "file.csv: is empty"),
+        ("a,a,b\nx,y,z\n", "file.csv:1: 'a': more than one column"),
     ],
 )
 def test_a_broken_triplet_file_is_named_by_file_and_line(tmp_path, content, expected):
