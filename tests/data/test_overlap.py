@@ -74,6 +74,7 @@ def test_pairs_are_unordered_and_their_texts_count_as_texts():
 
 def test_nothing_seen_and_nothing_asked_give_zero_shares():
     pairs = [SentencePair("1", "a", "b")]
+    assert len(Seen().texts) == len(Seen().pairs) == 0
     assert overlap(pairs, Seen()).share_sentences == 0.0
     empty = overlap([], Seen())
     assert empty.shared.shape == (0,) and empty.share_sentences == empty.share_pairs == 0.0

@@ -115,6 +115,12 @@ def test_ids_are_lower_cased_and_texts_stripped_only(tmp_path):
     assert read_sst(path) == [Sentence("ab1", "Two  Blanks , kept", 3)]
 
 
+def test_a_phenomenon_is_kept_where_there_is_one(tmp_path):
+    header = "\tid\tsentence\tsentiment\tphenomenon\n"
+    path = write(tmp_path, header + "0\ta\tx\t3\tnegation\n1\tb\ty\t3\t\n")
+    assert [sentence.phenomenon for sentence in read_sst(path)] == ["negation", None]
+
+
 def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
     path = write(tmp_path, "0\t\tid\tsentence\n1\t0.0\tk1\tA tidy little film\n")
     assert read_sst(path, labelled=False) == [Sentence("k1", "A tidy little film")]
