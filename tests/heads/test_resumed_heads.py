@@ -45,21 +45,6 @@ def test_full_tuning_resumes_to_the_same_predictions(
     assert (tmp_path / "b" / "state.pt").is_file()  # until the results are safe
 
 
-def test_a_head_keeps_the_best_epoch_not_the_last(tiny_checkpoint, toy_data, tmp_path):
-    seen = []
-
-    def dev_score(found) -> float:
-        seen.append(found.copy())
-        return float(len(seen) == 2)
-
-    config = HeadConfig(num_epochs=4, learning_rate=1e-2)
-    splits = read_task(toy_data, "sts")
-    encoder = encoder_of(tiny_checkpoint)
-    result = fit_head(encoder, splits, "sts", "bi", config, dev_score, tmp_path)
-    assert np.allclose(result.predictions["dev"], seen[1], atol=1e-6)
-    assert not np.allclose(seen[1], seen[3], atol=1e-4)
-
-
 def test_an_undefined_dev_score_never_wins(tiny_checkpoint, toy_data, tmp_path):
     scores = iter([None, -0.5, None])
     config = HeadConfig(num_epochs=3, learning_rate=1e-2)
