@@ -124,7 +124,7 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                     lines.append((points, _look(k, one.band, BANDS)))
             header = ("gold score", "pairs", "mean", "deviation")
             figure = draw(
-                f"density-{task.name}-{setting}",
+                f"density-{task.name}-{setting}".replace(" ", "-"),
                 f"{setting}: cosine by gold similarity",
                 "Curves of the density of cosines, one per band of gold scores. The further apart "
                 "the curves, the more the encoder knows without any head.",

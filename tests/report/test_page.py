@@ -86,7 +86,8 @@ def test_every_part_is_there_and_every_name_leads_somewhere(document, source):
     ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
     sections = "verdict scores comparisons where examples sentiment similarity cost"
     assert set(ids) >= {*sections.split(), *"training run filter".split()}
-    assert len(ids) == len(set(ids)) and len(source.encode()) < MOST_BYTES
+    assert len(ids) == len(set(ids)) and not any(" " in id for id in ids)
+    assert len(source.encode()) < MOST_BYTES
     assert {attributes["href"] for attributes in document.all("a")} <= {f"#{id}" for id in ids}
     for _, attributes in document.elements:
         for name in ("aria-labelledby", "aria-describedby", "for"):
