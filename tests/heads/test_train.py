@@ -90,6 +90,24 @@ def test_the_best_epoch_is_kept_not_the_last(tiny_encoder, toy_data, tmp_path):
     assert not np.array_equal(seen[1], seen[3])
 
 
+def test_the_loss_of_an_epoch_is_its_mean_over_examples(tiny_encoder, toy_data, tmp_path):
+    """Batches of 32 and 16 rows of one head that hardly learns, against one batch of 48."""
+    splits = read_task(toy_data, "sts")
+    losses = [
+        fit_head(
+            tiny_encoder,
+            splits,
+            "sts",
+            "bi",
+            HeadConfig(num_epochs=1, batch_size=size, learning_rate=1e-12, dropout=0.0),
+            lambda p: 0.0,
+            tmp_path,
+        ).history[-1]["loss"]
+        for size in (32, 48)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
 def test_an_undefined_dev_score_still_leaves_a_trained_head(tiny_encoder, toy_data, tmp_path):
     splits = read_task(toy_data, "sts")
     result = fit_head(

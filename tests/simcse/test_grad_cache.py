@@ -68,6 +68,22 @@ def test_masked_language_modelling_is_chunked_too(tiny_checkpoint, monkeypatch):
     assert whole[0] > gradients(tiny_checkpoint, SimCSEConfig())[0] + 0.5
 
 
+@pytest.mark.parametrize(
+    ("count", "at_once", "passes"), [(1, False, 1), (3, False, 6), (3, True, 3)]
+)
+def test_only_what_does_not_fit_at_once_is_encoded_twice(count, at_once, passes):
+    weight, calls = torch.ones(2, requires_grad=True), []
+
+    def embed(chunk):
+        calls.append(chunk)
+        return chunk * weight
+
+    chunks = [torch.full((2, 2), float(k + 1)) for k in range(count)]
+    loss, other = backward(embed, chunks, lambda all: (all.sum(), all.detach().max()), at_once)
+    assert len(calls) == passes and other == count
+    assert loss.item() == 2 * weight.grad.sum().item() / 2 == 4 * count * (count + 1) / 2
+
+
 def test_both_encodings_of_a_chunk_drop_the_same(tiny_encoder):
     """With dropout, gradients by autograd through all chunks at once, with the same draws."""
     tiny_encoder.model.train()

@@ -137,13 +137,14 @@ def words(tmp_path, tiny_checkpoint):
 def test_each_line_has_its_vector_and_its_id(tmp_path, words, tiny_encoder, capsys):
     texts = (tmp_path / "t.txt").read_text().splitlines()
     (tmp_path / "t.txt").write_text("\n" + "\n\n".join(texts))  # lines 2, 4, 6 ...
-    assert command(tmp_path / "o", *words) == 0
-    assert capsys.readouterr().out == f"50 texts in 3 shard(s): {tmp_path / 'o'}\n"
-    ids, vectors = columns(tmp_path / "o")
+    out = tmp_path / "new" / "o"
+    assert command(out, *words) == 0
+    assert capsys.readouterr().out == f"50 texts in 3 shard(s): {out}\n"
+    ids, vectors = columns(out)
     assert ids == [f"t.txt:{line}" for line in range(2, 102, 2)]
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, tiny_encoder.encode(texts), atol=1e-5)
-    found = manifest(tmp_path / "o")
+    found = manifest(out)
     assert found["complete"] and found["rows"] == 50
     assert found["encoder"] == tiny_encoder.fingerprint()
     assert [shard["rows"] for shard in found["shards"]] == [20, 20, 10]

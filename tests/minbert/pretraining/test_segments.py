@@ -121,7 +121,7 @@ def drawn(repeats, count=12, length=128, words=WORDS):
 
 
 def test_twins_are_what_they_are_called():
-    count, sizes = dict.fromkeys(KINDS, 0), []
+    count, sizes, turned = dict.fromkeys(KINDS, 0), [], []
     for kind, first, second, tags in drawn(40):
         count[kind] += 1
         sizes.append(len(first) + len(second) + 3)
@@ -130,6 +130,8 @@ def test_twins_are_what_they_are_called():
         assert len(second) >= len(first) - len(first) // 6
         if kind == "same":
             assert not changed and set(second) <= set(first)
+            places = [first.index(word) for word in second]
+            turned.append(places != sorted(places))
         elif kind == "edited":
             # One or two words are new, or two of the first have changed places.
             assert 1 <= len(changed) <= 2 and set(kept) <= set(first)
@@ -137,6 +139,7 @@ def test_twins_are_what_they_are_called():
         else:
             # But for a word that came from the other text when one of them was damaged.
             assert (tags == IGNORED).all() and len(set(second) & set(first)) <= 2
+    assert np.mean(turned) == pytest.approx(0.5, abs=0.1)  # "x y" as "y x", in half of them
     total = sum(count.values())
     for kind, share in zip(KINDS, SHARES, strict=True):
         assert count[kind] / total == pytest.approx(share, abs=0.06)
