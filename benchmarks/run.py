@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from benchmarks import peers
-from benchmarks.__main__ import WORKS, Options
 from benchmarks.engine import Figure, matmul_peak, measure
 from benchmarks.inputs import Bench, sentences, similar_pairs
+from benchmarks.options import WORKS, Options
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import write_text

@@ -1,0 +1,53 @@
+"""The command line of `python -m benchmarks`; no heavy imports."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.options import option
+
+# A kind of work is a function of this name in that module of benchmarks/.
+WORKS = {
+    "encode": "encoding",
+    "simcse_step": "training",
+    "grad_cache": "training",
+    "heads": "heads",
+    "cross": "encoding",
+    "mlm": "training",
+    "tokenization": "small",
+    "startup": "small",
+    "growth": "encoding",
+    "search": "search",
+}
+EPILOG = """works:
+  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM, mini
+  simcse_step   one unsup and one sup training step; bert-base's shape
+  grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
+  heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
+  cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
+  mlm           pre-training; mini's shape
+  tokenization  texts to token ids, and a stream of a million lines
+  startup       --help and imports
+  growth        encoding against number of sentences, length, threads; mini
+  search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
+
+Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
+others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
+the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
+precision; MiB: highest memory during the work above that before it, in the first round, whose time
+counts only where it is the only one; quality: beside float32's. The longest of the peers' sides
+take fewer rounds. OpenVINO, ONNX Runtime and faiss are optional."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    only: tuple[str, ...] = option((), "some works (all)", choices=tuple(WORKS), metavar="WORK")
+    gpu: bool = option(False, "on a CUDA device instead of the CPU")
+    checkpoint: str | None = option(
+        None, "a folder or hub id to encode with, instead of three usual encoders", metavar="NAME"
+    )
+    data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
+    json: Path | None = option(None, "also write the figures there", metavar="FILE")
+    rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
+    threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
