@@ -108,7 +108,6 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
     import torch
 
     from baselines.isbert import load_tuned
-    from baselines.objectives import ALL_OBJECTIVES
     from evaluation.geometry import pair_geometry
     from evaluation.sts import selection_score
     from experiment.opening import Tuned
@@ -130,7 +129,7 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
 
     say(f"tuning    {pretrain}, seed {seed}")
     path = tuned_backbone(
-        ALL_OBJECTIVES[pretrain],
+        opened.objectives[pretrain],
         untuned,
         opened.texts[pretrain],
         settings.simcse_config(pretrain, seed),

@@ -22,7 +22,7 @@ from minbert.packing import PackedBatch
 from minbert.tokenizer import BertTokenizer
 from simcse.config import SimCSEConfig
 from simcse.objectives import OBJECTIVES, Objective, Siamese
-from simcse.views import ContrastiveData, unsupervised
+from simcse.views import ContrastiveData, single, unsupervised
 
 # CT's bag: a sentence with itself, and with this many others (Carlsson et al. 2021).
 NEGATIVES = 7
@@ -56,14 +56,6 @@ def labelled_pairs(
     sequences = tokenizer(noted(texts(), seen), max_length=max_length)
     rows = np.arange(len(sequences)).reshape(-1, 2)
     return ContrastiveData(sequences, rows, np.array(labels, np.int64))
-
-
-def single(
-    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
-) -> ContrastiveData:
-    """Return each sentence as its only view, (n, 1). Args: as for `labelled_pairs`."""
-    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
-    return ContrastiveData(sequences, np.arange(len(sequences))[:, None])
 
 
 def bags(

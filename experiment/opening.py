@@ -30,7 +30,9 @@ from runtime.device import choose_device
 from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import is_main, main_decides, main_first
+from simcse.objectives import Objective, teacher_objective
 from simcse.stage import Backbone, TrainingTexts, read_texts
+from simcse.teacher import Teacher
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Inputs:
     settings: Settings
     data_folder: Path
     backbone_folder: Path
+    teacher_folder: Path | None
     splits: dict[str, Splits]  # by task
     files: dict[str, Path]  # training file by contrastive objective
     selection: list[SentencePair]  # that checkpoints are selected by
@@ -55,13 +58,16 @@ def find_inputs(settings: Settings) -> Inputs:
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
         backbone_folder = find_checkpoint(settings.backbone)
+        teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     splits = {task: read_task(folder, task) for task in settings.tasks}
     files = {}
     for name in settings.objectives:
         named, flag = settings.training_file(name)
-        files[name] = training_file(name, ALL_OBJECTIVES[name].source, named, folder, flag)
+        # The teacher reads what unsup reads.
+        source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
+        files[name] = training_file(name, source, named, folder, flag)
     selection = selection_pairs(folder) if files else []
-    return Inputs(settings, folder, backbone_folder, splits, files, selection)
+    return Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,7 @@ class Run:
     inputs: Inputs
     folder: RunFolder
     backbone: Backbone  # the encoder before any tuning
+    objectives: dict[str, Objective]  # by name
     texts: dict[str, TrainingTexts]  # by contrastive objective
     seen: dict[str, Seen] = field(repr=False)  # by contrastive stage: what it read, for the audit
 
@@ -178,12 +185,21 @@ def open_run(inputs: Inputs) -> Run:
             raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
 
     backbone = Backbone(inputs.backbone_folder, encoder)
+    objectives = dict(ALL_OBJECTIVES)
+    if inputs.teacher_folder:
+        teacher = Teacher(
+            inputs.teacher_folder,
+            folder.path.parent / "cache",
+            settings.device,
+            settings.teacher_precision,
+        )
+        objectives["teacher"] = teacher_objective(teacher)
     seen = {name: Seen() for name in settings.pretrain}
     texts = {}
     for name, path in inputs.files.items():
         # Read once: its token ids for training, its texts for the audit.
         texts[name] = read_texts(
-            ALL_OBJECTIVES[name],
+            objectives[name],
             path,
             backbone,
             settings.simcse_config(name, settings.seed),
@@ -191,4 +207,4 @@ def open_run(inputs: Inputs) -> Run:
             inputs.data_folder,
             seen[name],
         )
-    return Run(inputs, folder, backbone, texts, seen)
+    return Run(inputs, folder, backbone, objectives, texts, seen)

@@ -56,8 +56,8 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "none, or SimCSE on sentences (unsup) or triplets (sup); baselines: dual, ct, isbert, "
-        "sbert",
+        "none, or SimCSE on sentences (unsup) or triplets (sup); teacher: learn the embeddings of "
+        "a larger encoder; baselines: dual, ct, isbert, sbert",
         choices=("none", *OBJECTIVES),
         metavar="HOW",
         group="what to compare (several values make a grid)",
@@ -119,6 +119,15 @@ class Settings:
     sup_data: str | None = option(
         None, "sent0,sent1,hard_neg CSV for sup (nli_for_simcse.csv)", metavar="FILE"
     )
+    teacher: str | None = option(
+        None, "for --pretrain teacher: the encoder to learn from, as --backbone", metavar="NAME"
+    )
+    teacher_precision: str = option(
+        "auto",
+        "of the teacher, which reads every sentence once; int8: fastest on a CPU, less exact",
+        choices=("auto", "float32", "bfloat16", "int8"),
+        rare=True,
+    )
     sbert_data: str | None = option(
         None,
         "premise, hypothesis, label TSV for sbert (nli_pairs.tsv)",
@@ -178,6 +187,12 @@ class Settings:
             object.__setattr__(self, name, words)
         check(self)
         self._check_joint()
+        if (self.teacher is None) == ("teacher" in self.pretrain):
+            raise UserError(
+                "--pretrain teacher: name the encoder to learn from with --teacher"
+                if self.teacher is None
+                else "--teacher: nothing reads it; add --pretrain teacher"
+            )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -244,6 +259,7 @@ class Settings:
         if self.run_dir is not None:
             return Path(self.run_dir)
         unused = [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
+        unused += [] if "teacher" in self.pretrain else ["teacher", "teacher_precision"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))

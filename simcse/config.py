@@ -165,10 +165,21 @@ UNSUP_QUICK = replace(UNSUP, learning_rate=1e-4, warmup_ratio=0.1, max_steps=40,
 SUP_QUICK = replace(
     SimCSEConfig(), learning_rate=5e-4, warmup_ratio=0.1, max_steps=40, eval_steps=10
 )
+# Learning from a teacher is regression: no dropout, high rates. Nothing of it is the papers'.
+TEACHER = replace(
+    UNSUP,
+    batch_size=128,
+    learning_rate=5e-4,
+    num_epochs=3,
+    warmup_ratio=0.1,
+    max_length=64,
+    dropout=0.0,
+)
+TEACHER_QUICK = replace(TEACHER, max_steps=200, eval_steps=50)
 
 # By preset, then by objective (the names of simcse.objectives.OBJECTIVES).
 PRESETS: dict[str, dict[str, SimCSEConfig]] = {
-    "quick": {"unsup": UNSUP_QUICK, "sup": SUP_QUICK},
-    "report": {"unsup": UNSUP, "sup": SUP_REPORT},
-    "paper": {"unsup": UNSUP, "sup": SUP_PAPER},
+    "quick": {"unsup": UNSUP_QUICK, "sup": SUP_QUICK, "teacher": TEACHER_QUICK},
+    "report": {"unsup": UNSUP, "sup": SUP_REPORT, "teacher": TEACHER},
+    "paper": {"unsup": UNSUP, "sup": SUP_PAPER, "teacher": TEACHER},
 }

@@ -1,6 +1,7 @@
-"""The contrastive objectives of SimCSE, on tensors only.
+"""The contrastive objectives of SimCSE, and that of a distillation, on tensors only.
 
-Legend: B examples, H hidden_size. sim(u, v) is the cosine, tau the temperature.
+Legend: B examples, H hidden_size, D that of a teacher. sim(u, v) is the cosine, tau the
+temperature.
 """
 
 from collections.abc import Sequence
@@ -8,6 +9,9 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+# In the loss of a distillation, of the first part against the second.
+DIRECTION_WEIGHT = 2.0
 
 
 def info_nce(
@@ -111,3 +115,40 @@ def dot_product_loss(
         logits = logits + hard_negative_logit * own
     accuracy = (logits.detach().argmax(dim=1) == answers).float().mean()
     return F.cross_entropy(logits, answers), accuracy
+
+
+def distillation_loss(
+    embeddings: Tensor, mapped: Tensor, targets: Tensor, temperature: float = 0.05
+) -> tuple[Tensor, Tensor]:
+    """Return the mean loss, and the share of sentences with the teacher's nearest neighbour.
+
+    Two parts. An embedding s, mapped to m, must point where the teacher's t points (Reimers and
+    Gurevych 2020, "Making Monolingual Sentence Embeddings Multilingual using Knowledge
+    Distillation", whose form is the squared error of m). And the other sentences of the batch must
+    be as similar to it as they are for the teacher: a divergence of two distributions (relational
+    distillation; of contrastive encoders, Gao et al. 2023, "DistilCSE").
+
+    l_i = 2 (1 - sim(m_i, t_i)) + sum_j p_ij log(p_ij / q_ij),  j over the others,
+    p_ij = exp(sim(t_i, t_j)/tau) / sum_k exp(sim(t_i, t_k)/tau),  q_ij likewise from s
+
+    Args:
+        embeddings: (B, H). Not mapped: the map is dropped, these are compared.
+        mapped: (B, D).
+        targets: (B, D), of any length.
+        temperature: tau, positive.
+    """
+    direction = 1 - F.cosine_similarity(mapped, targets)  # (B,)
+    # The last batch of an epoch may hold one sentence, which has no others.
+    if len(targets) == 1:
+        return DIRECTION_WEIGHT * direction.mean(), direction.new_ones(())
+    # A sentence is no neighbour of itself: the diagonal goes.
+    others = ~torch.eye(len(targets), dtype=torch.bool, device=targets.device)
+    student, teacher = (
+        (cosine_matrix(vectors, vectors) / temperature)[others].unflatten(0, (len(targets), -1))
+        for vectors in (embeddings, targets)
+    )  # (B, B - 1) each
+    divergence = F.kl_div(
+        student.log_softmax(dim=1), teacher.log_softmax(dim=1), log_target=True, reduction="none"
+    ).sum(dim=1)  # (B,)
+    same = (student.argmax(dim=1) == teacher.argmax(dim=1)).float().mean()
+    return (DIRECTION_WEIGHT * direction + divergence).mean(), same.detach()

@@ -8,6 +8,7 @@ Legend: B examples, V views of each, n sequences, H hidden_size.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,15 @@ from minbert.packing import PackedBatch
 from minbert.pooling import choose_pooling
 from runtime.errors import TrainingError
 from simcse.config import SHARED, SimCSEConfig
-from simcse.loss import dot_product_loss, in_batch_accuracy, info_nce, nt_xent
-from simcse.views import ContrastiveData, supervised, unsupervised
+from simcse.loss import (
+    distillation_loss,
+    dot_product_loss,
+    in_batch_accuracy,
+    info_nce,
+    nt_xent,
+)
+from simcse.teacher import Teacher
+from simcse.views import ContrastiveData, single, supervised, unsupervised
 
 
 def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
@@ -148,6 +156,36 @@ class Siamese(nn.Module):
         return self.encoder
 
 
+class Distillation(Siamese):
+    """One view of each sentence, compared with its teacher's embedding through a linear map."""
+
+    in_batch = False
+
+    def __init__(self, encoder: SentenceEncoder, config: SimCSEConfig, width: int):
+        """Draw the map's weights, H x D."""
+        super().__init__(encoder, config)
+        self.map = nn.Linear(encoder.model.config.hidden_size, width)
+
+    def check(self, data: ContrastiveData) -> None:
+        """Refuse, besides what every form does, batches of one sentence."""
+        super().check(data)
+        if min(self.config.batch_size, len(data)) == 1:
+            raise TrainingError("a batch of 1 holds no other sentences; use 2")
+
+    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the loss, and the share of sentences with the teacher's nearest neighbour."""
+        assert labels is not None, "the teacher's embeddings"
+        (embeddings,) = views
+        return distillation_loss(
+            embeddings, self.map(embeddings), labels.float(), self.config.temperature
+        )
+
+    @property
+    def head(self) -> nn.Module:
+        """Return the map."""
+        return self.map
+
+
 Form = Callable[[SentenceEncoder, SimCSEConfig], Siamese]
 
 
@@ -166,6 +204,8 @@ class Objective:
     views: Callable[..., ContrastiveData]
     # An encoder and the settings -> how views are embedded and compared.
     form: Form = Siamese
+    # Whose embeddings of the texts are learnt from, if anybody's.
+    teacher: Teacher | None = None
 
 
 OBJECTIVES = {
@@ -175,6 +215,12 @@ OBJECTIVES = {
         Objective("sup", "nli", iter_triplets, supervised),
     )
 }
+
+
+def teacher_objective(teacher: Teacher) -> Objective:
+    """Return the objective of learning from this teacher, on the sentences that unsup reads."""
+    form = partial(Distillation, width=teacher.hidden_size)
+    return Objective("teacher", "wiki1m", iter_sentences, single, form, teacher)
 
 
 def check_settings(encoder: SentenceEncoder, config: SimCSEConfig) -> None:

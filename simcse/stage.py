@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.errors import TrainingError
 from runtime.files import SUMS, digest, read_json, sweep
-from runtime.processes import barrier, is_main, main_decides, world_size
+from runtime.processes import barrier, is_main, main_decides, main_first, world_size
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, check_settings
 from simcse.positives import iter_pairs, substitute
@@ -121,6 +121,8 @@ def stage_key(
     """Return the name of the tuned backbone: a hash of everything that decides its weights."""
     if config.mlm_weight or "mlm" in config.positive:
         digests = digests | {"mlm head": head_digest(backbone.folder)}
+    if objective.teacher:
+        digests = digests | {"teacher": objective.teacher.fingerprint}
     made_of = {
         "objective": objective.name,
         "backbone": backbone.encoder.fingerprint(backbone.weights),
@@ -199,8 +201,13 @@ def tune(
     # What is scored is what is saved: a form may put something on top of the encoder.
     score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
     points = None if geometry is None else lambda: geometry(trainer.form.reader)
+    data = texts.data
+    if objective.teacher:
+        with main_first():  # the others read what the first has computed
+            embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
+        data = replace(data, labels=embeddings)
     trainer = SimCSETrainer(
-        encoder, texts.data, config, score, state_path, backbone.folder, objective.form, points
+        encoder, data, config, score, state_path, backbone.folder, objective.form, points
     )
     history = trainer.run(resume)
     notes: dict[str, Any] = {

@@ -21,7 +21,7 @@ class ContrastiveData:
 
     sequences: TokenSequences
     rows: np.ndarray  # (n, V) int64
-    # (n,) int64, the class of each example; SimCSE has none.
+    # (n,) int64, the class of each example, or (n, D), its teacher's embedding; SimCSE has none.
     labels: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -53,6 +53,14 @@ def unsupervised(
     # under different dropout masks.
     rows = np.arange(len(sequences))
     return ContrastiveData(sequences, np.stack([rows, rows], axis=1))  # (n, 2)
+
+
+def single(
+    sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None
+) -> ContrastiveData:
+    """Return each sentence as its only view. Args: as for `unsupervised`."""
+    sequences = tokenizer(noted(sentences, seen), max_length=max_length)
+    return ContrastiveData(sequences, np.arange(len(sequences))[:, None])  # (n, 1)
 
 
 def supervised(
