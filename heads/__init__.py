@@ -1,1 +1,29 @@
-"""Task heads on a sentence encoder: sentiment, paraphrase, STS, as bi- and as cross-encoder."""
+"""Task heads on a sentence encoder: sentiment, paraphrase, STS, as bi- and as cross-encoder.
+
+import heads
+heads.load("runs/first", "sts").predict([("a man plays the guitar", "someone makes music")])
+"""
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heads.saved import SavedHead
+
+
+def load(run: str | PathLike[str], cell: str | None = None, device: str = "auto") -> "SavedHead":
+    """Return the trained head of a finished run's cell, with its encoder; see heads.finished.
+
+    Args:
+        run: the run folder.
+        cell: its name, or a task's: the best cell of this task on dev. None: the only task's.
+        device: `auto`, `cpu` or `cuda`.
+
+    Raises:
+        UserError: no such run or cell, or its files are damaged or gone; the message is one line.
+    """
+    from pathlib import Path
+
+    from heads.finished import find_cell, open_cell
+
+    return open_cell(find_cell(Path(run), cell), device)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
@@ -21,6 +22,7 @@ from heads.train import build_head, head_logits, head_soft
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from runtime.errors import UserError
 from runtime.files import read_json
 
 # Folder, device, precision, pooling (None: as the folder states) -> encoder.
@@ -61,6 +63,24 @@ class SavedHead:
     def soft(self, examples: Sequence[Item]) -> np.ndarray:
         """Return what predictions are decided by, float64; see heads.heads.Head.soft."""
         return head_soft(self.head, self._read(examples))
+
+    def predict(self, examples: Sequence[Item | str]) -> np.ndarray:
+        """Return the predictions (N,) of the texts of N examples: scores, 0 and 1, or classes.
+
+        Args:
+            examples: a tuple of texts each; of a task with one text, it may be given by itself.
+
+        Raises:
+            UserError: an example with another number of texts.
+        """
+        items = [(texts,) if isinstance(texts, str) else tuple(texts) for texts in examples]
+        for row, texts in enumerate(items):
+            if len(texts) != self.task.num_texts:
+                wanted = f"{self.task.num_texts}, as {' and '.join(self.task.texts)}"
+                raise UserError(f"example {row} has {len(texts)} text(s); expected {wanted}")
+        if not items:
+            return np.empty(0)
+        return np.asarray(self.head.predict(torch.from_numpy(self.logits(items))).numpy())
 
     def _read(self, examples: Sequence[Item]) -> FrozenInputs:
         # One column per item of an example: all first texts, then all second ones.

@@ -209,4 +209,5 @@ def test_the_versions_agree():
     from minbert import __version__
 
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
-    assert PAGES["CHANGELOG.md"].split("## ")[1].startswith(__version__)
+    versions = re.findall(r"^## (.*)", PAGES["CHANGELOG.md"], re.MULTILINE)
+    assert next(v for v in versions if "unreleased" not in v).startswith(__version__)

@@ -1,0 +1,89 @@
+"""A finished run's heads at work: `python -m heads predict RUN FILE`."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtime.commands import begin, run_command
+from runtime.options import option, parse
+from runtime.streams import need_reader
+
+RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
+CELL: Any = {
+    "help": "a cell's name, as in RUN/heads/; or a task's, for its best cell on dev (not needed "
+    "where a run has one task)",
+    "metavar": "NAME",
+}
+DEVICE: Any = {"help": "where to compute", "choices": ("auto", "cpu", "cuda"), "rare": True}
+THREADS: Any = {
+    "help": "CPU threads; 0 leaves it to PyTorch",
+    "least": 0,
+    "most": 4096,
+    "rare": True,
+}
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """Flags of `heads predict`."""
+
+    run: Path = option(**RUN)
+    file: Path = option(help="the texts, as told above", flag="file", metavar="FILE")
+    cell: str | None = option(None, **CELL)
+    out: Path | None = option(None, "write there, whole or not at all (stdout)", metavar="FILE")
+    device: str = option("auto", **DEVICE)
+    threads: int = option(0, **THREADS)
+
+
+def predict_command(words: Sequence[str]) -> None:
+    """Predict the texts of a file."""
+    options = parse(
+        PredictOptions,
+        words,
+        prog="python -m heads predict",
+        description="""\
+Predict new texts with a head that run_multitask.py has trained: any number of rows,
+a piece at a time.
+
+FILE is tab-separated UTF-8, compressed (.gz, .xz, .bz2) or not, in one of two forms:
+  with a header that names the texts as the task's files do (sentence1 and sentence2,
+  or sentence); quotes are csv's, other columns are passed over, `id` is taken over;
+  or without one: a line is one text, or two with a tab between them, quotes are
+  characters like any other, and the number of its line is a row's id.
+
+The output has a header and a line per row: id; similarity, or is_duplicate and its
+probability, or sentiment and the probability of each class.""",
+        epilog="""\
+examples:
+  python -m heads predict runs/sts pairs.tsv
+  python -m heads predict runs/all reviews.txt.gz --cell sst --out predicted.tsv
+  from a script: heads.load("runs/sts").predict([("a first text", "a second one")])
+
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+    )
+    need_reader()
+    import torch
+
+    from heads.finished import find_cell, open_cell
+    from heads.predict import predict_file
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    cell = find_cell(options.run, options.cell)
+    print(f"cell {cell.name}", file=sys.stderr)
+    predict_file(open_cell(cell, options.device), options.file, options.out)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"predict": predict_command}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; return its exit code."""
+    return run_command("python -m heads", COMMANDS, argv)
+
+
+if __name__ == "__main__":
+    begin()
+    sys.exit(main())

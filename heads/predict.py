@@ -1,0 +1,99 @@
+"""New texts, read from a file in pieces, and what a trained head says of them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+import torch
+
+from data.examples import DataError
+from data.tables import numbered_lines, read_table
+from data.tasks import Task
+from heads.features import Item
+from heads.saved import SavedHead
+from runtime.files import whole_file
+from runtime.progress import progress
+from runtime.streams import printable
+
+PIECE = 4096  # rows that are in memory at once
+
+
+def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
+    """Predict the rows of a file, as many as there are; write a table to `out`, or print it.
+
+    Raises:
+        UserError: a row of the file cannot be read; then `out` is not written.
+    """
+    rows = read_rows(path, head.task)
+    lines = chain([header_of(head.task)], predicted_lines(head, rows))
+    if out is None:
+        for line in lines:
+            print(line)
+        return
+    with whole_file(out) as temporary, temporary.open("w", encoding="utf-8") as file:
+        # How many there are is only known at the end.
+        with progress("predict", None, "row") as bar:
+            for line in lines:
+                file.write(f"{line}\n")
+                bar.update()
+
+
+def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
+    """Yield the id and the one or two texts of each row of a tab-separated file.
+
+    If a field of the first line is one of the names that the task's own files give to their texts,
+    the file is read as these are: by that header, with csv's quotes; ids are in the column `id`.
+    Otherwise a line is a text, or two with a tab between them, and a quotation mark is a character
+    like any other. Blank lines are passed over; where there is no id, it is the line's number.
+
+    Raises:
+        DataError: unreadable, empty, not UTF-8, or a row with more or fewer fields.
+    """
+    lines = numbered_lines(path)
+    first = next(lines, (1, ""))
+    if set(_fields(first[1])) & set(task.texts):
+        for line, row in read_table(path, task.texts, "\t"):
+            yield (row.get("id") or str(line)).strip(), tuple(row[t].strip() for t in task.texts)
+        return
+    empty = True
+    for line, text in chain([first], lines):
+        fields = _fields(text)
+        if not any(fields):
+            continue
+        if len(fields) != task.num_texts:
+            raise DataError(
+                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {task.num_texts}; "
+                f"correct the row, or give a header with {' and '.join(task.texts)}"
+            )
+        empty = False
+        yield str(line), tuple(fields)
+    if empty:
+        raise DataError(f"{path}: is empty; expected {' and '.join(task.texts)}, tab-separated")
+
+
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in line.rstrip("\r\n").split("\t")]
+
+
+def header_of(task: Task) -> str:
+    """Return the first line of the output: the id, the prediction, what it was decided by."""
+    names = ["id", task.label]
+    if task.kind == "binary":
+        names.append("probability")
+    elif task.kind == "classes":
+        names += [f"p{number}" for number in range(task.num_classes)]
+    return "\t".join(names)
+
+
+def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterator[str]:
+    """Yield a line for each row, as `header_of` names its fields."""
+    rows = iter(rows)
+    scored = head.task.kind == "score"
+    while piece := list(islice(rows, PIECE)):
+        ids, texts = zip(*piece, strict=True)
+        logits = torch.from_numpy(head.logits(texts))  # (N,) or (N, C)
+        hard = head.head.predict(logits).tolist()
+        soft = head.head.soft(logits).reshape(len(piece), -1).tolist()
+        for id, decided, behind in zip(ids, hard, soft, strict=True):
+            numbers = [f"{value:.6f}" for value in behind]
+            yield "\t".join([printable(id), *([] if scored else [str(decided)]), *numbers])

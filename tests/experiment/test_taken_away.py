@@ -1,0 +1,117 @@
+"""Finished heads leave their run: new texts are predicted, by command and by script."""
+
+import json
+
+import numpy as np
+import pytest
+from toy_runs import cells_of, grid
+
+import heads
+from data.tasks import TASKS, read_task, split_file
+from heads.__main__ import main
+from heads.finished import find_cell
+from runtime.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_checkpoint, toy_data):
+    return grid(tiny_checkpoint, toy_data)
+
+
+def written(folder, name, task, split="dev") -> list[float]:
+    """Return the predictions that the run itself wrote."""
+    path = folder / "predictions" / name / f"{task}-{split}-output.csv"
+    return [float(line.rsplit(" , ", 1)[1]) for line in path.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("cell", ["sst", "para", "none-sts-cross-full-interaction-42"])
+def test_a_file_of_texts_gets_the_runs_own_predictions(
+    finished, toy_data, tmp_path, cell, capsys, monkeypatch
+):
+    monkeypatch.setattr("heads.predict.PIECE", 7)
+    found = find_cell(finished, cell)
+    task = TASKS[found.task]
+    rows = read_task(toy_data, task.name).dev
+    named = split_file(toy_data, task, "dev")
+    bare = tmp_path / "bare.tsv"
+    bare.write_text("".join("\t".join(row.texts) + "\n\n" for row in rows), "utf-8")
+    out = tmp_path / "new" / "out.tsv"
+    expected = written(finished, found.name, task.name)
+    words = ["predict", str(finished), "--cell", cell, "--device", "cpu"]
+    assert main([*words, str(named), "--out", str(out)]) == 0
+    assert main([*words, str(bare)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.count(f"cell {found.name}\n") == 2
+    ids = {out.read_text(): [row.id for row in rows]}
+    ids[printed.out] = [str(2 * number + 1) for number in range(len(rows))]
+    for text, own in ids.items():
+        header, *lines = [line.split("\t") for line in text.splitlines()]
+        columns = dict(zip(header, zip(*lines, strict=True), strict=True))
+        assert list(columns["id"]) == own
+        np.testing.assert_allclose(np.array(columns[task.label], float), expected, atol=1e-5)
+        if task.kind == "binary":
+            assert [float(p) > 0.5 for p in columns["probability"]] == [v == 1 for v in expected]
+        if task.kind == "classes":
+            soft = np.array([columns[f"p{number}"] for number in range(5)], float)
+            assert soft.argmax(axis=0).tolist() == expected
+            np.testing.assert_allclose(soft.sum(axis=0), 1, atol=1e-5)
+
+    again = heads.load(finished, cell, "cpu").predict([row.texts for row in rows])
+    np.testing.assert_allclose(again, expected, atol=1e-5)
+
+
+def test_a_script_may_give_single_texts_and_none_at_all(finished, toy_data):
+    head = heads.load(str(finished), "sst", "cpu")
+    texts = [row.texts[0] for row in read_task(toy_data, "sst").dev]
+    assert head.predict(texts).tolist() == head.predict([(text,) for text in texts]).tolist()
+    assert len(head.predict([])) == 0
+    with pytest.raises(UserError, match=r"example 1 has 2 text\(s\); expected 1, as sentence"):
+        head.predict(["a", ("a", "b")])
+
+
+def test_the_best_cell_is_the_one_that_scores_best_on_dev(finished):
+    cells = [cell for cell in cells_of(finished) if cell.task == "sts" and cell.split == "dev"]
+    scores = {cell.name: cell.metrics["pearson"] for cell in cells}
+    assert find_cell(finished, "sts").name == max(scores, key=lambda name: scores[name] or -2)
+
+
+PAIR = "the cat\tthe dog\n"
+WRONG = {
+    "absent": (None, "absent.tsv: cannot be read"),
+    "empty": ("\n", "empty.tsv: is empty; expected sentence1 and sentence2"),
+    "one field": (PAIR + "the cat\n", "one field.tsv:2: 1 tab-separated field(s), expected 2"),
+    "three": (PAIR + "a\tb\tc\n", "three.tsv:2: 3 tab-separated field(s), expected 2"),
+    "half a header": ("id\tsentence1\nx\ta\n", "half a header.tsv:1: no column 'sentence2'"),
+    "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated fields"),
+    "Latin-1": (PAIR.encode() + b"caf\xe9\tb\n", "Latin-1.tsv:2: byte 0xe9 is not valid UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_file_that_cannot_be_read_is_told_by_line_and_nothing_is_written(
+    finished, tmp_path, capsys, name
+):
+    content, told = WRONG[name]
+    path, out = tmp_path / f"{name}.tsv", tmp_path / "out.tsv"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert main(["predict", str(finished), str(path), "--cell", "sts", "--out", str(out)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ") and told in error and not out.exists()
+
+
+def test_a_run_without_the_cell_says_which_it_has(finished, tmp_path):
+    with pytest.raises(
+        UserError, match=r"no finished cell 'none-sts'; it has .*-sst-.*, none-sts-"
+    ):
+        find_cell(finished, "none-sts")
+    with pytest.raises(UserError, match="several tasks; give --cell sst or --cell para or"):
+        find_cell(finished, None)
+    with pytest.raises(UserError, match=r"no results\.json in it; give the folder of a run"):
+        find_cell(tmp_path, None)
+    (tmp_path / "results.json").write_text(json.dumps([{"task": "sts"}]))
+    with pytest.raises(UserError, match=r"results\.json: not a run's results"):
+        find_cell(tmp_path, None)
+    (tmp_path / "results.json").write_text("[]")
+    with pytest.raises(UserError, match="no finished cell in its heads/"):
+        find_cell(tmp_path, None)
