@@ -152,7 +152,9 @@ class MutualInformation(Siamese):
         marked = torch.cat([features, real[..., None].float()], dim=2)
         return F.pad(marked, (0, 0, 0, self.config.max_length - marked.shape[1]))
 
-    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    def measure(
+        self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the loss, and the share of tokens whose own sentence scores highest."""
         features, real = views[0][..., :-1], views[0][..., -1].bool()
         return jensen_shannon_loss(features, real)

@@ -111,7 +111,9 @@ class ContrastiveTension(TwoEncoders):
 
     in_batch = False
 
-    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    def measure(
+        self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the summed binary cross-entropy of the bags' dot products, and their accuracy.
 
         -log s(f1(x) . f2(x)) - sum_k log(1 - s(f1(x) . f2(x_k))), with s the logistic function,
@@ -140,7 +142,9 @@ class SoftmaxOverPair(Siamese):
         # W_t of the paper; a bias as in its published code.
         self.classifier = nn.Linear(3 * encoder.model.config.hidden_size, len(NLI_LABELS))
 
-    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    def measure(
+        self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the mean cross-entropy of softmax(W [u; v; |u-v|]), and the share of right pairs.
 
         Paper, section 3. |u-v| is what makes near sentences near: without it the classifier learns

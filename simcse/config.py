@@ -133,6 +133,13 @@ class SimCSEConfig:
         "one dropout mask for both views of a sentence, which are then equal",
         source='SimCSE, table 3, "fixed 0.1"',
     )
+    # Examples of a batch share texts where data repeats itself or has groups, as captions have.
+    keep_duplicates: bool = option(
+        False,
+        "count a candidate with the text of the anchor or its positive as a negative; without this "
+        "flag, it is left out",
+        source="as SimCSE does",
+    )
     mlm_weight: float = option(
         0.0,
         "lambda of the auxiliary masked-language-model loss",

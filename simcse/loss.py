@@ -20,6 +20,7 @@ def info_nce(
     hard_negatives: Tensor | None = None,
     temperature: float = 0.05,
     hard_negative_logit: float = 0.0,
+    texts: Tensor | None = None,
 ) -> Tensor:
     """Return the mean contrastive loss (Gao et al. 2021, equations 1, 4 and 5).
 
@@ -34,6 +35,8 @@ def info_nce(
         temperature: positive; 0.05 in SimCSE (table D.1).
         hard_negative_logit: added to each anchor's *own* hard negative: the logarithm of the
             weight alpha of equation (8), 0 for weight 1.
+        texts: (V, B) integers, equal where the texts of anchors, positives and hard negatives are;
+            what says the same is then no negative (`without_repeats`). None: as in the paper.
 
     Returns:
         Scalar.
@@ -48,7 +51,8 @@ def info_nce(
         own = torch.eye(len(anchors), dtype=logits.dtype, device=logits.device)
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (B, 2B)
     # Finding the positive among the candidates is a classification: the answer of row i is i.
-    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+    answers = torch.arange(len(anchors), device=anchors.device)
+    return F.cross_entropy(without_repeats(logits, answers, texts), answers)
 
 
 def nt_xent(
@@ -57,6 +61,7 @@ def nt_xent(
     hard_negatives: Tensor | None = None,
     temperature: float = 0.05,
     hard_negative_logit: float = 0.0,
+    texts: Tensor | None = None,
 ) -> Tensor:
     """Return the mean symmetric loss: every one of the 2B views must find its partner.
 
@@ -76,7 +81,26 @@ def nt_xent(
         logits = torch.cat([logits, against + hard_negative_logit * own], dim=1)  # (2B, 3B)
     # Anchors 0 .. B-1 find B .. 2B-1, and vice versa.
     partners = torch.arange(len(views), device=views.device).roll(len(anchors))
-    return F.cross_entropy(logits, partners)
+    return F.cross_entropy(without_repeats(logits, partners, texts), partners)
+
+
+def without_repeats(logits: Tensor, answers: Tensor, texts: Tensor | None) -> Tensor:
+    """Return logits with -inf where a candidate's text is that of the row, or of its answer.
+
+    As a negative it would push away what the answer pulls near. Vectors do not tell, as dropout
+    makes those of one text differ.
+
+    Args:
+        logits: (A, C).
+        answers: (A,), the column of each row's positive, which stays.
+        texts: (V, B) integers, equal for equal texts; flat, the first A are those of the rows and
+            the last C those of the candidates. None returns the logits as they are.
+    """
+    if texts is None:
+        return logits
+    rows, candidates = texts.flatten()[: len(logits)], texts.flatten()[-logits.shape[1] :]
+    repeats = (candidates == rows[:, None]) | (candidates == candidates[answers][:, None])
+    return logits.masked_fill(repeats.scatter(1, answers[:, None], False), float("-inf"))
 
 
 def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
@@ -85,15 +109,19 @@ def cosine_matrix(left: Tensor, right: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def in_batch_accuracy(views: Sequence[Tensor]) -> Tensor:
-    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each."""
+def in_batch_accuracy(views: Sequence[Tensor], texts: Tensor | None = None) -> Tensor:
+    """Return the share of anchors whose positive is the nearest candidate; V views, (B, H) each.
+
+    `texts` as for `info_nce`.
+    """
     # Candidates are all positives, then all hard negatives; the right one for row i is column i.
-    nearest = cosine_matrix(views[0], torch.cat(tuple(views[1:]))).argmax(dim=1)
-    return (nearest == torch.arange(len(nearest), device=nearest.device)).float().mean()
+    cosines = cosine_matrix(views[0], torch.cat(tuple(views[1:])))
+    own = torch.arange(len(cosines), device=cosines.device)
+    return (without_repeats(cosines, own, texts).argmax(dim=1) == own).float().mean()
 
 
 def dot_product_loss(
-    views: Sequence[Tensor], hard_negative_logit: float = 0.0
+    views: Sequence[Tensor], hard_negative_logit: float = 0.0, texts: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss and the in-batch accuracy, both by dot products, nothing divided.
 
@@ -105,16 +133,18 @@ def dot_product_loss(
         views: anchors, positives and, if there are any, hard negatives, (B, H) each. Their length
             counts: an encoder can lower the loss by longer vectors alone.
         hard_negative_logit: added to each anchor's own hard negative, as in `info_nce`.
+        texts: as for `info_nce`.
     """
     # Candidates are all positives, then all hard negatives: (B, B) or (B, 2B).
-    logits = views[0] @ torch.cat(tuple(views[1:])).T
-    answers = torch.arange(len(views[0]), device=logits.device)
+    products = views[0] @ torch.cat(tuple(views[1:])).T
+    answers = torch.arange(len(views[0]), device=products.device)
+    products = without_repeats(products, answers, texts)
     if len(views) == 3:
         # Columns B .. 2B-1: row i's own is B + i.
-        own = F.one_hot(answers + len(answers), logits.shape[1])
-        logits = logits + hard_negative_logit * own
-    accuracy = (logits.detach().argmax(dim=1) == answers).float().mean()
-    return F.cross_entropy(logits, answers), accuracy
+        own = F.one_hot(answers + len(answers), products.shape[1])
+        products = products + hard_negative_logit * own
+    accuracy = (products.detach().argmax(dim=1) == answers).float().mean()
+    return F.cross_entropy(products, answers), accuracy
 
 
 def distillation_loss(

@@ -34,14 +34,16 @@ from simcse.teacher import Teacher
 from simcse.views import ContrastiveData, single, supervised, unsupervised
 
 
-def contrastive_loss(views: Sequence[Tensor], config: SimCSEConfig) -> Tensor:
-    """Return SimCSE's loss, or its symmetric form, on V views, (B, H) each."""
+def contrastive_loss(
+    views: Sequence[Tensor], config: SimCSEConfig, texts: Tensor | None = None
+) -> Tensor:
+    """Return SimCSE's loss, or its symmetric form, on V views, (B, H) each; texts: (V, B)."""
     # One direction (paper, equations 1 and 5) or both (SimCLR).
     loss = nt_xent if config.symmetric else info_nce
     # The plain weight alpha multiplies exp(...) in the denominator: its logarithm is added.
     logit = math.log(config.hard_negative_weight)
     hard_negatives = views[2] if len(views) == 3 else None
-    return loss(views[0], views[1], hard_negatives, config.temperature, logit)
+    return loss(views[0], views[1], hard_negatives, config.temperature, logit, texts)
 
 
 def attach_projection(encoder: SentenceEncoder, config: SimCSEConfig) -> nn.Module:
@@ -128,17 +130,21 @@ class Siamese(nn.Module):
         embeddings: Tensor = self.projection(self.encoder.embed(batch))
         return embeddings
 
-    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    def measure(
+        self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the loss and an accuracy of a whole batch.
 
         Args:
             views: what `embed` made of each of the V views, (B, H) each.
             labels: (B,) int64, None for data without.
+            texts: (V, B) int64, equal for equal texts, which are then no negatives; None to let
+                them be.
         """
         # Labels are for other forms: here a view's partner is the answer.
         if self.config.similarity == "dot":
-            return dot_product_loss(views, math.log(self.config.hard_negative_weight))
-        return contrastive_loss(views, self.config), in_batch_accuracy(views)
+            return dot_product_loss(views, math.log(self.config.hard_negative_weight), texts)
+        return contrastive_loss(views, self.config, texts), in_batch_accuracy(views, texts)
 
     @property
     def head(self) -> nn.Module | None:
@@ -172,7 +178,9 @@ class Distillation(Siamese):
         if min(self.config.batch_size, len(data)) == 1:
             raise TrainingError("a batch of 1 holds no other sentences; use 2")
 
-    def measure(self, views: Sequence[Tensor], labels: Tensor | None) -> tuple[Tensor, Tensor]:
+    def measure(
+        self, views: Sequence[Tensor], labels: Tensor | None, texts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the loss, and the share of sentences with the teacher's nearest neighbour."""
         assert labels is not None, "the teacher's embeddings"
         (embeddings,) = views

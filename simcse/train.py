@@ -184,6 +184,9 @@ class SimCSETrainer:
         classes = None  # (B,), those of all processes
         if self.data.labels is not None:
             classes = torch.from_numpy(self.data.labels[examples]).to(self.encoder.device)
+        texts = None  # (V, B), those of all processes
+        if self.form.in_batch and not self.config.keep_duplicates:
+            texts = torch.from_numpy(self.data.texts(examples)).to(self.encoder.device)
 
         def objective(embeddings: Tensor) -> tuple[Tensor, Tensor]:
             # Encoded longest first; put back into the order of `rows`, one block per view.
@@ -194,7 +197,7 @@ class SimCSETrainer:
                 views = views.expand(2, -1, -1)
             # The negatives of all processes count, so the loss needs the whole batch's embeddings.
             joint = join_shares(views.transpose(0, 1), len(examples)).unbind(1)  # V times (B, H)
-            return self.form.measure(joint, classes)
+            return self.form.measure(joint, classes, texts)
 
         def embed(chunk: Chunk) -> Tensor:
             return self.form.embed(chunk.batch, chunk.first)  # (n, H)

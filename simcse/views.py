@@ -32,6 +32,18 @@ class ContrastiveData:
         """Return whether every example is one sentence, which is its own positive."""
         return self.rows.shape[1] == 2 and bool((self.rows[:, 0] == self.rows[:, 1]).all())
 
+    def texts(self, examples: np.ndarray) -> np.ndarray:
+        """Return a number for each text of B examples, (V, B) int64; equal ones for equal tokens.
+
+        Texts that the encoder cannot tell apart count as equal: they are cut to the longest length.
+        """
+        numbers: dict[bytes, int] = {}
+        rows = self.rows[examples].T  # (V, B)
+        ids, offsets = self.sequences.ids, self.sequences.offsets
+        tokens = (ids[offsets[row] : offsets[row + 1]].tobytes() for row in rows.ravel())
+        found = [numbers.setdefault(text, len(numbers)) for text in tokens]
+        return np.array(found, np.int64).reshape(rows.shape)
+
 
 def unsupervised(
     sentences: Iterable[str], tokenizer: BertTokenizer, max_length: int, seen: Seen | None = None

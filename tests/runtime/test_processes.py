@@ -82,7 +82,8 @@ def step_gradients(checkpoint, settings):
     """Return the loss, the in-batch accuracy and all gradients of one batch, without dropout."""
     train.mask_tokens = first_words_masked
     encoder = SentenceEncoder.from_pretrained(str(checkpoint), device="cpu", precision="float32")
-    sentences = toy_sentences(72)
+    # Of 24 examples 11 are repeated, each by the other process: texts are compared across them.
+    sentences = (toy_sentences(39) * 2)[:72]
     triplets = [Triplet(*sentences[i : i + 3]) for i in range(0, 72, 3)]
     data = supervised(triplets, encoder.tokenizer, 32)
     trainer = SimCSETrainer(encoder, data, SimCSEConfig(**settings))
@@ -116,7 +117,7 @@ def views_under_one_mask(checkpoint):
     trainer = SimCSETrainer(encoder, data, SimCSEConfig(fixed_mask=True, chunk_tokens=60))
     trainer.trained.train()
     measure, compared = trainer.form.measure, []
-    trainer.form.measure = lambda views, _: compared.extend(views) or measure(views, _)
+    trainer.form.measure = lambda views, *rest: compared.extend(views) or measure(views, *rest)
     trainer.add_gradients(np.arange(24))
     return [view.detach() for view in compared]
 

@@ -25,13 +25,23 @@ def sim(u, v):
     return (u @ v) / (u.norm() * v.norm())
 
 
-def slow_info_nce(anchors, positives, negatives=None, temperature=TAU, weight=1.0, compare=sim):
+def repeats(texts, own, partner, candidate) -> bool:
+    """Return whether a candidate, (view, row), says what a row or its partner does."""
+    if texts is None or candidate == partner:
+        return False
+    return texts[candidate] in (texts[own], texts[partner])
+
+
+def slow_info_nce(
+    anchors, positives, negatives=None, temperature=TAU, weight=1.0, compare=sim, texts=None
+):
     total = 0.0
     for i in range(len(anchors)):
         below = 0.0
         for j in range(len(anchors)):
-            below = below + torch.exp(compare(anchors[i], positives[j]) / temperature)
-            if negatives is not None:
+            if not repeats(texts, (0, i), (1, i), (1, j)):
+                below = below + torch.exp(compare(anchors[i], positives[j]) / temperature)
+            if negatives is not None and not repeats(texts, (0, i), (1, i), (2, j)):
                 term = torch.exp(compare(anchors[i], negatives[j]) / temperature)
                 below = below + (weight if i == j else 1.0) * term
         above = torch.exp(compare(anchors[i], positives[i]) / temperature)
@@ -39,14 +49,15 @@ def slow_info_nce(anchors, positives, negatives=None, temperature=TAU, weight=1.
     return total / len(anchors)
 
 
-def slow_nt_xent(anchors, positives, negatives=None, temperature=TAU, weight=1.0):
+def slow_nt_xent(anchors, positives, negatives=None, temperature=TAU, weight=1.0, texts=None):
     views, n = torch.cat([anchors, positives]), len(anchors)
     total = 0.0
     for i in range(2 * n):
-        others = [j for j in range(2 * n) if j != i]
+        both = divmod(i, n), divmod((i + n) % (2 * n), n)
+        others = [j for j in range(2 * n) if j != i and not repeats(texts, *both, divmod(j, n))]
         below = sum(torch.exp(sim(views[i], views[j]) / temperature) for j in others)
         if negatives is not None:
-            for j in range(n):
+            for j in (j for j in range(n) if not repeats(texts, *both, (2, j))):
                 own = weight if j == i % n else 1.0
                 below = below + own * torch.exp(sim(views[i], negatives[j]) / temperature)
         partner = (i + n) % (2 * n)
@@ -67,6 +78,46 @@ def test_loss_and_gradients_equal_the_formula(fast, slow, count, temperature, we
         torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
     ):
         torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-10)
+
+
+# Rows 0 and 3 are one example; the positive of 1 is the anchor of 2; the hard negative of 4 is its
+# own positive, that of 2 the anchor of 0.
+TEXTS = torch.tensor([[0, 1, 2, 0, 4], [5, 2, 7, 5, 9], [10, 11, 0, 13, 9]])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(("fast", "slow"), [(info_nce, slow_info_nce), (nt_xent, slow_nt_xent)])
+def test_equal_texts_are_no_negatives(fast, slow, count):
+    inputs, texts = embeddings(count), TEXTS[:count]
+    found = fast(*inputs, temperature=0.5, hard_negative_logit=math.log(3.0), texts=texts)
+    expected = slow(*inputs, temperature=0.5, weight=3.0, texts=texts)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    for mine, theirs in zip(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
+    ):
+        torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-10)
+    # Where no text is repeated, the last digit is that of the paper's form.
+    other = torch.arange(count * B).view(count, B)
+    assert torch.equal(fast(*inputs, texts=other), fast(*inputs))
+    own = torch.arange(B).expand(2, -1)  # each sentence as its own positive
+    assert torch.equal(fast(*inputs[:2], texts=own), fast(*inputs[:2]))
+
+
+def test_accuracy_and_dot_products_leave_equal_texts_out_too():
+    inputs = embeddings(3)
+    loss, _ = dot_product_loss(inputs, texts=TEXTS)
+    torch.testing.assert_close(
+        loss, slow_info_nce(*inputs, temperature=1.0, compare=torch.dot, texts=TEXTS)
+    )
+    a = torch.eye(B)
+    positives = a.clone()
+    positives[0] = a[3]  # the nearest candidate of row 3 is the equal positive of row 0
+    for accuracy in (
+        in_batch_accuracy,
+        lambda *given: dot_product_loss(given[0], 0.0, *given[1:])[1],
+    ):
+        assert accuracy([a, positives]).item() == pytest.approx(1 - 1 / B)
+        assert accuracy([a, positives], TEXTS[:2]) == 1
 
 
 @pytest.mark.parametrize(

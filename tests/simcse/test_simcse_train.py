@@ -1,5 +1,6 @@
 """The contrastive loop: what is refused, what a step does, which state is kept."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -78,3 +79,21 @@ def test_weight_decay_reaches_matrices_and_words_only(tiny_encoder):
     for name, decay in decays.items():
         spared = ("bias", "LayerNorm", "position", "token_type")
         assert decay == (0.0 if any(part in name for part in spared) else 0.1), name
+
+
+def test_equal_texts_of_a_batch_are_no_negatives_unless_kept(tiny_encoder):
+    sentences = list(dict.fromkeys(toy_sentences(24)))[:12]
+
+    def loss(texts, **settings) -> float:
+        data = unsupervised(texts, tiny_encoder.tokenizer, 32)
+        run = trainer(tiny_encoder, SimCSEConfig(pooling="avg", **settings), data)
+        run.trained.eval()
+        return run.add_gradients(np.arange(len(texts)))[0].item()
+
+    # Twice as many candidates of each kind raise a loss by log 2; its own copy is the nearest.
+    once = loss(sentences)
+    assert loss(sentences * 2, keep_duplicates=True) == pytest.approx(once + math.log(2), rel=1e-5)
+    assert once < loss(sentences * 2) < once + math.log(2) - 0.1
+    assert once == loss(sentences, keep_duplicates=True)
+    cut = unsupervised(["a cat", "a cat .", "a dog"], tiny_encoder.tokenizer, 4)
+    assert cut.texts(np.array([2, 0, 1])).tolist() == [[0, 1, 1]] * 2
