@@ -1,4 +1,4 @@
-"""A finished run's heads at work: `python -m heads predict RUN FILE`."""
+"""A finished run's heads taken away: `python -m heads predict | export`."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.commands import begin, run_command
+from runtime.errors import UserError
 from runtime.options import option, parse
 from runtime.streams import need_reader
 
@@ -76,7 +77,68 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     predict_file(open_cell(cell, options.device), options.file, options.out)
 
 
-COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {"predict": predict_command}
+@dataclass(frozen=True)
+class ExportOptions:
+    """Flags of `heads export`."""
+
+    run: Path = option(**RUN)
+    cell: str | None = option(None, **CELL)
+    out: Path | None = option(
+        None, "of a bi-encoder: a folder for sentence-transformers", metavar="DIR"
+    )
+    onnx: Path | None = option(
+        None, "one graph from token ids to scores; its tokenizer is put beside it", metavar="FILE"
+    )
+
+    def __post_init__(self) -> None:
+        if not (self.out or self.onnx):
+            raise UserError("nothing to write; give --out DIR or --onnx FILE")
+
+
+def export_command(words: Sequence[str]) -> None:
+    """Write a cell in the formats of others."""
+    options = parse(
+        ExportOptions,
+        words,
+        prog="python -m heads export",
+        description="""Write what a run has trained in the formats that others read.
+
+--out: the encoder as SentenceTransformer(DIR) loads it, with equal embeddings; the
+head's weights; and a model card with data, scores, the run's command, and a program
+that predicts. For bi-encoders.
+
+--onnx: encoder and head as one graph, of bi- and cross-encoders, frozen or tuned, for
+ONNX Runtime. Inputs are int64, of any number of rows and any length: input_ids and
+attention_mask (of a bi-encoder's pairs with _1 and _2), of a cross-encoder also
+token_type_ids (not RoBERTa's). Outputs are logits and scores (or probabilities).
+FILE.tokenizer.json beside it is for the library `tokenizers`; it cuts and pads.
+Needs: pip install onnx onnxscript onnxruntime""",
+        epilog="""examples:
+  python -m heads export runs/sts --cell sup-sts-bi-frozen-interaction-42 --out my-sts
+  python -m heads export runs/sts --cell sup-sts-cross-full-interaction-42 --onnx sts.onnx
+
+Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
+    )
+    from heads.export import export_folder
+    from heads.finished import find_cell, open_cell
+    from heads.graph import need_packages, write_graph
+
+    if options.onnx:
+        need_packages()
+    cell = find_cell(options.run, options.cell)
+    head = open_cell(cell, "cpu")
+    if options.out:
+        export_folder(cell, head, options.out)
+        print(f"{cell.name}: {options.out}")
+    if options.onnx:
+        beside = write_graph(head, options.onnx)
+        print(f"{cell.name}: {options.onnx}, {beside}")
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    "predict": predict_command,
+    "export": export_command,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,10 +10,8 @@ from data.examples import DataError
 from data.tasks import TASKS
 from heads.heads import HEADS
 from heads.saved import SavedHead, load_head
+from minbert.checkpoint import read_about
 from runtime.files import read_json
-
-# The coordinates of results.json that name a head's file.
-NAMED_BY = ("pretrain", "task", "encoder", "tune", "features", "seed")
 
 
 @dataclass(frozen=True)
@@ -57,15 +55,19 @@ def finished_cells(run: Path) -> list[FinishedCell]:
     entries = defaultdict(list)
     try:
         for entry in read_json(path):
-            TASKS[entry["task"]], entry["metrics"], entry["interval"], entry["n"]
-            # 0.14.0 knew encoders that no head is made for any more.
-            if (TASKS[entry["task"]].kind, entry["encoder"]) in HEADS:
-                entries["-".join(str(entry[part]) for part in NAMED_BY)].append(entry)
-        named = {name: sorted(own, key=lambda e: e["split"]) for name, own in entries.items()}
+            TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
+            entries[entry["key"]].append(entry)
+        for own in entries.values():
+            own.sort(key=lambda entry: entry["split"])  # dev, then test
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a run's results ({error!r}); repeat the run") from None
-    heads = {run / "heads" / f"{name}.safetensors": own for name, own in named.items()}
-    cells = [FinishedCell(path, tuple(own)) for path, own in heads.items() if path.is_file()]
+    cells = []
+    for head in sorted(run.glob("heads/*.safetensors")):
+        # A head and its scores carry the same key, whatever else its name is made of.
+        own = entries.get(read_about(head).get("key"), [])
+        # 0.14.0 knew encoders that no head is made for any more.
+        if own and (TASKS[own[0]["task"]].kind, own[0]["encoder"]) in HEADS:
+            cells.append(FinishedCell(head, tuple(own)))
     if not cells:
         raise DataError(f"{run}: no finished cell in its heads/; repeat the run")
     order = list(TASKS)

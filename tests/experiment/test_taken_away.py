@@ -1,15 +1,20 @@
-"""Finished heads leave their run: new texts are predicted, by command and by script."""
+"""Finished heads leave their run: they predict new texts, and other libraries read them."""
 
+import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
+from conftest import toy_sentences
 from toy_runs import cells_of, grid
 
 import heads
 from data.tasks import TASKS, read_task, split_file
 from heads.__main__ import main
+from heads.export import export_folder
 from heads.finished import find_cell
+from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
 
@@ -73,6 +78,65 @@ def test_the_best_cell_is_the_one_that_scores_best_on_dev(finished):
     cells = [cell for cell in cells_of(finished) if cell.task == "sts" and cell.split == "dev"]
     scores = {cell.name: cell.metrics["pearson"] for cell in cells}
     assert find_cell(finished, "sts").name == max(scores, key=lambda name: scores[name] or -2)
+
+
+BI = [
+    "sup-sst-bi-frozen-interaction-42",
+    "none-para-bi-full-interaction-42",
+    "sup-sts-bi-frozen-interaction-42",
+]
+
+
+@pytest.mark.parametrize("name", BI)
+def test_an_exported_bi_encoder_is_a_sentence_transformer_with_a_card_whose_program_predicts(
+    finished, toy_data, tmp_path, name
+):
+    SentenceTransformer = pytest.importorskip("sentence_transformers").SentenceTransformer
+    out = tmp_path / "taken"
+    for _ in range(2):  # the second time it replaces what the first one wrote
+        assert main(["export", str(finished), "--cell", name, "--out", str(out)]) == 0
+    head = heads.load(finished, name, "cpu")
+    texts = toy_sentences(20, 5)
+    theirs = SentenceTransformer(str(out), device="cpu")
+    np.testing.assert_allclose(theirs.encode(texts), head.encoder.encode(texts), atol=1e-5)
+
+    card = (out / "README.md").read_text()
+    cell = next(cell for cell in cells_of(finished) if cell.name == name)
+    metric = TASKS[cell.task].main_metric
+    score, around = cell.metrics[metric], cell.interval[metric]
+    assert f"{score:.3f}" + (f" [{around['low']:.3f}, " if around else " |") in card
+    assert f"| data | {toy_data}, task {cell.task} |" in card
+    example = ("a first text", "a second one")[: TASKS[cell.task].num_texts]
+    program = "\n".join(re.findall(r"```python\n(.*?)```", card, re.DOTALL))
+    told = {}
+    exec(program, told)
+    assert float(told["prediction"][0]) == pytest.approx(head.predict([example])[0], abs=1e-5)
+
+
+def test_a_head_on_embeddings_side_by_side_gets_them_with_their_lengths(finished, tmp_path):
+    name = "none-sts-bi-full-interaction-42"
+    head = heads.load(finished, name, "cpu")
+    head.encoder.normalize = True
+    for form, length in ("concat", None), ("interaction", 1.0):
+        features = dataclasses.replace(head.features, form=form)
+        taken = dataclasses.replace(head, features=features)
+        export_folder(find_cell(finished, name), taken, tmp_path / form)
+        own = SentenceEncoder.from_pretrained(str(tmp_path / form), device="cpu")
+        assert own.normalize is (length == 1.0) and head.encoder.normalize
+
+
+def test_what_cannot_be_exported_is_told_in_one_line(finished, tmp_path, capsys):
+    words = ["export", str(finished), "--cell"]
+    out = tmp_path / "out"
+    assert main([*words, "none-sts-cross-full-interaction-42", "--out", str(out)]) == 2
+    assert "no bi-encoder, so no folder that SentenceTransformer" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*words, "sst"])
+    assert "nothing to write; give --out DIR or --onnx FILE" in capsys.readouterr().err
+    (tmp_path / "mine.txt").touch()
+    assert main([*words, "sst", "--out", str(tmp_path)]) == 2
+    assert "exists and is no checkpoint" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 PAIR = "the cat\tthe dog\n"

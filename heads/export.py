@@ -1,0 +1,146 @@
+"""A bi-encoder's cell as a folder for sentence-transformers: encoder, head and model card."""
+
+import copy
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from data.examples import DataError
+from data.tasks import Task
+from heads.finished import FinishedCell
+from heads.saved import SavedHead
+from minbert.checkpoint import whole_checkpoint
+from minbert.encoder import SentenceEncoder
+from runtime.files import read_object
+
+HEAD = "head.safetensors"
+
+
+def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
+    """Write a cell as a folder that `SentenceTransformer(out)` loads, its head and card inside.
+
+    Raises:
+        DataError: not a bi-encoder whose embeddings sentence-transformers can compute.
+        CheckpointError: `out` holds something other than a checkpoint.
+    """
+    if head.kind != "bi":
+        raise DataError(
+            f"{cell.name}: no bi-encoder, so no folder that SentenceTransformer loads, and "
+            "CrossEncoder's has no such head; give --onnx FILE"
+        )
+    if type(head.encoder) is not SentenceEncoder:
+        raise DataError(f"{cell.name}: sentence-transformers has no form of IS-BERT's convolutions")
+    encoder = copy.copy(head.encoder)
+    # Embeddings side by side are read with their lengths; other features do without.
+    encoder.normalize = encoder.normalize and head.features.form != "concat"
+    with whole_checkpoint(out) as folder:
+        encoder.save(folder)
+        shutil.copyfile(cell.path, folder / HEAD)
+        (folder / "README.md").write_text(model_card(cell, head, out), encoding="utf-8")
+
+
+def model_card(cell: FinishedCell, head: SavedHead, out: Path) -> str:
+    """Return README.md: what it is, how it scored, which command made it, how it is used."""
+    task, made = head.task, cell.scores[0]
+    config = read_object(cell.path.parent.parent / "config.json", DataError)
+    stage = "as loaded" if made["pretrain"] == "none" else f"SimCSE, `{made['pretrain']}`"
+    return f"""\
+---
+library_name: sentence-transformers
+pipeline_tag: {"sentence-similarity" if task.is_pair else "text-classification"}
+tags: [simcse, bi-encoder]
+---
+
+# {cell.name}
+
+A bi-encoder for {task.about}: every text is encoded alone, and a small head reads the embeddings.
+
+| | |
+|---|---|
+| backbone | {made["backbone"]} |
+| contrastive stage | {stage} |
+| tuning | {made["tune"]} |
+| head's features | {made["features"]} |
+| pooling | {head.encoder.pooling} |
+| data | {made["data"]}, task {task.name} |
+| seed | {made["seed"]} |
+| made by | `{_command(config)}` |
+
+## Scores
+
+| split | rows | with texts seen in training | {" | ".join(task.metrics)} |
+|---|---|---|{"---|" * len(task.metrics)}
+{chr(10).join(_score_rows(cell, task))}
+
+In brackets: 95 % intervals over the rows. The best epoch was chosen on dev.
+
+## Use
+
+Embeddings:
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer({str(out)!r})
+embeddings = model.encode(["a man plays the guitar", "someone makes music"])
+```
+
+With the head:
+
+```python
+{_program(head, out)}
+```
+"""
+
+
+def _command(config: dict[str, Any]) -> str:
+    """Return the command line of a run; the program by its name, wherever it stood."""
+    words = [str(word) for word in config.get("command", [])]
+    return shlex.join(["python", Path(words[0]).name, *words[1:]]) if words else "not known"
+
+
+def _score_rows(cell: FinishedCell, task: Task) -> Iterator[str]:
+    for entry in cell.scores:
+        seen = entry.get("overlap", {}).get("sentences")
+        fields = [entry["split"], f"{entry['n']:,}", "not known" if seen is None else f"{seen:.1%}"]
+        for metric in task.metrics:
+            value, around = entry["metrics"].get(metric), entry.get("interval", {}).get(metric)
+            told = "not defined" if value is None else f"{value:.3f}"
+            fields.append(f"{told} [{around['low']:.3f}, {around['high']:.3f}]" if around else told)
+        yield f"| {' | '.join(fields)} |"
+
+
+def _program(head: SavedHead, out: Path) -> str:
+    """Return a program that predicts with what the folder holds, without this project."""
+    task, concat = head.task, head.features.form == "concat"
+    names = ["u", "v"][: task.num_texts]
+    texts = ['"a first text"', '"a second one"'][: task.num_texts]
+    lines = [
+        "import torch",
+        "import torch.nn.functional as F",
+        "from safetensors.torch import load_file",
+        "",
+    ]
+    lines.append(f"weights = load_file({str(out / HEAD)!r})")
+    for name, text in zip(names, texts, strict=True):
+        lines.append(f"{name} = torch.from_numpy(model.encode([{text}]))")
+        if not concat:
+            lines.append(f"{name} = F.normalize({name}, dim=-1) * {name}.shape[-1] ** 0.5")
+    if task.is_pair:
+        more = "" if concat else ", (u - v).abs(), u * v"
+        lines.append(f"x = torch.cat([u, v{more}], dim=-1)")
+    else:
+        lines.append("x = u")
+    *hidden, last = (n for n, layer in enumerate(head.head.layers) if hasattr(layer, "weight"))
+    lines.append(f"for n in {hidden}:")
+    layer = "F.linear(x, weights[f'layers.{n}.weight'], weights[f'layers.{n}.bias'])"
+    lines.append(f"    x = {layer}.relu()")
+    lines.append(f"logits = {layer.replace('{n}', str(last)).replace('[f', '[')}")
+    ends = {
+        "classes": "prediction = logits.argmax(dim=-1)  # probabilities: logits.softmax(dim=-1)",
+        "binary": "prediction = (logits[:, 0] > 0).long()  # probability: logits.sigmoid()",
+        "score": f"prediction = {task.largest} * logits[:, 0].sigmoid()",
+    }
+    return "\n".join([*lines, ends[task.kind]])

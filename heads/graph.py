@@ -1,0 +1,212 @@
+"""A head and its encoder as one ONNX graph, from token ids to logits and scores.
+
+The graph takes padded batches, which every runtime can: minbert's modules compute with them where
+attention gets a mask and positions are given. The weights are those of the encoder, in float32.
+Legend: B examples, T tokens, H hidden_size, N attention heads, D head size, C classes.
+"""
+
+import importlib.util
+import logging
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from data.examples import DataError
+from heads.saved import SavedHead
+from minbert.encoder import SentenceEncoder
+from minbert.model import BertEmbeddings, BertModel, BertSelfAttention
+from minbert.tokenizer import BertTokenizer
+from runtime.errors import UserError
+from runtime.files import whole_file, write_text
+
+PACKAGES = ("onnx", "onnxscript")
+
+
+@dataclass(frozen=True)
+class PaddedBatch:
+    """What the layers ask of a batch, (B, T) each."""
+
+    input_ids: Tensor
+    token_type_ids: Tensor
+    position_ids: Tensor
+    mask: Tensor  # bool
+
+
+class PaddedEmbeddings(BertEmbeddings):
+    """`minbert.model.BertEmbeddings` whose positions are the batch's."""
+
+    def positions(self, batch: Any) -> Tensor:
+        """Return each token's row of the position table, (B, T)."""
+        positions: Tensor = batch.position_ids
+        return positions
+
+
+class PaddedSelfAttention(BertSelfAttention):
+    """`minbert.model.BertSelfAttention` with a mask in place of sequences end to end."""
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: Any) -> Tensor:
+        """Return softmax(Q K^T / sqrt(D)) V over the real tokens of each row, (B, T, N, D)."""
+        q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, N, T, T)
+        # No token attends to padding: exp(-inf) is 0.
+        scores = scores.masked_fill(~batch.mask[:, None, None, :], -math.inf)
+        return (scores.softmax(dim=-1) @ v).transpose(1, 2)
+
+
+FORMS: dict[type[nn.Module], type[nn.Module]] = {
+    BertEmbeddings: PaddedEmbeddings,
+    BertSelfAttention: PaddedSelfAttention,
+}
+
+
+class Graph(nn.Module):
+    """From the token ids of padded batches to logits and scores.
+
+    Args:
+        head: the trained head; it and its encoder are left as they are.
+    """
+
+    def __init__(self, head: SavedHead):
+        super().__init__()
+        config = head.encoder.model.config
+        self.model = BertModel(config, head.encoder.model.pooler is not None).eval()
+        self.model.load_state_dict(head.encoder.model.state_dict())
+        for module in self.model.modules():
+            module.__class__ = FORMS.get(type(module), type(module))
+        self.head, self.features = head.head, head.features
+        self.pooling, self.kind = head.encoder.pooling, head.kind
+        self.texts = head.task.num_texts if head.kind == "bi" else 1
+        tokenizer = head.encoder.tokenizer
+        self.has_types, self.sep_id = bool(tokenizer.second_type), tokenizer.sep_id
+
+    @property
+    def inputs(self) -> list[str]:
+        """Return the names of the inputs, int64 (B, T) each; each text has a T of its own."""
+        names = ["input_ids", "attention_mask"]
+        if self.kind == "cross":
+            return [*names, *(["token_type_ids"] if self.has_types else [])]
+        ends = [""] if self.texts == 1 else ["_1", "_2"]
+        return [name + end for end in ends for name in names]
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits, (B,) or (B, C), and scores or probabilities, see `Head.soft`."""
+        if self.kind == "cross":
+            embeddings = [self._joined(*inputs)]
+        else:
+            embeddings = [self._alone(*inputs[at : at + 2]) for at in range(0, len(inputs), 2)]
+        logits = self.head.layers(self.features.combine(embeddings))
+        # As `Head.forward`, whose squeeze ONNX refuses where there are several classes.
+        if logits.shape[-1] == 1:
+            logits = logits[:, 0]
+        return logits, self.head.soft(logits)
+
+    def _states(self, ids: Tensor, mask: Tensor, types: Tensor) -> list[Tensor]:
+        """Return the states of the embeddings and of every layer, (B, T, H) each."""
+        padding_id = self.model.embeddings.position_embeddings.padding_idx
+        positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+        if padding_id is not None:  # RoBERTa's count from there, padding apart
+            real = (ids != padding_id).long()
+            positions = real.cumsum(dim=1) * real + padding_id
+        batch: Any = PaddedBatch(ids, types, positions, mask)
+        states: list[Tensor] = self.model.encoder(self.model.embeddings(batch), batch)
+        return states
+
+    def _alone(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Return the pooled embeddings of single texts (B, H), as `minbert.pooling.pool`."""
+        real = mask.bool()
+        states = self._states(ids, real, torch.zeros_like(ids))
+        if self.pooling == "cls":
+            assert self.model.pooler is not None
+            pooled: Tensor = self.model.pooler(states[-1][:, 0])
+            return pooled
+        if self.pooling == "cls_before_pooler":
+            return states[-1][:, 0]
+        if self.pooling == "avg":
+            return mean_of(states[-1], real)
+        other = states[-2] if self.pooling == "avg_top2" else states[1]
+        return mean_of((other + states[-1]) / 2, real)
+
+    def _joined(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:
+        """Return [CLS], the mean over a and the mean over b of joined pairs, (B, 3, H)."""
+        real = mask.bool()
+        if types is None:  # RoBERTa's: the second text begins behind the first separator
+            types = torch.zeros_like(ids)
+            separators = (ids == self.sep_id).long()
+            second = separators.cumsum(dim=1) - separators > 0
+        else:
+            second = types.bool()
+        states = self._states(ids, real, types)[-1]
+        parts = [mean_of(states, real & ~second), mean_of(states, real & second)]
+        return torch.stack([states[:, 0], *parts], dim=1)
+
+
+def mean_of(states: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, H) of the states (B, T, H) where mask (B, T) is true."""
+    weights = mask[..., None].to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+def need_packages() -> None:
+    """Raise UserError if a package that writes graphs is absent."""
+    if absent := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
+        raise UserError(
+            f"--onnx: {' and '.join(absent)} not installed; pip install onnx onnxscript onnxruntime"
+        )
+
+
+def write_graph(head: SavedHead, path: Path) -> Path:
+    """Write a head and its encoder as an ONNX file, and the tokenizer beside it.
+
+    Returns:
+        The tokenizer's file, which the library `tokenizers` reads: it cuts texts as the encoder
+        does, and pads them.
+
+    Raises:
+        UserError: a package is absent, or the encoder has no such form.
+    """
+    need_packages()
+    if head.kind not in ("bi", "cross") or type(head.encoder) is not SentenceEncoder:
+        raise DataError(f"{path}: no graph is made of this kind of encoder, only of bi and cross")
+    graph = Graph(head).cpu().eval()
+    batch = torch.export.Dim("batch")
+    inputs, shapes = [], []
+    for number, name in enumerate(graph.inputs):
+        # Any sizes do that are neither 0 nor 1, which are traced as constants.
+        text = int(name.endswith("_2"))
+        inputs.append(torch.ones(2, 6 + text, dtype=torch.long))
+        shapes.append({0: batch, 1: torch.export.Dim(f"length{text + 1}")})
+        if name == "token_type_ids":
+            inputs[number][:, :3] = 0
+    with warnings.catch_warnings(), whole_file(path) as temporary:
+        # What the exporter tells its own developers.
+        warnings.simplefilter("ignore")
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        torch.onnx.export(
+            graph,
+            tuple(inputs),
+            temporary,
+            input_names=graph.inputs,
+            output_names=["logits", "scores"],
+            dynamic_shapes=(tuple(shapes),),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    beside = path.with_suffix(".tokenizer.json")
+    write_text(beside, padding_tokenizer(head.encoder.tokenizer, head.encoder.max_length))
+    return beside
+
+
+def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:
+    """Return a tokenizer as the library `tokenizers` writes it, which cuts and pads by itself."""
+    backend = Tokenizer.from_str(tokenizer.backend.to_str())
+    backend.enable_truncation(max_length, direction=tokenizer.truncation_side)
+    pad = tokenizer.names[3]
+    backend.enable_padding(pad_id=backend.token_to_id(pad), pad_token=pad)
+    return str(backend.to_str(pretty=True))
