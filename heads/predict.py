@@ -51,7 +51,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
     """
     lines = numbered_lines(path)
     first = next(lines, (1, ""))
-    if set(_fields(first[1])) & set(task.texts):
+    if {name.strip('"') for name in _fields(first[1])} & set(task.texts):
         for line, row in read_table(path, task.texts, "\t"):
             yield (row.get("id") or str(line)).strip(), tuple(row[t].strip() for t in task.texts)
         return

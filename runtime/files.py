@@ -160,9 +160,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     disk before it gets its name: after a power failure the file is the older or the newer one.
 
     Raises:
-        DiskError: no room, no permission, or `path` is a pipe or a device.
+        DiskError: no room, no permission, or `path` is a folder, a pipe or a device.
     """
     temporary = path.with_name(f".{path.name}.{_process()}.tmp")
+    if path.is_dir() and not path.is_symlink():  # `link` replaces links to folders
+        raise DiskError(f"{path}: is a folder; name a file")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
     _make_folder(path, temporary)

@@ -1,6 +1,7 @@
 """Finished heads leave their run: they predict new texts, and other libraries read them."""
 
 import dataclasses
+import importlib.util
 import json
 import re
 
@@ -10,10 +11,12 @@ from conftest import toy_sentences
 from toy_runs import cells_of, grid
 
 import heads
+from baselines.isbert import InfoEncoder, TokenFeatures
 from data.tasks import TASKS, read_task, split_file
 from heads.__main__ import main
 from heads.export import export_folder
 from heads.finished import find_cell
+from heads.graph import PACKAGES, write_graph
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
@@ -134,8 +137,18 @@ def test_what_cannot_be_exported_is_told_in_one_line(finished, tmp_path, capsys)
         main([*words, "sst"])
     assert "nothing to write; give --out DIR or --onnx FILE" in capsys.readouterr().err
     (tmp_path / "mine.txt").touch()
+    pairs = tmp_path / "mine.txt"
+    assert main(["predict", *words[1:], "sst", str(pairs), "--out", str(tmp_path)]) == 2
+    assert f"error: {tmp_path}: is a folder; name a file" in capsys.readouterr().err
     assert main([*words, "sst", "--out", str(tmp_path)]) == 2
     assert "exists and is no checkpoint" in capsys.readouterr().err
+    head = heads.load(finished, BI[-1], "cpu")
+    head = dataclasses.replace(head, encoder=InfoEncoder.around(head.encoder, TokenFeatures(32)))
+    with pytest.raises(UserError, match=r"no form of IS-BERT's convolutions"):
+        export_folder(find_cell(finished, BI[-1]), head, out)
+    if all(importlib.util.find_spec(package) for package in PACKAGES):
+        with pytest.raises(UserError, match="no graph is made of this kind of encoder"):
+            write_graph(head, out)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
