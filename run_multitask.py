@@ -54,6 +54,8 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     from experiment.grid import trainings
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
+    from report.cell import of_most_labels
+    from report.learning import learning_curves
     from report.run_folder import COMPARISONS
     from report.table import summary
     from report.verdict import judge_cells, to_json
@@ -97,9 +99,10 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 del tuned  # its weights, before the next stage needs the memory
 
         if is_main():
-            judged = judge_cells(cells, opened.splits, folder)
+            judged = judge_cells(of_most_labels(cells), opened.splits, folder)
             folder.write_json(COMPARISONS, to_json(judged))
-            say(summary(cells, judged, folder.path))
+            learning = learning_curves(cells, opened.splits, folder)
+            say(summary(cells, judged, learning, folder.path))
     return cells
 
 
@@ -153,7 +156,7 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
 
 def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
     """Train the heads of one training, write what belongs to them, and return their cells."""
-    from experiment.cells import dev_score_of, scored, splits_of
+    from experiment.cells import dev_score_of, inputs_of_few, scored, splits_of
     from heads.joint import Pupil, fit_joint
     from heads.train import fit_head, save_head
     from minbert.checkpoint import check_target
@@ -161,7 +164,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
 
     settings, folder, heads = opened.settings, opened.folder, training.heads
     configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
-    splits = [splits_of(opened, head.task, own) for head, own in zip(heads, configs, strict=True)]
+    splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
     state = folder.state_path(training.name, keys[0])  # of an interrupted training
     models = folder.path / "models"
     if training.frozen:
@@ -187,6 +190,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 state,
                 settings.resume,
                 tuned.fingerprint,
+                inputs_of_few(opened, head, configs[0], tuned),
             )
         ]
     else:

@@ -29,6 +29,30 @@ def selection_pairs(folder: Path) -> list[SentencePair]:
     return official_dev(pairs) or pairs[:MOST]
 
 
+def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: bool) -> np.ndarray:
+    """Return which `count` examples a head with few labels is trained on, (count,) in order.
+
+    Random by the seed, and nested: the rows of a smaller count are among those of a larger one. Of
+    classes, every count holds the same shares, up to rounding.
+
+    Args:
+        examples: all that could be trained on.
+        count: at most as many.
+        seed: of the head.
+        classes: whether labels are classes; scores are drawn as they come.
+    """
+    order = np.random.default_rng([seed, len(examples)]).permutation(len(examples))
+    if classes:
+        labels = np.array([examples[row].label for row in order])
+        # The k-th of a class's n examples comes after a share (k + 1/2) / n of all rows.
+        turns = np.empty(len(order))
+        for label in np.unique(labels):
+            own = np.flatnonzero(labels == label)
+            turns[own] = (np.arange(len(own)) + 0.5) / len(own)
+        order = order[np.argsort(turns, kind="stable")]
+    return np.sort(order[:count])
+
+
 def hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
     """Return the examples to train on, and a tenth, at most 1,000, to choose a threshold by.
 

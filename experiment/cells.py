@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import Example, in_the_other_order
+from data.selection import nested_rows
 from data.tasks import TASKS, Splits
 from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
@@ -14,9 +15,10 @@ from experiment.grid import Training
 from experiment.opening import Run, Tuned
 from heads.config import HeadConfig
 from heads.features import FEATURES
-from heads.train import FittedHead, Score, head_soft, inputs_of
+from heads.inputs import FrozenInputs, Inputs, inputs_of
+from heads.train import FittedHead, Score, by_name, head_soft
 from minbert.encoder import SentenceEncoder
-from report.cell import Cell, Coordinates
+from report.cell import ALL, Cell, Coordinates
 from runtime.files import digest
 from runtime.processes import world_size
 
@@ -36,6 +38,7 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
         model = asdict(tuned.encoder.model.config)  # dropout too, unless frozen
         made_of: list[Any] = [tuned.fingerprint, model, asdict(config), head.task, head.encoder]
         made_of.append(run.digests[head.task])
+        made_of += [] if head.train_rows == ALL else [head.train_rows]
         if head.pretrain != "none":
             made_of += [run.digests[name] for name in (head.pretrain, "selection")]
         keys.append(digest([*made_of, FORMAT, world_size()])[:16])
@@ -44,12 +47,44 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
     return keys
 
 
-def splits_of(run: Run, task: str, config: HeadConfig) -> Splits:
+def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
     """Return the examples of a head: what it is trained on, and dev and test as they are."""
-    train, _ = run.kept_and_held_out(task)
+    train, _ = run.kept_and_held_out(head.task)
+    train = [train[row] for row in rows_of(head, train)]
     if config.both_orders:
         train = [*train, *in_the_other_order(train)]
-    return replace(run.splits[task], train=train)
+    return replace(run.splits[head.task], train=train)
+
+
+def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
+    """Return which of the examples a head is trained on."""
+    if head.train_rows == ALL:
+        return np.arange(len(train))
+    classes = TASKS[head.task].kind != "score"
+    return nested_rows(train, int(head.train_rows), head.seed, classes)
+
+
+def inputs_of_few(
+    run: Run, head: Coordinates, config: HeadConfig, tuned: Tuned
+) -> dict[str, Inputs] | None:
+    """Return the inputs of a head with few labels, from the embeddings of all rows.
+
+    A frozen encoder so reads the texts once for all sizes. None where there is nothing to share.
+    """
+    if head.train_rows == ALL or config.tune != "frozen":
+        return None
+    everything = splits_of(run, replace(head, train_rows=ALL), config)
+    features = FEATURES[head.kind](config.features)
+    inputs = inputs_of(
+        tuned.encoder, by_name(everything), features, config.tune, run.cache, tuned.fingerprint
+    )
+    train, _ = run.kept_and_held_out(head.task)
+    rows = rows_of(head, train)
+    if config.both_orders:
+        rows = np.concatenate([rows, len(train) + rows])
+    own = inputs["train"]
+    assert isinstance(own, FrozenInputs)
+    return inputs | {"train": own.of(rows)}
 
 
 def dev_score_of(run: Run, task: str) -> Score:
@@ -79,8 +114,12 @@ def scored(
         key: of its cells.
     """
     task, splits = TASKS[head.task], run.splits[head.task]
-    _, held_out = run.kept_and_held_out(head.task)
-    seen = run.seen_by(head.pretrain, splits.train)
+    train, held_out = run.kept_and_held_out(head.task)
+    trained_on = splits.train
+    if head.train_rows != ALL:
+        # With few labels there are none to choose a threshold by.
+        trained_on, held_out = [train[row] for row in rows_of(head, train)], []
+    seen = run.seen_by(head.pretrain, trained_on)
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
@@ -117,6 +156,7 @@ def scored(
             **asdict(head),
             split=split,
             key=key,
+            labels=len(trained_on) - len(held_out),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
             **scores,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from data.tasks import TASKS
 from experiment.settings import Settings
 from heads.config import JointConfig
-from report.cell import Coordinates
+from report.cell import ALL, Coordinates
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def pairings(settings: Settings) -> list[tuple[str, str]]:
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
     """Yield the trainings on one backbone."""
 
-    def head(task: str, encoder: str, tune: str) -> Coordinates:
+    def head(task: str, encoder: str, tune: str, rows: str = ALL) -> Coordinates:
         return Coordinates(
             pretrain=pretrain,
             task=task,
@@ -49,12 +49,14 @@ def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training
             backbone=settings.backbone,
             data=settings.data,
             seed=seed,
+            train_rows=rows,
         )
 
     for tune in settings.tune:
         if tune != "joint":
             for task, encoder in pairings(settings):
-                yield Training((head(task, encoder, tune),))
+                for rows in settings.train_rows:
+                    yield Training((head(task, encoder, tune, rows),))
             continue
         for joint in settings.joints:
             for encoder in settings.encoder:

@@ -60,6 +60,11 @@ def find_inputs(settings: Settings) -> Inputs:
         backbone_folder = find_checkpoint(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     splits = {task: read_task(folder, task) for task in settings.tasks}
+    for rows in settings.train_rows:
+        for task in splits:
+            kept, _ = kept_and_held_out(splits, task)
+            if rows != "all" and int(rows) > len(kept):
+                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
     files = {}
     for name in settings.objectives:
         named, flag = settings.training_file(name)
@@ -68,6 +73,12 @@ def find_inputs(settings: Settings) -> Inputs:
         files[name] = training_file(name, source, named, folder, flag)
     selection = selection_pairs(folder) if files else []
     return Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
+
+
+def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], list[Any]]:
+    """Return the examples to train heads on, and those that only thresholds are chosen by."""
+    train = splits[task].train
+    return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
 
 
 @dataclass(frozen=True)
@@ -118,8 +129,7 @@ class Run:
 
     def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
         """Return the examples to train heads on, and those that only thresholds are chosen by."""
-        train = self.splits[task].train
-        return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
+        return kept_and_held_out(self.splits, task)
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
         """Return every text and pair read in training a head and its backbone."""

@@ -46,6 +46,8 @@ def plan(inputs: Inputs) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
+    if settings.train_rows != ("all",):
+        lines.append(f"labels    {' '.join(settings.train_rows)}")
     return "\n".join([*lines, f"folder    {settings.folder()}"])
 
 

@@ -28,6 +28,8 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
+FEWEST = 10  # labelled examples that are worth a training
+
 # The schedule that a remedy against forgetting is defined for.
 NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 
@@ -93,6 +95,11 @@ class Settings:
         "(replay)",
         choices=("none", *REMEDIES),
         rare=True,
+    )
+    train_rows: tuple[str, ...] = option(
+        ("all",),
+        "labelled examples that heads train on; several numbers make learning curves: 250 1000 all",
+        metavar="N",
     )
     features: str = option(
         "interaction",
@@ -179,14 +186,20 @@ class Settings:
         Raises:
             UserError: a value that is out of bounds or unknown, or settings that do not combine.
         """
-        for name in ("pretrain", "task", "encoder", "tune", "schedule", "remedies"):
+        for name in ("pretrain", "task", "encoder", "tune", "train_rows", "schedule", "remedies"):
             value = getattr(self, name)
-            words = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value))
+            several = (value,) if isinstance(value, str | int) else value
+            words = tuple(dict.fromkeys(map(str, several)))
             if not words:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
         self._check_joint()
+        for rows in self.train_rows:
+            if rows != "all" and not (rows.isascii() and rows.isdigit() and int(rows) >= FEWEST):
+                raise UserError(f"--train-rows {rows}: expected {FEWEST} or more, or all")
+        if "joint" in self.tune and self.train_rows != ("all",):
+            raise UserError("--train-rows: for heads of one task each; leave out --tune joint")
         if (self.teacher is None) == ("teacher" in self.pretrain):
             raise UserError(
                 "--pretrain teacher: name the encoder to learn from with --teacher"
@@ -260,6 +273,7 @@ class Settings:
             return Path(self.run_dir)
         unused = [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
         unused += [] if "teacher" in self.pretrain else ["teacher", "teacher_precision"]
+        unused += ["train_rows"] if self.train_rows == ("all",) else []
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))

@@ -52,6 +52,10 @@ class FrozenInputs:
     def __len__(self) -> int:
         return len(self.index)
 
+    def of(self, rows: np.ndarray) -> "FrozenInputs":
+        """Return the inputs of some of the examples."""
+        return FrozenInputs(self.embeddings, self.index[rows], self.features, self.device)
+
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
         columns = self.index[rows].T  # (items per example, B)

@@ -13,7 +13,9 @@ from data.tasks import TASKS
 from evaluation.metrics import METRICS, Metrics
 
 METRIC_COLUMNS = (*METRICS, "cosine_spearman")  # of results.csv
-NOT_IN_NAME = ("backbone", "data")  # a run folder holds one of each
+# A run folder holds one backbone and one data set; few labels are named only where they are few.
+NOT_IN_NAME = ("backbone", "data", "train_rows")
+ALL = "all"
 # The setting of a row of phenomena.csv, in which the encoders stand side by side.
 SIDE_BY_SIDE = ("task", "split", "pretrain", "tune", "features")
 
@@ -30,12 +32,22 @@ class Coordinates:
     backbone: str
     data: str
     seed: int
+    # How many labelled examples it is trained on, or `all`.
+    train_rows: str = field(default=ALL, kw_only=True)
 
     @property
     def name(self) -> str:
-        """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`."""
+        """Return the name of the head's files, `sup-sts-bi-frozen-interaction-42`.
+
+        Trained on 250 examples only, it is `sup-sts-bi-frozen-interaction-42-250rows`.
+        """
         names = [each.name for each in fields(Coordinates) if each.name not in NOT_IN_NAME]
-        return "-".join(str(getattr(self, name)) for name in names)
+        return "-".join(str(getattr(self, name)) for name in names) + self.few
+
+    @property
+    def few(self) -> str:
+        """Return what names have at their end where not all examples were trained on."""
+        return "" if self.train_rows == ALL else f"-{self.train_rows}rows"
 
     @property
     def kind(self) -> str:
@@ -53,6 +65,7 @@ class Cell(Coordinates):
     seconds: float
     sentences_per_second: float
     key: str  # a hash of everything that decides the numbers
+    labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
     interval: dict[str, Any] = field(default_factory=dict)  # metric -> low, high, method; or None
@@ -87,7 +100,7 @@ class Cell(Coordinates):
     @property
     def system(self) -> str:
         """Return what is compared, its seeds together: `sup-bi-frozen-interaction`."""
-        return "-".join((self.pretrain, self.encoder, self.tune, self.features))
+        return "-".join((self.pretrain, self.encoder, self.tune, self.features)) + self.few
 
     @property
     def setting(self) -> str:
@@ -131,6 +144,18 @@ def csv_columns() -> list[str]:
 def best_known(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells of the test split if it has labels, else all cells."""
     return [cell for cell in cells if cell.split == "test"] or list(cells)
+
+
+def of_most_labels(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of each task that were trained on the most labels; verdicts are on these."""
+
+    def labels(cell: Cell) -> float:
+        return float("inf") if cell.train_rows == ALL else int(cell.train_rows)
+
+    most: dict[str, float] = {}
+    for cell in cells:
+        most[cell.task] = max(labels(cell), most.get(cell.task, 0.0))
+    return [cell for cell in cells if labels(cell) == most[cell.task]]
 
 
 def by_system(cells: Sequence[Cell]) -> list[list[Cell]]:

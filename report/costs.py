@@ -37,7 +37,7 @@ from evaluation.geometry import unit
 from evaluation.metrics import is_labelled
 from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
-from report.cell import Cell
+from report.cell import Cell, of_most_labels
 from report.run_folder import COSTS, RunFolder
 from runtime.files import read_json, write_text
 from runtime.streams import Say
@@ -154,7 +154,7 @@ def measure_run(
 def best_cells(run: RunFolder) -> list[Cell]:
     """Return, for each task and encoder, the cell with the best dev score."""
     best: dict[tuple[str, str], Cell] = {}
-    for cell in run.cells():
+    for cell in of_most_labels(run.cells()):
         # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
         place = cell.task, cell.encoder if TASKS[cell.task].is_pair else "bi"
         if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):

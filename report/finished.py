@@ -15,7 +15,8 @@ from data.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
-from report.cell import Cell, best_known
+from report.cell import Cell, best_known, of_most_labels
+from report.learning import LearningCurves, learning_curves
 from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves
 from report.verdict import Judged, judge_cells, read_judged
 from runtime.files import read_json
@@ -28,7 +29,8 @@ class FinishedRun:
     Attributes:
         path: the run folder.
         config: its settings, config.json.
-        cells: all of results.json.
+        cells: of results.json.
+        learning: the curves by number of labels; the other attributes are of the most labels.
         shown: the cells that sections are about: those of the test split if it has labels.
         splits: the labelled dev and test examples of each task.
         judged: what the data can tell of the cells, as comparisons.json has it.
@@ -41,6 +43,7 @@ class FinishedRun:
     path: Path
     config: dict[str, Any]
     cells: list[Cell]
+    learning: list[LearningCurves]
     shown: list[Cell]
     splits: dict[str, Splits]
     judged: list[Judged]
@@ -64,7 +67,8 @@ class FinishedRun:
         folder = RunFolder(path, read_only=True)
         if not any((path / name).is_file() for name in ("config.json", "results.json")):
             raise DataError(f"{path}: not a run folder; it has no results.json")
-        config, cells = folder.config(), folder.cells()
+        config, every = folder.config(), folder.cells()
+        cells = of_most_labels(every)
         if not cells or not (path / COMPARISONS).is_file():
             raise DataError(
                 f"{path}: an unfinished run has no page; finish it by its command with --resume"
@@ -88,6 +92,7 @@ class FinishedRun:
             path,
             config,
             cells,
+            learning_curves(every, splits, folder),
             best_known(cells),
             splits,
             read_judged(folder, cells) or judge_cells(cells, splits, folder),

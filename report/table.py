@@ -10,17 +10,25 @@ from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown
 from evaluation.table import markdown
-from report.cell import Cell, by_system
+from report.cell import ALL, Cell, by_system, of_most_labels
+from report.learning import LearningCurves
 from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
+FEW = ("labels",)  # a column where some heads were trained on few
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
 
 
-def summary(cells: Sequence[Cell], judged: Sequence[Judged], folder: Path) -> str:
+def summary(
+    cells: Sequence[Cell],
+    judged: Sequence[Judged],
+    learning: Sequence[LearningCurves],
+    folder: Path,
+) -> str:
     """Return how a run ends: the table, where everything is, and the verdict as the last."""
-    table, verdict = results_table(cells, judged), paragraph(cells, judged)
-    end = f"\n\n{fill(verdict, 100, break_on_hyphens=False)}" if verdict else ""
+    table, verdict = results_table(cells, judged), paragraph(of_most_labels(cells), judged)
+    sentences = filter(None, (verdict, *(f"{one.sentence()}." for one in learning if one.crossing)))
+    end = "".join(f"\n\n{fill(one, 100, break_on_hyphens=False)}" for one in sentences)
     return f"{table}\nresults, predictions, heads and curves: {folder}{end}"
 
 
@@ -37,6 +45,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         for each in judged
         for system, estimate in each.main_estimates().items()
     }
+    few = any(cell.train_rows != ALL for cell in cells)
     rows = []
     for members in by_system(cells):
         first, task = members[0], TASKS[members[0].task]
@@ -57,6 +66,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         rows.append(
             [
                 *(getattr(first, name) for name in GROUP),
+                *([str(first.labels)] if few else []),
                 str(first.n),
                 *metrics,
                 shown(interval) or "-",
@@ -67,7 +77,8 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
                 f"{speed:.0f}",
             ]
         )
-    return markdown(HEADER, rows)
+    header = (*GROUP, *FEW, *HEADER[len(GROUP) :]) if few else HEADER
+    return markdown(header, rows)
 
 
 def _spread(values: list[float | None]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError
-from data.tasks import Task
+from data.tasks import TASKS, Task
 from evaluation.costs import in_words, marked, measured_on
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
@@ -85,6 +85,55 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
     legend(axes)
 
 
+# The main metric by number of labels.
+
+
+def learning_figures(run: FinishedRun) -> list[Figure]:
+    """Return a figure per task and setting that ran with several numbers of labels."""
+    figures = []
+    for one in run.learning:
+        metric = TASKS[one.task].main_metric
+        sizes = sorted({labels for points in one.points.values() for labels, _ in points})
+        rows = []
+        for labels in sizes:
+            row = [number(labels, 0)]
+            for points in one.points.values():
+                score = dict(points).get(labels)
+                row.append(number(score.mean, 3, interval(score.interval)) if score else word(None))
+            rows.append(row)
+        title = f"{one.task}, {one.setting}: {metric} by number of labels"
+        header = ("labels", *(LOOKS[kind][1] for kind in one.points))
+        figure = draw(
+            f"labels-{one.task}-{one.setting}",
+            title,
+            f"Lines of {metric} on {one.split} by number of labelled examples.",
+            Table(title, header, rows),
+            partial(_paint_learning, points=one.points, metric=metric),
+        )
+        figures.append(figure)
+    return figures
+
+
+def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], metric: str) -> None:
+    for kind, own in points.items():
+        colour, label, _ = LOOKS[kind]
+        known = [(labels, one) for labels, one in own if one.mean is not None]
+        look = {"color": colour, "label": label, "marker": MARKERS[kind]}
+        style = STYLES[list(LOOKS).index(kind)]
+        axes.plot([n for n, _ in known], [one.mean for _, one in known], ls=style, **look)
+        for labels, one in known:
+            if one.interval:
+                ends = [one.interval.low, one.interval.high]
+                axes.plot([labels] * 2, ends, color=colour, lw=1.0)
+    axes.set_xscale("log")
+    sizes = sorted({labels for own in points.values() for labels, _ in own})
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("labelled examples")
+    axes.set_ylabel(metric)
+    legend(axes)
+
+
 # Figures of lines: cosines, training.
 
 
@@ -124,7 +173,7 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                     lines.append((points, _look(k, one.band, BANDS)))
             header = ("gold score", "pairs", "mean", "deviation")
             figure = draw(
-                f"density-{task.name}-{setting}".replace(" ", "-"),
+                f"density-{task.name}-{setting}",
                 f"{setting}: cosine by gold similarity",
                 "Curves of the density of cosines, one per band of gold scores. The further apart "
                 "the curves, the more the encoder knows without any head.",

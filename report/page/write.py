@@ -78,6 +78,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "scores": scores,
         "other_scores": other_scores,
         "bars": charts.bar_figures(run),
+        "learning": charts.learning_figures(run),
+        "crossings": [one.sentence() for one in run.learning if one.crossing],
         "comparisons": sections.comparison_table(run),
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
