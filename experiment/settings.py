@@ -58,8 +58,8 @@ class Settings:
 
     pretrain: tuple[str, ...] = option(
         ("none",),
-        "none, or SimCSE on sentences (unsup) or triplets (sup); teacher: learn the embeddings of "
-        "a larger encoder; baselines: dual, ct, isbert, sbert",
+        "none, or SimCSE on sentences (unsup) or triplets (sup); teacher: from a larger encoder; "
+        "baselines: dual, ct, isbert, sbert",
         choices=("none", *OBJECTIVES),
         metavar="HOW",
         group="what to compare (several values make a grid)",
@@ -72,7 +72,7 @@ class Settings:
     )
     encoder: tuple[str, ...] = option(
         ("bi",),
-        "bi: two texts are encoded separately; cross: as one joined pair",
+        "bi: texts encoded alone; cross: as one pair",
         choices=("bi", "cross"),
     )
     tune: tuple[str, ...] = option(
@@ -98,7 +98,7 @@ class Settings:
     )
     train_rows: tuple[str, ...] = option(
         ("all",),
-        "labelled examples that heads train on; several numbers make learning curves: 250 1000 all",
+        "labelled examples to train on: 250 1000 all",
         metavar="N",
     )
     features: str = option(
@@ -124,10 +124,10 @@ class Settings:
         None, "sentences, one per line (wiki1m_for_simcse.txt)", metavar="FILE"
     )
     sup_data: str | None = option(
-        None, "sent0,sent1,hard_neg CSV for sup (nli_for_simcse.csv)", metavar="FILE"
+        None, "rows sent0,sent1,hard_neg (nli_for_simcse.csv)", metavar="FILE"
     )
     teacher: str | None = option(
-        None, "for --pretrain teacher: the encoder to learn from, as --backbone", metavar="NAME"
+        None, "larger encoder to learn from, as --backbone", metavar="NAME"
     )
     teacher_precision: str = option(
         "auto",

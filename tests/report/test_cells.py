@@ -15,9 +15,9 @@ from report.cell import Cell, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
 from report.table import results_table
 
-# As version 0.5.0 wrote them; who reads a results.csv reads it by these names.
+# As version 0.5.0 wrote them, but for train_rows; who reads a results.csv reads it by these names.
 COLUMNS = (
-    "pretrain,task,encoder,tune,features,backbone,data,seed,split,n,accuracy,f1,pearson,spearman,"
+    "pretrain,task,encoder,tune,features,backbone,data,seed,train_rows,split,n,accuracy,f1,pearson,spearman,"
     "cosine_spearman,seconds,sentences_per_second"
 )
 
