@@ -65,6 +65,7 @@ A bi-encoder for {task.about}: every text is encoded alone, and a small head rea
 | head's features | {made["features"]} |
 | pooling | {head.encoder.pooling} |
 | data | {made["data"]}, task {task.name} |
+| training rows | {made.get("train_rows", "all")} |
 | seed | {made["seed"]} |
 | made by | `{_command(config)}` |
 
