@@ -1,1 +1,1 @@
-"""Nearest texts by cosine: an index on disk, exact search, re-ranking, and pairs mined from it."""
+"""Nearest texts by cosine: an index on disk, exact search, re-ranking, pairs and negatives."""

@@ -1,4 +1,4 @@
-"""Finds the nearest texts: `python -m search index FILE --out INDEX`, then `query` or `pairs`."""
+"""Finds the nearest texts: `python -m search index FILE --out INDEX`, then `query` and others."""
 
 import sys
 from collections.abc import Sequence
@@ -9,9 +9,11 @@ from runtime.streams import need_reader
 from search.options import (
     HELP,
     INDEX_ABOUT,
+    MINE_ABOUT,
     PAIRS_ABOUT,
     QUERY_ABOUT,
     IndexOptions,
+    MineOptions,
     PairsOptions,
     QueryOptions,
 )
@@ -35,12 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         mined = parse(PairsOptions, rest, **PAIRS_ABOUT)
         need_reader()
         return exit_code(lambda: work(mined))
+    if command == ["mine"]:
+        wanted = parse(MineOptions, rest, **MINE_ABOUT)
+        return exit_code(lambda: work(wanted))
     helped = command in (["-h"], ["--help"])
     print(HELP, file=sys.stdout if helped else sys.stderr)
     return 0 if helped else 2
 
 
-def work(options: IndexOptions | QueryOptions | PairsOptions) -> None:
+def work(options: IndexOptions | QueryOptions | PairsOptions | MineOptions) -> None:
     """Do what a command line asks for; what is heavy loads here."""
     import torch
 
@@ -54,10 +59,14 @@ def work(options: IndexOptions | QueryOptions | PairsOptions) -> None:
         from search.query import answer
 
         answer(options)
-    else:
+    elif isinstance(options, PairsOptions):
         from search.pairs import mine_pairs
 
         mine_pairs(options)
+    else:
+        from search.mine import mine
+
+        mine(options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from minbert.config import POOLINGS
 from runtime.options import option
 
 HELP = """\
-usage: python -m search index|query|pairs ...
+usage: python -m search index|query|pairs|mine ...
 
 Find the texts nearest to a query by the cosine of their embeddings, exactly. An index
 is a folder: each text is encoded once, and vectors are read from disk as needed.
@@ -20,6 +20,7 @@ examples:
   python -m search query my-index --top-k 3 --json < queries.txt > found.jsonl
   python -m search index more.txt --out my-index --append
   python -m search pairs my-index --threshold 0.95
+  python -m search mine my-index pairs.tsv --out triplets.csv
   re-rank with a cross-encoder that run_multitask.py has trained:
     python run_multitask.py --task sts --encoder cross --run-dir runs/cross
     python -m search query my-index "a man plays the guitar" --rerank runs/cross
@@ -145,4 +146,64 @@ with --top only.""",
 examples:
   python -m search pairs my-index --threshold 0.95 --top 1000 --json > pairs.jsonl
   python -m search pairs my-index --threshold 0.9 --all --json > pairs.jsonl""",
+}
+
+
+@dataclass(frozen=True)
+class MineOptions:
+    """`python -m search mine`."""
+
+    index: Path = option(**INDEX, flag="index")
+    pairs: Path = option(
+        help="ANCHOR<TAB>POSITIVE lines, or a table with sentence1 and sentence2",
+        flag="pairs",
+        metavar="PAIRS",
+    )
+    out: Path = option(help="sent0,sent1,hard_neg CSV to write", required=True, metavar="CSV")
+    from_rank: int = option(
+        1, "the first of the nearest texts to take, of those that the margins leave", least=1
+    )
+    to_rank: int = option(100, "the last of them", least=1, most=10_000)
+    relative_margin: float = option(
+        0.05,
+        "how far a negative scores below the positive at least, as a share of the positive's score",
+        least=0,
+        most=1e6,
+        source="NV-Retriever",
+    )
+    margin: float = option(0.0, "the same as a difference of scores", least=0, most=1e6)
+    per_pair: int = option(1, "negatives per pair", least=1, most=10_000)
+    random: bool = option(False, "draw them from the ranks instead of taking the nearest")
+    seed: int = option(0, "of --random", least=0, most=2**31)
+    rerank: Path | None = option(
+        None,
+        "score by a cross-encoder, positives too: a run folder of run_multitask.py, or one file of "
+        "its heads/",
+        metavar="RUN",
+    )
+    device: str = option("auto", **DEVICE)
+    precision: str = option("auto", **PRECISION)
+    threads: int = option(0, **THREADS)
+
+    def __post_init__(self) -> None:
+        if self.per_pair > self.to_rank - self.from_rank + 1:
+            raise DataError(
+                f"--per-pair {self.per_pair}: more than the texts from --from-rank "
+                f"{self.from_rank} to --to-rank {self.to_rank}; raise --to-rank"
+            )
+
+
+MINE_ABOUT = {
+    "prog": "python -m search mine",
+    "description": """\
+Write hard negatives for pairs, as triplets that run_multitask.py --sup-data reads:
+texts of an index that are near the anchor, and not as near as the positive. Texts
+equal to an anchor or its positives are never negatives. A pair that finds none is
+left out.""",
+    "epilog": """\
+examples:
+  python -m search mine my-index pairs.tsv --out triplets.csv
+  python -m search mine my-index pairs.tsv --from-rank 10 --random --per-pair 3 --out triplets.csv
+  python -m search mine my-index pairs.tsv --rerank runs/cross --margin 0.5 --out triplets.csv
+then: python run_multitask.py --pretrain sup --sup-data triplets.csv""",
 }

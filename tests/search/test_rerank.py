@@ -10,6 +10,7 @@ from indexing import command, write_lines
 
 from data.examples import DataError
 from data.tasks import read_task
+from data.triplets import iter_triplets
 from minbert.config import CheckpointError
 from run_multitask import Settings, run
 from search.encoders import open_cross_encoder
@@ -62,6 +63,15 @@ def test_the_best_of_the_candidates_come_first(runs, tmp_path, tiny_checkpoint, 
     hits = query("--top-k", "5", "--candidates", "20", "--rerank", runs / "one")
     assert [hit.pop("score") for hit in hits] == pytest.approx(scores[order], abs=1e-5)
     assert hits == [by_cosine[row] for row in order]
+    # Negatives are scored so, too, and their positive.
+    best, *rest = [by_cosine[row]["text"] for row in np.argsort(-scores, kind="stable")]
+    (tmp_path / "p.tsv").write_text(f"{text}\t{best}\n")
+    words = ("--to-rank", "19", "--per-pair", "4", "--relative-margin", "0")
+    words = (*words, "--rerank", runs / "one", "--out", tmp_path / "t.csv")
+    assert command("mine", index, tmp_path / "p.tsv", *words) == 0
+    wanted = [(text, best, negative) for negative in list(dict.fromkeys(rest))[:4]]
+    assert [triplet.texts for triplet in iter_triplets(tmp_path / "t.csv")] == wanted
+    capsys.readouterr()
     assert command("query", index, "a cat", "--rerank", runs / "one") == 0
     header = capsys.readouterr().out.splitlines()[1]
     assert header.split() == ["rank", "score", "cosine", "id", "text"]

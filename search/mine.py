@@ -1,0 +1,127 @@
+"""Hard negatives for pairs from an index: texts near an anchor that are not its positives.
+
+The nearest texts of an unlabelled set are often positives that nobody has marked. So a negative
+must score less than the positive by a margin, which may be a share of the positive's score (Moreira
+et al. 2024, "NV-Retriever", section 3: TopK-PercPos). Chosen as by sentence-transformers'
+`mine_hard_negatives`.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from data.examples import DataError, Triplet
+from data.triplets import iter_pairs
+from runtime.files import whole_file
+from runtime.progress import progress
+from search.encoders import encoder_of, open_cross_encoder
+from search.index import Index
+from search.nearest import top_k
+from search.options import MineOptions
+
+# Anchors that one pass over the index answers.
+ANCHORS = 1024
+
+
+def mine(options: MineOptions) -> None:
+    """Write the triplets that the options ask for, and say how many.
+
+    Raises:
+        UserError: something that the options name cannot be used; no pair gets a negative.
+        OSError: the file cannot be written.
+    """
+    pairs = read_pairs(options.pairs)
+    count = sum(map(len, pairs.values()))
+    found = list(triplets(pairs, options))
+    if not found:
+        raise DataError(
+            f"{options.index}: no text is far enough below a positive; raise --to-rank, or lower "
+            "--relative-margin or --margin"
+        )
+    with (
+        whole_file(options.out) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        rows = (triplet.texts for triplet in found)
+        csv.writer(file).writerows([("sent0", "sent1", "hard_neg"), *rows])
+    without = count - len({triplet.texts[:2] for triplet in found})
+    left = f"; {without:,} found no negative" if without else ""
+    print(f"{len(found):,} triplets of {count:,} pairs are in {options.out}{left}")
+
+
+def read_pairs(path: Path) -> dict[str, list[str]]:
+    """Return each anchor's positives, in the order of the file.
+
+    Raises:
+        DataError: the file is unreadable, empty or not UTF-8; a row lacks a text.
+    """
+    pairs: dict[str, list[str]] = {}
+    for anchor, positive, _ in iter_pairs(path):
+        positives = pairs.setdefault(anchor, [])
+        if positive not in positives:
+            positives.append(positive)
+    return pairs
+
+
+def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Triplet]:
+    """Yield the triplets of each anchor; all its positives get the same negatives.
+
+    Args:
+        pairs: each anchor's positives.
+        options: where and how to find negatives.
+    """
+    index = Index(options.index)
+    encoder = encoder_of(index, options.device, options.precision)
+    cross = None
+    if options.rerank:
+        cross = open_cross_encoder(options.rerank, options.device, options.precision)
+    anchors, draw = list(pairs), Random(options.seed)
+    # The positives may be among the nearest.
+    depth = options.to_rank + max(map(len, pairs.values()))
+    with progress("mine", len(anchors), "anchor") as bar:
+        for start in range(0, len(anchors), ANCHORS):
+            chunk = anchors[start : start + ANCHORS]
+            both = [*chunk, *(text for anchor in chunk for text in pairs[anchor])]
+            vectors = encoder.encode(both, show_progress=False, normalize_embeddings=True)
+            rest = iter(vectors[len(chunk) :].astype(np.float64))
+            cosines, rows = top_k(vectors[: len(chunk)], index.blocks, depth)
+            for anchor, vector, scores, numbers in zip(chunk, vectors, cosines, rows, strict=False):
+                positives = pairs[anchor]
+                # The least similar of them, to be on the safe side.
+                positive = min(float(next(rest) @ vector) for _ in positives)
+                # By text, which an index may hold more than once.
+                near = {
+                    row.text: score
+                    for row, score in zip(index.rows(numbers), scores, strict=True)
+                    if row.text not in (anchor, *positives)
+                }
+                texts, scores = list(near), np.array(list(near.values()))
+                if cross:
+                    judged = cross(anchor, [*positives, *texts])
+                    positive, scores = min(judged[: len(positives)]), judged[len(positives) :]
+                chosen = [texts[place] for place in choose(scores, positive, options, draw)]
+                for text in positives:
+                    yield from (Triplet(anchor, text, negative) for negative in chosen)
+                bar.update(1)
+
+
+def choose(scores: np.ndarray, positive: float, options: MineOptions, draw: Random) -> list[int]:
+    """Return which candidates are the negatives, the highest score first.
+
+    Args:
+        scores: (n,), of the candidates.
+        positive: the positive's score.
+        options: how to choose; ranks are those among the candidates that the margins leave.
+        draw: for --random.
+    """
+    most = positive - max(options.margin, options.relative_margin * abs(positive))
+    kept = np.flatnonzero(scores <= most)
+    ranked = kept[np.argsort(-scores[kept], kind="stable")].tolist()
+    ranked = ranked[options.from_rank - 1 : options.to_rank]
+    if options.random:
+        count = min(options.per_pair, len(ranked))
+        return [ranked[place] for place in sorted(draw.sample(range(len(ranked)), count))]
+    return ranked[: options.per_pair]
