@@ -136,9 +136,8 @@ class SimCSEConfig:
     # Examples of a batch share texts where data repeats itself or has groups, as captions have.
     keep_duplicates: bool = option(
         False,
-        "count a candidate with the text of the anchor or its positive as a negative; without this "
-        "flag, it is left out",
-        source="as SimCSE does",
+        "as SimCSE does, count a candidate with the text of the anchor or its positive as a "
+        "negative; without this flag, it is left out",
     )
     mlm_weight: float = option(
         0.0,
