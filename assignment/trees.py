@@ -18,8 +18,10 @@ from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
-# What lies elsewhere here: an encoder without the fast forms, and the student's own programs.
+# What lies elsewhere here: an encoder without the fast forms, heads without what opens finished
+# runs, and the student's own programs.
 ELSEWHERE = {
+    "heads/__init__.py": "assignment/starter/heads.py",
     "minbert/encoder.py": "assignment/starter/encoder.py",
     "train.py": "assignment/starter/train.py",
     "check.py": "assignment/starter/check.py",

@@ -65,7 +65,6 @@ class Cell(Coordinates):
     seconds: float
     sentences_per_second: float
     key: str  # a hash of everything that decides the numbers
-    labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
     overlap: dict[str, Any] = field(default_factory=dict)
     phenomena: dict[str, dict[str, float]] = field(default_factory=dict)
     interval: dict[str, Any] = field(default_factory=dict)  # metric -> low, high, method; or None
@@ -74,6 +73,7 @@ class Cell(Coordinates):
     both_orders: dict[str, Any] = field(default_factory=dict)  # of a cross-encoder
     # metric -> value when a sequential joint training had just learnt this task and no later one.
     before: dict[str, Any] = field(default_factory=dict)
+    labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":

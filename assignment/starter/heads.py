@@ -1,0 +1,1 @@
+"""What turns embeddings into predictions: layers, their training, and their features."""
