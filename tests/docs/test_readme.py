@@ -130,6 +130,16 @@ def test_the_compact_table_is_the_recorded_run():
             assert shown == f"{float(cell[metric]):.3f}", (pretrain_name, column)
 
 
+def test_the_table_of_cls_is_the_mean_and_spread_of_five_seeds():
+    rows = [cell for cell in recorded("cls-seeds") if cell["split"] == "test"]
+    for pretrain, cosine, head, *_ in table(RESULTS, "table: cls-seeds")[1]:
+        own = [cell for cell in rows if cell["pretrain"] == pretrain]
+        assert len(own) == 5
+        for shown, metric in ((cosine, "cosine_spearman"), (head, "pearson")):
+            values = [float(cell[metric]) for cell in own]
+            assert shown == f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+
+
 def test_the_speed_table_is_the_recorded_run():
     page = PAGES["docs/performance.md"]
     _, rows = table(page, "table: benchmarks")
