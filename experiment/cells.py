@@ -49,11 +49,16 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
     """Return the examples of a head: what it is trained on, and dev and test as they are."""
-    train, _ = run.kept_and_held_out(head.task)
-    train = [train[row] for row in rows_of(head, train)]
+    train = trained_on(run, head)
     if config.both_orders:
         train = [*train, *in_the_other_order(train)]
     return replace(run.splits[head.task], train=train)
+
+
+def trained_on(run: Run, head: Coordinates) -> list[Any]:
+    """Return the labelled examples that a head is trained on."""
+    train, _ = run.kept_and_held_out(head.task)
+    return [train[row] for row in rows_of(head, train)]
 
 
 def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
@@ -114,12 +119,13 @@ def scored(
         key: of its cells.
     """
     task, splits = TASKS[head.task], run.splits[head.task]
-    train, held_out = run.kept_and_held_out(head.task)
-    trained_on = splits.train
+    _, held_out = run.kept_and_held_out(head.task)
+    train = trained_on(run, head)
     if head.train_rows != ALL:
         # With few labels there are none to choose a threshold by.
-        trained_on, held_out = [train[row] for row in rows_of(head, train)], []
-    seen = run.seen_by(head.pretrain, trained_on)
+        held_out = []
+    # Thresholds are chosen by labelled examples, too.
+    seen = run.seen_by(head.pretrain, [*train, *held_out])
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
@@ -156,7 +162,7 @@ def scored(
             **asdict(head),
             split=split,
             key=key,
-            labels=len(trained_on) - len(held_out),
+            labels=len(train),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
             **scores,

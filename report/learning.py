@@ -14,8 +14,8 @@ from evaluation.metrics import labels_of
 from evaluation.significance import Estimate, compare
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
+from report.verdict import NAMES
 
-NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
 AT_ONCE = 2**18  # weights of rows that are in memory at once
 
 

@@ -15,7 +15,6 @@ from report.learning import LearningCurves
 from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
-FEW = ("labels",)  # a column where some heads were trained on few
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
 
 
@@ -77,7 +76,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
                 f"{speed:.0f}",
             ]
         )
-    header = (*GROUP, *FEW, *HEADER[len(GROUP) :]) if few else HEADER
+    header = (*GROUP, "labels", *HEADER[len(GROUP) :]) if few else HEADER
     return markdown(header, rows)
 
 
