@@ -13,7 +13,7 @@ inference -> surface, writing, suites -> generate.
 
 from pathlib import Path
 
-VERSION = "2.1"
+VERSION = "2.2"
 
 __all__ = ["VERSION", "write"]
 

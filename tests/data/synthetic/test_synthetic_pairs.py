@@ -126,6 +126,7 @@ def test_more_pairs_change_no_other_file(tmp_path, monkeypatch):
     monkeypatch.setattr("data.synthetic.generate.TRIPLETS", 50)
     sizes = dict.fromkeys(("sst", "para", "sts"), (100, 20, 20))
     monkeypatch.setattr("data.synthetic.generate.SIZES", sizes)
+    monkeypatch.setattr("data.synthetic.generate.TEST_ROWS", dict.fromkeys(sizes, 30))
     for name in ("PARAPHRASES", "QUESTIONS"):
         monkeypatch.setattr(f"data.synthetic.suites.{name}", {"dev": 10, "test": 10})
     for name in ("SIMILARITIES", "OPINIONS", "OVERLAPPING", "INFERENCES"):
