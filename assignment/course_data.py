@@ -39,21 +39,34 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
         return
     student.mkdir(parents=True, exist_ok=True)
     gold.mkdir(parents=True, exist_ok=True)
-    for name in TASKS_GIVEN:
-        _write_task(source, TASKS[name], student, gold)
+    for name, folder in task_folders(source).items():
+        _write_task(folder, TASKS[name], student, gold)
     for name in SENTENCES:
         if (path := find(source, name)) is not None:
             _copy(path, student / name)
 
 
-def _write_task(source: Path, task: Task, student: Path, gold: Path) -> None:
-    folder = find_task(source, task)
-    if folder is None:
-        raise DataError(f"{task.name}: looked for {task.files[0]} in {source}: not found")
+def task_folders(source: Path) -> dict[str, Path]:
+    """Return the folder of each task's files, by the task's name.
+
+    Raises:
+        DataError: a task's training or development file is not in `source`.
+    """
+    folders = {}
+    for name in TASKS_GIVEN:
+        task = TASKS[name]
+        folder = find_task(source, task)
+        if folder is None:
+            raise DataError(f"{name}: looked for {task.files[0]} in {source}: not found")
+        if not (dev := split_file(folder, task, "dev")).is_file():
+            raise DataError(f"{dev}: missing; the task's training file is beside it")
+        folders[name] = folder
+    return folders
+
+
+def _write_task(folder: Path, task: Task, student: Path, gold: Path) -> None:
     for split in ("train", "dev"):
         path = split_file(folder, task, split)
-        if not path.is_file():
-            raise DataError(f"{path}: missing; the task's training file is beside it")
         _copy(path, student / plain_name(path))
     test = split_file(folder, task, "test")
     if test.is_file():

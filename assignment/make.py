@@ -80,13 +80,15 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         UserError: an unknown part, no data, or a folder of other things in the way.
     """
     # What draws, runs and renders imports slow libraries.
-    from assignment.course_data import write_data
+    from assignment.course_data import task_folders, write_data
     from assignment.handout import write_handout
     from assignment.suites import seed_of, write_suites
 
     parts = chosen_parts(names)
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
         raise UserError(f"{out}: is there and no assignment; name another folder")
+    if data is not None:
+        task_folders(data)  # told now, not after the suites
     with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
         student, instructor = folder / "student", folder / "instructor"
         write_tree(student, parts, solved=False)

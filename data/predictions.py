@@ -4,6 +4,7 @@ The course's code writes `id <tab> Predicted_Similiary` above rows `id , value`;
 students' own scripts use commas or tabs throughout, and spell the header right.
 """
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from pathlib import Path
 from data.examples import DataError, Example
 from data.tables import PathLike, number, numbered_lines
 from data.tasks import TASKS, Task
+
+logger = logging.getLogger("data")
 
 TABS = re.compile(r"\t+")
 ALSO_CALLED = {"predicted_similarity": "predicted_similiary"}  # the handout's spelling: the code's
@@ -71,6 +74,8 @@ def read_predictions(path: PathLike) -> Predictions:
         values[id] = line, value
     if not values:
         raise DataError(f"{path}: has a header but no rows; expected at least one prediction")
+    if note := off_scale([value for _, value in values.values()], task):
+        logger.warning("%s: %s", path, note)
     return Predictions(Path(path), task, values)
 
 
@@ -111,6 +116,18 @@ def id_and_answer(where: str, fields: list[str]) -> tuple[str, str]:
     if len(fields) != 2:
         raise DataError(f"{where}: {len(fields)} fields, expected an id and a prediction")
     return fields[0].lower(), fields[1]
+
+
+def off_scale(values: Sequence[float], task: Task) -> str:
+    """Return a note on similarities outside the scale of the labels, "" if there are none.
+
+    They are no fault: the course's own code predicts logits, and Pearson's r takes any scale.
+    """
+    outside = sum(not 0 <= value <= task.largest for value in values)
+    if not outside:
+        return ""
+    count = f"{outside:,} of {len(values):,} similarities are not from 0 to {task.largest}"
+    return f"{count}; Pearson's r takes any scale"
 
 
 def predicted_value(where: str, text: str, task: Task) -> float:

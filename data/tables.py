@@ -10,6 +10,7 @@ import csv
 import hashlib
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -277,12 +278,14 @@ def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, l
 # --- fields
 
 
+# Python's float also reads 1_0, digits of every script, nan and infinity.
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
 def number(text: str | None) -> float | None:
-    """Return the finite number that a field spells, or None."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
+    """Return the finite number that a field spells as a plain decimal (3, -0.5, 1e-3), or None."""
+    spelled = (text or "").strip()
+    value = float(spelled) if DECIMAL.fullmatch(spelled) else math.inf
     return value if math.isfinite(value) else None
 
 

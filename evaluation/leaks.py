@@ -58,9 +58,12 @@ def audit(options: LeakOptions) -> Iterator[str]:
     """
     from data.locate import data_folder
     from data.overlap import Seen, overlap
+    from data.tables import numbered_lines
     from data.trained_on import note_file
     from evaluation.table import markdown
 
+    for path in options.trained_on:  # a wrong name is told before all sets are read
+        next(numbered_lines(path), None)
     sets = scored_sets([data_folder(name) for name in options.data])
     if not sets:
         raise DataError(f"no evaluation set in {', '.join(options.data)}")

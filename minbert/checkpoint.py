@@ -6,6 +6,7 @@ that are none, and the loss would be blamed.
 """
 
 import hashlib
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -275,7 +276,15 @@ def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = N
     whole = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in tensors.items()}
     # Not the library's save_file, which makes files that only their owner can read.
     noted = about | {DIGEST: _noted_digest(whole, about)} if about else {}
-    path.write_bytes(save(whole, metadata={"format": "pt", **noted}))
+    content = memoryview(save(whole, metadata={"format": "pt", **noted}))
+    # Eight bytes with the size of the header, the header as JSON filled up with blanks, numbers.
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(bytes(content[8:end]))
+    # The library writes metadata in random order; equal contents are to be equal bytes.
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    with path.open("wb") as file:
+        file.writelines((content[:8], text.ljust(end - 8), content[end:]))
 
 
 def read_about(path: Path) -> dict[str, str]:

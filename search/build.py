@@ -35,10 +35,12 @@ from runtime.progress import progress
 from search.encoders import identities, identity, open_encoder
 from search.index import (
     PART,
+    STDIN,
     Meta,
     Part,
     Row,
     Texts,
+    lines_of,
     part_folder,
     read_meta,
     read_rows,
@@ -60,6 +62,8 @@ def make_index(options: IndexOptions) -> None:
         OSError: the index cannot be written.
     """
     old = read_meta(options.out)
+    if options.file != STDIN and not options.file.exists():
+        next(lines_of(options.file), None)  # says so before an encoder is loaded
     stored = StoredVectors(options.vectors) if options.vectors else None
     made = old or stored  # what says how
     name = options.backbone or (made.backbone if made else "mini")

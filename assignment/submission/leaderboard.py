@@ -120,6 +120,8 @@ def leaderboard(options: LeaderboardOptions) -> None:
         OSError: a file cannot be written.
     """
     gold, folder, split = Gold(options.gold), options.folder, options.split
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; give the one with the submissions")
     labels: dict[str, np.ndarray] = {}
     for task in options.tasks:
         known = gold.labels(task, split)
@@ -129,8 +131,6 @@ def leaderboard(options: LeaderboardOptions) -> None:
                 "(--gold), another --split, or --tasks without it"
             )
         labels[task] = known
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; give the one with the submissions")
     submissions: dict[str, Predictions] = {}
     broken = []
     for path in sorted(folder.iterdir()):

@@ -6,6 +6,7 @@ MOVER (Zou and Donner 2008): the distances from each part's value to its lower e
 squares, and so do those to its upper ends.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from evaluation.table import csv_text, markdown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
+
+logger = logging.getLogger("assignment")
 
 MOVER = "MOVER"
 HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95 %")
@@ -110,12 +113,14 @@ def p_value(difference: float, interval: Interval | None) -> float | None:
 
 
 def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Return the predictions and the labels (N,) of a document.
+    """Return the predictions and the labels (N,) of a document; its notes are logged.
 
     Raises:
         DataError: the document has a fault, or the data no labels for it.
     """
     check_sound(checked)
+    for note in checked.notes:
+        logger.warning("%s", note)
     expected = gold.expected(checked.task, checked.split)
     labels = gold.labels(checked.task, checked.split)
     if expected is None or labels is None:

@@ -27,7 +27,7 @@ from assignment.submission.dialects import (
 from assignment.submission.opening import Document, open_submission, short
 from data.examples import DataError, Example
 from data.locate import data_folder
-from data.predictions import predicted_value
+from data.predictions import off_scale, predicted_value
 from data.tables import read_header
 from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
@@ -214,11 +214,8 @@ def _notes(shown: str, record: Task, answers: dict[Key, Answer]) -> list[str]:
     empty, values = len(answers) - len(given), [value for value in given if value == value]
     if empty:
         found.append(f"{empty:,} of {len(answers):,} rows give no answer; none of them scores")
-    if outside := sum(not 0 <= value <= record.largest for value in values):
-        found.append(
-            f"{outside:,} of {len(values):,} similarities are not from 0 to {record.largest}; "
-            "Pearson's r takes any scale"
-        )
+    if outside := off_scale(values, record):
+        found.append(outside)
     if len(values) > 1 and min(values) == max(values):
         found.append(f"all answers are {values[0]:g}")
     return [f"{shown}: {note}" for note in found]

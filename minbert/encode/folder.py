@@ -24,6 +24,7 @@ from minbert.encode.shards import (
     pyarrow,
     record_path,
 )
+from minbert.hub import find_checkpoint
 from runtime.errors import MachineError
 from runtime.files import alone_in, read_object, sweep, write_text
 from runtime.processes import num_started
@@ -54,6 +55,14 @@ def encode_files(options: Options) -> None:
                 "folders"
             )
 
+    # What the options name is opened before anything is written, so that no mistake leaves a folder
+    # that refuses the right command.
+    for path in options.files:
+        Source(path, options.column, options.id_column).check()
+    encode = None if options.ray else ShardEncoder(options)
+    if encode is None:  # the workers open it
+        find_checkpoint(options.backbone)
+
     def busy() -> None:
         raise DataError(f"{options.out}: another program is writing into it; wait, or name another")
 
@@ -62,7 +71,7 @@ def encode_files(options: Options) -> None:
         sweep(options.out, deep=True)
         _begin(options)
         records = []
-        for record in _records(options):
+        for record in _records(options, encode):
             records.append(record)
             bar.update(record.rows)
 
@@ -76,14 +85,15 @@ def encode_files(options: Options) -> None:
     print(f"{rows:,} texts in {len(records):,} shard(s): {options.out}")
 
 
-def _records(options: Options) -> Iterable[Record]:
-    """Yield the records of all shards, which are then complete, in any order."""
-    if options.ray:
+def _records(options: Options, encode: ShardEncoder | None) -> Iterable[Record]:
+    """Yield the records of all shards, which are then complete, in any order; without `encode`, of
+    Ray's workers.
+    """
+    if encode is None:
         from minbert.encode.over_ray import encode_on_ray
 
         yield from encode_on_ray(options)
         return
-    encode = ShardEncoder(options)
     for path in options.files:
         source = Source(path, options.column, options.id_column)
         for number, texts in enumerate(source.shards(options.shard_rows)):

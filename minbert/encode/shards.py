@@ -96,6 +96,11 @@ class Source:
         if not any_text:
             raise DataError(f"{self.path}: no text; expected one per line, or per row of a table")
 
+    def check(self) -> None:
+        """Raise what `shards` raises of the first row; a pipe, read only once, is let be."""
+        if self.path.is_file() or not self.path.exists():
+            next(self.shards(1), None)
+
     def shard_name(self, number: int) -> str:
         """Return what a shard of the file is called, counted from 0."""
         return f"{self.path.name}-{number:05d}"

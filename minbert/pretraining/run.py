@@ -58,6 +58,8 @@ def run(options: PretrainOptions) -> None:
     sweep(out.parent, out.name)
     check_target(out)
     config = PretrainConfig(**options.config, init=_by_name(options.init))
+    for path in (*options.corpus, options.valid):  # before hours of work, and before any file
+        next(read_paragraphs([path]))
     source = None if options.init in FRESH else find_checkpoint(options.init)
     loaded, before = _load(source, config.length) if source else (None, None)
     work = out.with_name(out.name + ".work")

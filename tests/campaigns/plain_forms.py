@@ -42,7 +42,14 @@ def course(*columns: str, mark: str = "\t") -> Callable[[bytes], Rows]:
 
 
 def _numbered(fields: list[str]) -> tuple[Any, ...]:
-    return (*fields[:-1], float(fields[-1]))
+    return (*fields[:-1], _decimal(fields[-1]))
+
+
+def _decimal(text: str) -> float:
+    # Not what only Python takes for a number: digits of other scripts, 1_0.
+    if "_" in text or not text.strip().isascii():
+        raise ValueError(text)
+    return float(text)
 
 
 def quora(content: bytes) -> Rows:
@@ -52,7 +59,7 @@ def quora(content: bytes) -> Rows:
     for row in csv.DictReader(text, delimiter="\t"):
         try:
             fields = [row[name].strip() for name in ("sentence1", "sentence2", "is_duplicate")]
-            if row["id"] is not None and abs(float(fields[2])) < float("inf"):
+            if row["id"] is not None and abs(_decimal(fields[2])) < float("inf"):
                 found.append(_numbered(fields))
         except (ValueError, AttributeError):
             pass
@@ -150,7 +157,7 @@ def unlabelled(content: bytes) -> Rows:
 def predictions(content: bytes) -> Rows:
     lines = [line.strip() for line in _lines(content) if line.strip()][1:]
     rows = (re.split(r"," if "," in line else r"\t+", line) for line in lines)
-    return [(id.strip().lower(), float(value.strip())) for id, value in rows]
+    return [(id.strip().lower(), _decimal(value)) for id, value in rows]
 
 
 def with_ids(content: bytes) -> Rows:

@@ -47,8 +47,13 @@ def test_the_header_says_of_which_task_they_are(header, task, tmp_path):
         ("id,Predicted_Similarity\n", ": has a header but no rows"),
         ("id,Predicted_Similarity\na1,1\nb2\n", ":3: 1 fields"),
         ("id,Predicted_Similarity\na1,1,2\n", ":2: 3 fields"),
-        ("id,Predicted_Similarity\na1,high\n", ":2: prediction is 'high', expected a number"),
-        ("id,Predicted_Similarity\na1,nan\n", ":2: prediction is 'nan'"),
+        *(
+            (
+                f"id,Predicted_Similarity\na1,{odd}\n",
+                f":2: prediction is '{odd}', expected a number",
+            )
+            for odd in ("high", "nan", "inf", "1_0", "٣", "３", "0x1", "1e999", "--1")
+        ),
         ("id,Predicted_Sentiment\na1,5\n", ":2: prediction is '5', expected a class from 0 to 4"),
         ("id,Predicted_Is_Paraphrase\na1,0.7\n", ":2: prediction is '0.7'"),
         ("id,Predicted_Similarity\na1,1\n\nA1,2\n", ":4: id 'a1' is on line 2 too"),
@@ -73,3 +78,12 @@ def test_every_row_is_predicted_and_no_other(rows, message, tmp_path):
     with pytest.raises(DataError) as error:
         read_predictions(path).aligned(ROWS, "gold.csv")
     assert f"{path}{message}" in str(error.value)
+
+
+def test_what_is_off_the_scale_is_told_and_kept(tmp_path, caplog):
+    path = written(tmp_path, "id,Predicted_Similarity\na1,-1\nb2,5.0001\nc3,5\nd4,0\n")
+    found = read_predictions(path)
+    assert found.values["a1"] == (2, -1.0)
+    assert [one.getMessage() for one in caplog.records] == [
+        f"{path}: 2 of 4 similarities are not from 0 to 5; Pearson's r takes any scale"
+    ]

@@ -143,8 +143,8 @@ def test_labels_and_scores():
     assert "f:1: label is 'maybe', expected one of yes, no" in error_of(
         choice, "f:1", "maybe", ("yes", "no")
     )
-    assert score("f:1", "5.000") == 5.0
-    for text in ("", "x", "5.1", "-1", "nan"):
+    assert [score("f:1", text) for text in ("5.000", " .5", "5.", "+1e-1")] == [5.0, 0.5, 5.0, 0.1]
+    for text in ("", "x", "5.1", "-1", "nan", "1_0", "٣"):
         assert "f:1: score is" in error_of(score, "f:1", text)
 
 

@@ -62,6 +62,7 @@ def test_the_command_prints_shares_of_sentences_and_of_whole_pairs(tmp_path, cap
 
 
 def test_a_missing_file_or_set_is_one_line(tmp_path):
+    (tmp_path / "x").write_text("a sentence\n")
     with pytest.raises(DataError, match="no evaluation set in"):
         list(audit(LeakOptions(trained_on=(tmp_path / "x",), data=(str(tmp_path),))))
     folder = write_toy_suites(tmp_path / "sets")

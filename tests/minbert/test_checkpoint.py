@@ -344,3 +344,17 @@ def test_views_and_shared_tensors_are_written_whole(tmp_path):
     write_tensors(tensors, tmp_path / "model.safetensors")
     found = load_file(tmp_path / "model.safetensors")
     assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+
+
+def test_equal_tensors_and_notes_are_equal_bytes(tmp_path):
+    torch.manual_seed(0)
+    tensors = {"a": torch.randn(3, 2), "b.é": torch.randn(5).half()}
+    about = {f"key {n}": 'quoted "é"\n\x1f\u2028' * n for n in range(9)}
+    files = []
+    for n in range(5):
+        write_tensors(tensors, tmp_path / f"{n}.safetensors", about)
+        files.append((tmp_path / f"{n}.safetensors").read_bytes())
+    assert len(set(files)) == 1
+    found = load_file(tmp_path / "0.safetensors")
+    assert all(torch.equal(found[key], tensor) for key, tensor in tensors.items())
+    assert read_about(tmp_path / "0.safetensors") == about

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import json
 import os
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +81,19 @@ def test_what_cannot_be_encoded_is_one_line(files, words, said, tmp_path, tiny_c
     assert command(tmp_path / "o", *paths, "--backbone", tiny_checkpoint, *words) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+    assert not (tmp_path / "o").exists()  # it would refuse the right command
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"--backbone": "tpyo"}, {"--max-length": "999"}, {"file": "t.xt"}]
+)
+def test_a_mistaken_word_leaves_nothing_behind(wrong, tmp_path, words, capsys):
+    file, *rest = words
+    file = tmp_path / wrong.pop("file", file.name)
+    more = [*chain(*wrong.items())]
+    assert command(tmp_path / "o", file, *rest, *more) == 2
+    assert capsys.readouterr().err.count("\n") == 1 and not (tmp_path / "o").exists()
+    assert command(tmp_path / "o", *words) == 0
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path, tiny_checkpoint, capsys):
