@@ -6,6 +6,7 @@ merges.txt (RoBERTa), with settings in tokenizer_config.json and added tokens in
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +20,14 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
 from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
-from minbert.config import CheckpointError
+from minbert.config import BertConfig, CheckpointError
 from minbert.hub import find_checkpoint
 from minbert.packing import TokenSequences
 from runtime.errors import UserError
 from runtime.files import open_plain, read_object, utf8_name
 from runtime.progress import progress
+
+logger = logging.getLogger(__name__)
 
 # What begins a sequence, ends it, hides a token, fills up: by BERT's names or RoBERTa's.
 BERT_NAMES = ("[CLS]", "[SEP]", "[MASK]", "[PAD]")
@@ -32,6 +35,8 @@ ROBERTA_NAMES = ("<s>", "</s>", "<mask>", "<pad>")
 # The special tokens of the older files.
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+# transformers' names of BERT's tokenizer; a checkpoint that names none has it.
+BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast")
 # Texts, or characters, that are tokenized at a time: enough for all threads, little memory.
 CHUNK, CHUNK_CHARACTERS = 4096, 2**19
 SURROGATE = re.compile("[\ud800-\udfff]")  # half a character of UTF-16, no Unicode by itself
@@ -98,13 +103,42 @@ class BertTokenizer:
         settings = _read_settings(folder)
         source, backend = _read_backend(folder, settings)
         length = settings.get("model_max_length")
-        return cls(
+        tokenizer = cls(
             backend,
             str(source),
             settings.get("truncation_side"),
             # transformers writes 10^30 for "not known".
             None if length is None or length >= 1e9 else int(length),
         )
+        sizes = folder / "config.json"
+        if source.name == "vocab.txt" and sizes.is_file() and "vocab_size" in read_object(sizes):
+            tokenizer._check_fits(source, BertConfig.from_json(sizes))
+        return tokenizer
+
+    def _check_fits(self, vocab: Path, model: BertConfig) -> None:
+        """Refuse a vocab.txt that has lost lines; tell where it may only look as if it had.
+
+        A line less moves all later ids, and nothing else of the file would say so.
+
+        Raises:
+            CheckpointError: fewer pieces than the model has embeddings, which are not padded.
+        """
+        found, rows = self.vocab_size, model.vocab_size
+        if found < rows and rows % 8:  # a matrix that is padded for speed has a multiple of 8 rows
+            raise CheckpointError(
+                f"{vocab}: {found} pieces, the model has {rows}; lines are missing, restore it"
+            )
+        if found < rows:
+            logger.warning(
+                "%s: %d pieces, the model has %d; right only if its matrix was padded, wrong if "
+                "lines are missing",
+                *(vocab, found, rows),
+            )
+        if self.pad_id != model.pad_token_id:
+            logger.warning(
+                "%s: %s is piece %d, config.json says %d; wrong if lines are missing or moved",
+                *(vocab, self.names[-1], self.pad_id, model.pad_token_id),
+            )
 
     @classmethod
     def from_vocab(cls, vocab: Path) -> "BertTokenizer":
@@ -320,9 +354,11 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     length = settings.get("model_max_length")
     number = isinstance(length, int | float) and not isinstance(length, bool)
     expected = {
-        name: (isinstance(settings.get(name), bool | None), "true or false")
-        for name in ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
+        name: (isinstance(settings.get(name, True), bool), "true or false")
+        for name in ("do_lower_case", "tokenize_chinese_chars")
     }
+    accents = settings.get("strip_accents")
+    expected["strip_accents"] = (isinstance(accents, bool | None), "true, false or null")
     side = settings.get("truncation_side")
     expected["truncation_side"] = (side in (None, "right", "left"), "right or left")
     expected["model_max_length"] = (length is None or (number and length >= 3), "3 or more")
@@ -338,7 +374,12 @@ def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokeniz
     pairs, merges = folder / "vocab.json", folder / "merges.txt"
     if fast.is_file():
         with refusing(str(fast)):
-            return fast, Tokenizer.from_str(fast.read_text(encoding="utf-8"))
+            backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
+        if settings.get("tokenizer_class") in BERT_CLASSES:
+            _normalize_as_stated(backend, settings, fast)
+        if vocab.is_file() and isinstance(backend.model, WordPiece):
+            _compare(vocab, backend.get_vocab(with_added_tokens=False), fast)
+        return fast, backend
     added = _added_tokens(folder, settings)
     if vocab.is_file():
         source, backend = vocab, _word_pieces(vocab, settings)
@@ -363,6 +404,66 @@ def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokeniz
     return source, backend
 
 
+def _bert_normalizer(settings: dict[str, Any]) -> BertNormalizer:
+    """Return what prepares texts, by default for an uncased model."""
+    return BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True),
+    )
+
+
+def _normalize_as_stated(backend: Tokenizer, settings: dict[str, Any], source: Path) -> None:
+    """Let tokenizer_config.json decide over the normaliser in tokenizer.json, and tell of it.
+
+    transformers' BertTokenizer does so, by its defaults where nothing is stated.
+    """
+    held, stated = backend.normalizer, _bert_normalizer(settings)
+    if not isinstance(held, BertNormalizer):
+        return
+    for name in ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"):
+        if getattr(held, name) != getattr(stated, name):
+            logger.warning(
+                "%s: its %s is %s; tokenizer_config.json decides, which makes it %s, as in "
+                "transformers",
+                *(source, name, getattr(held, name), getattr(stated, name)),
+            )
+            backend.normalizer = stated
+
+
+def _compare(vocab: Path, pieces: dict[str, int], source: Path) -> None:
+    """Tell of a vocab.txt that holds other pieces than the tokenizer.json beside it."""
+    try:
+        other = _read_pieces(vocab)
+    except CheckpointError as error:
+        logger.warning("%s; %s is used", error, source.name)
+        return
+    if other != pieces:
+        differ = len(dict(other.items() ^ pieces.items()))
+        logger.warning("%s: %d pieces differ from %s, which is used", vocab, differ, source.name)
+
+
+def _read_pieces(vocab: Path) -> dict[str, int]:
+    """Return the pieces of a vocab.txt with their ids: the number of the last line with a piece.
+
+    Raises:
+        CheckpointError: no text, or a blank line.
+    """
+    try:
+        with open_plain(vocab, "r", encoding="utf-8") as file:
+            pieces = file.read().removesuffix("\n").split("\n")
+    except (UnicodeDecodeError, OSError) as error:
+        raise CheckpointError(f"{vocab}: not a readable vocabulary ({error})") from None
+    # The library's own reader also strips spaces that are pieces, such as U+2028.
+    ids = {piece.removesuffix("\r"): index for index, piece in enumerate(pieces)}
+    if "" in ids:
+        raise CheckpointError(
+            f"{vocab}:{ids[''] + 1}: a blank line, which is no piece; restore the file"
+        )
+    return ids
+
+
 def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
     """Build BERT's tokenizer from vocab.txt (Devlin et al. 2019, section 3).
 
@@ -372,23 +473,12 @@ def _word_pieces(vocab: Path, settings: dict[str, Any]) -> Tokenizer:
     Raises:
         CheckpointError: no text, or no vocabulary with BERT's special tokens.
     """
-    try:
-        with open_plain(vocab, "r", encoding="utf-8") as file:
-            pieces = file.read().removesuffix("\n").split("\n")
-    except (UnicodeDecodeError, OSError) as error:
-        raise CheckpointError(f"{vocab}: not a readable vocabulary ({error})") from None
-    # The library's own reader also strips spaces that are pieces, such as U+2028.
-    ids = {piece.removesuffix("\r"): index for index, piece in enumerate(pieces)}
+    ids = _read_pieces(vocab)
     for token in SPECIAL_TOKENS:
         if token not in ids:
             raise CheckpointError(f"{vocab}: has no line {token}; not a BERT vocabulary")
     backend = Tokenizer(WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
-    backend.normalizer = BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
-        strip_accents=settings.get("strip_accents"),
-        lowercase=settings.get("do_lower_case", True),
-    )
+    backend.normalizer = _bert_normalizer(settings)
     backend.pre_tokenizer = BertPreTokenizer()
     backend.add_special_tokens(list(SPECIAL_TOKENS))
     backend.post_processor = TemplateProcessing(

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tokenizers.processors import TemplateProcessing
 
 from minbert import tokenizer
 from minbert.config import CheckpointError
+from minbert.hub import MINI
 from minbert.packing import TokenSequences
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import UserError
@@ -394,3 +396,90 @@ def test_strange_tokenizer_files_are_refused_in_one_line(change, named, tmp_path
     change(parts)
     (tmp_path / "tokenizer.json").write_text(json.dumps(parts))
     refused(tmp_path, f"tokenizer.json.*{named}")
+
+
+def damaged(folder, change):
+    """Return a copy of the bundled checkpoint whose files `change` has changed."""
+    shutil.copytree(MINI, folder)
+    change(folder)
+    return folder
+
+
+def lines(change):
+    """Return a change of vocab.txt's lines in a folder that has no tokenizer.json."""
+
+    def changed(folder):
+        (folder / "tokenizer.json").unlink()
+        path = folder / "vocab.txt"
+        pieces = path.read_text("utf-8").splitlines()
+        path.write_text("".join(f"{piece}\n" for piece in change(pieces)), "utf-8")
+
+    return changed
+
+
+def members(file, *within, **values):
+    """Return a change of members of a JSON file."""
+
+    def changed(folder):
+        content = inner = json.loads((folder / file).read_text("utf-8"))
+        for name in within:
+            inner = inner[name]
+        inner.update(values)
+        (folder / file).write_text(json.dumps(content), "utf-8")
+
+    return changed
+
+
+def both_of(*changes):
+    return lambda folder: [change(folder) for change in changes]
+
+
+ODD_SIZE = members("config.json", vocab_size=8193)
+SETTINGS = "tokenizer_config.json"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (both_of(lines(lambda p: p), ODD_SIZE), "vocab.txt: 8192 pieces, the model has 8193"),
+        (lines(lambda p: [*p[:500], "", *p[501:]]), "vocab.txt:501: a blank line"),
+        (lines(lambda p: p[1:]), r"vocab.txt: has no line \[PAD\]"),
+        (lines(lambda p: [*p, ""]), "vocab.txt:8193: a blank line"),
+        (members(SETTINGS, do_lower_case="false"), "do_lower_case is 'false'"),
+        (members(SETTINGS, do_lower_case=None), "do_lower_case is None"),
+        (members(SETTINGS, tokenize_chinese_chars=None), "tokenize_chinese_chars is None"),
+        (members("tokenizer.json", "normalizer", handle_chinese_chars=None), "not a usable"),
+    ],
+    ids=range(8),
+)
+def test_a_damaged_tokenizer_is_refused_in_one_line(change, named, tmp_path):
+    refused(damaged(tmp_path / "m", change), named)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lines(lambda p: p[:500] + p[501:]), "8191 pieces, the model has 8192"),
+        (lines(lambda p: [p[1], p[0], *p[2:]]), "[PAD] is piece 1, config.json says 0"),
+        (members("tokenizer.json", "normalizer", handle_chinese_chars=False), "handle_chinese_ch"),
+        (members("tokenizer.json", "normalizer", clean_text=False), "its clean_text is False"),
+        (members("tokenizer.json", "normalizer", strip_accents=False), "its strip_accents is"),
+        (members(SETTINGS, do_lower_case=False), "its lowercase is True; tokenizer_config.json"),
+        (members("tokenizer.json", "model", "vocab", the=9000), "1 pieces differ from tokenizer"),
+    ],
+    ids=range(7),
+)
+def test_where_it_may_be_right_it_is_told_and_as_in_transformers(change, told, tmp_path, caplog):
+    folder = damaged(tmp_path / "m", change)
+    own = BertTokenizer.from_pretrained(folder)
+    assert any(told in record.getMessage() for record in caplog.records)
+    same_ids(own, theirs(folder), ["A Cat sat on the mat", *HURT])
+
+
+def test_nothing_is_told_of_sound_folders(tmp_path, caplog):
+    whole = lines(lambda pieces: pieces)
+    texts = ["A Cat sat on the mat", *HURT]
+    alone = BertTokenizer.from_pretrained(damaged(tmp_path / "m", whole))
+    assert list(alone(texts)) == list(BertTokenizer.from_pretrained(MINI)(texts))
+    BertTokenizer.from_pretrained(real_checkpoint())
+    assert not caplog.records
