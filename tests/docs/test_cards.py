@@ -39,6 +39,11 @@ def measured(
     return [float(row[metric or MAIN[task]]) for row in rows]
 
 
+def spread(values: list[float]) -> str:
+    mean = f"{statistics.mean(values):.3f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.3f}"
+
+
 # row of the data card's table: the run and the contrastive stage behind it
 SYSTEMS = {
     "random encoder, frozen": ("bundled-random", "none"),
@@ -52,10 +57,10 @@ SYSTEMS = {
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_data_card_shows_what_was_measured(system):
     (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == system]
-    for shown, (task, encoder) in zip(row[1:], COLUMNS, strict=True):
-        (value,) = measured(*SYSTEMS[system], task, encoder)
-        assert shown == f"{value:.3f}", (task, encoder)
-        assert value <= 0.97, "a cell at the ceiling teaches nothing"
+    for shown, (task, encoder) in zip(row[1:-1], COLUMNS, strict=True):
+        values = measured(*SYSTEMS[system], task, encoder)
+        assert shown == spread(values), (task, encoder)
+        assert max(values) <= 0.97, "a cell at the ceiling teaches nothing"
 
 
 @pytest.mark.parametrize("baseline", ["majority", "word overlap", "TF-IDF, linear"])
@@ -74,10 +79,6 @@ def test_the_model_card_shows_the_yardstick():
     metrics = {"SST-2": ["accuracy"], "STS-B": ["pearson", "spearman"], "MRPC": ["accuracy", "f1"]}
     for cell, (name, wanted) in zip(shown[1:], metrics.items(), strict=True):
         assert cell == " / ".join(f"{float(rows[name][f'test_{one}']):.3f}" for one in wanted)
-
-
-def spread(values: list[float]) -> str:
-    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
 def test_the_data_card_shows_the_seeds():
@@ -160,7 +161,7 @@ def test_the_data_card_shows_what_carries_over():
                 for row in rows
                 if (row["encoder"], row["set"]) == (encoder, title)
             ]
-            assert value == (f"{found[0]:.3f}" if len(found) == 1 else spread(found))
+            assert value == spread(found)
 
 
 def test_the_data_card_shows_its_validity():
