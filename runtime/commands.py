@@ -84,11 +84,19 @@ def shortage_told() -> Iterator[None]:
 
 
 LONGEST = 2000  # characters of a message
+# How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
+# it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
+SPINS = "2000"
 
 
 def begin(interrupted: str = "\ninterrupted") -> None:
-    """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`."""
+    """Ready the streams, and let Ctrl-C end the program in one line until `exit_code`.
+
+    Threads spin briefly unless the user has set how: OpenMP reads it when PyTorch is loaded.
+    """
     ready_streams()
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     leave_on_interrupt(interrupted)
     try:
         os.getcwd()

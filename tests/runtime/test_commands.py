@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.commands import exit_code, run_command
+from runtime.commands import SPINS, exit_code, run_command
 from runtime.errors import UserError
 
 
@@ -45,6 +45,18 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path):
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "error: the folder this command was started in is gone; go to one\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "spins"),
+    [({}, SPINS), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "PASSIVE"}, None)],
+)
+def test_threads_spin_briefly_unless_the_user_has_set_how(own, spins):
+    code = "import os; from runtime.commands import begin; begin()"
+    code += "; print(os.environ.get('GOMP_SPINCOUNT'))"
+    env = {"PYTHONPATH": str(Path(__file__).parents[2]), **own}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout == f"{spins}\n"
 
 
 def test_a_bug_is_not_hidden():
