@@ -1,28 +1,32 @@
 """95 % intervals: how far a metric could be off with other rows, and with other seeds.
 
-A bootstrap resample says how often it drew each row. Accuracy, F1 and Pearson's r are functions of
-sums over rows, so one matrix product gives them for all resamples and all predictions. Spearman's
-rho needs the ranks within each resample: sums along the order of the values, which is sorted once.
+A bootstrap resample says how often it drew each row, those of a cluster together. Accuracy, F1 and
+Pearson's r are functions of sums over rows, so one matrix product gives them for all resamples and
+all predictions. Spearman's rho needs the ranks within each resample, which are computed anew: sums
+along the order of the values, which is sorted once.
 
-Legend: K metrics or differences, or predictions of all rows, N rows, B resamples or weightings,
-S seeds, J sums, C classes.
+Legend: K metrics or differences, or predictions of all rows, N rows, G clusters, B resamples or
+weightings, S seeds, J sums, C classes.
 """
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
 from data.tasks import TASKS, Task
+from evaluation.clusters import alone, count
 from evaluation.metrics import task_metrics
 
 LEVEL = 0.95
-RESAMPLES = 2000
-MOST_BCA = 1000  # rows: the jackknife of BCa costs as much as one resample per row
-IN_MEMORY = 2**17  # drawn rows at once: 1 MB per array, which stays in the processor's cache
-FEWEST = 3  # rows; fewer have no spread to speak of
+POWER = 0.8
+RESAMPLES = 10_000  # with 2,000, as up to 0.14.0, third decimals are noise
+# Of many rows fewer will do: what is left of the noise falls with rows times resamples.
+FEWEST_RESAMPLES, DRAWN = 1000, 20_000_000
+MOST_BCA = 1000  # clusters: the jackknife of BCa costs as much as one resample per cluster
+IN_MEMORY = 2**18  # drawn rows at once, 2 MB per array
+FEWEST = 3  # clusters; fewer have no spread to speak of
 ROUNDING = 1e-12  # a spread of less is none
 SEED = 0  # the same rows give the same interval
 CONSTANT = 1e-9  # variance of standardised values below which there is nothing to correlate
@@ -59,44 +63,70 @@ class Bootstrap:
         return Interval(float(self.low[k]), float(self.high[k]), self.methods[k])
 
 
-def intervals(task: str, predictions: np.ndarray, labels: np.ndarray) -> dict[str, Interval | None]:
-    """Return the 95 % interval of every metric that a task has, as `interval_of` does each."""
-    names = TASKS[task].metrics
-    return {name: interval_of(name, task, predictions, labels) for name in names}
-
-
-def interval_of(
-    metric: str, task: str, predictions: np.ndarray, labels: np.ndarray
-) -> Interval | None:
-    """Return the 95 % interval of a metric over rows.
+def intervals(
+    task: str,
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+) -> dict[str, Interval | None]:
+    """Return the 95 % interval over rows of every metric that a task has.
 
     Args:
-        metric: one of the task's metrics.
         task: a name of data.tasks.TASKS.
         predictions, labels: (N,) each.
+        clusters: (N,) as of `clusters_of`; None: every row by itself.
+        names: metrics; None: all of the task's.
 
     Returns:
-        None where the metric is undefined, where there are fewer than three rows, and where all
+        None where the metric is undefined, where there are fewer than three clusters, and where all
         resamples agree, as for the F1 of a class that is never called. Rows that are all right, or
         all wrong, have the exact binomial interval of Clopper and Pearson.
     """
-    value, n = task_metrics(task, predictions, labels)[metric], len(labels)
-    if value is None or n < FEWEST:
-        return None
-    if metric == "accuracy" and value in (0.0, 1.0):
-        return exact_share(value, n)
-    measure = weighted_metric(metric, TASKS[task], predictions[None], labels)
-    return bootstrap(measure, n).interval(0)
+    names = TASKS[task].metrics if names is None else names
+    clusters = alone(len(labels)) if clusters is None else clusters
+    found: dict[str, Interval | None] = dict.fromkeys(names)
+    if count(clusters) < FEWEST:
+        return found
+    values = task_metrics(task, predictions, labels, names)
+    drawn = []
+    for name in names:
+        if name == "accuracy" and values[name] in (0.0, 1.0):
+            found[name] = exact_share(float(values[name] or 0), count(clusters))
+        elif values[name] is not None:
+            drawn.append(name)
+    if drawn:
+        measures = [weighted_metric(n, TASKS[task], predictions[None], labels) for n in drawn]
+        resampled = bootstrap(
+            lambda weights: np.concatenate([measure(weights) for measure in measures]), clusters
+        )
+        found |= {name: resampled.interval(k) for k, name in enumerate(drawn)}
+    return found
 
 
 def exact_share(share: float, n: int) -> Interval:
-    """Return the exact binomial interval of a share of n rows (Clopper & Pearson 1934)."""
+    """Return the exact binomial interval of a share of n (Clopper & Pearson 1934)."""
     low, high = scipy.stats.binomtest(round(share * n), n).proportion_ci(LEVEL, method="exact")
     return Interval(float(low), float(high), "exact")
 
 
-def over_seeds(values: np.ndarray, error: float, n: int) -> tuple[Interval, float]:
-    """Return the interval of the mean over seeds, and the p value of its being 0.
+@dataclass(frozen=True)
+class OverSeeds:
+    """What rows and seeds say of a mean over seeds.
+
+    Attributes:
+        interval: of the mean, 95 %.
+        p: of its being 0.
+        findable: how far from 0 a mean would have to be to be found with 80 % power.
+    """
+
+    interval: Interval
+    p: float
+    findable: float
+
+
+def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
+    """Return what S seeds of the same rows say of the mean over seeds.
 
     Rows and seeds both vary: the variance is that over rows, of the mean, plus that between seeds
     divided by S; Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds decide, n - 1
@@ -105,60 +135,91 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> tuple[Interval, floa
     Args:
         values: (S,) one number per seed, S of at least 2.
         error: the standard error over rows of their mean.
-        n: rows.
+        n: clusters of rows.
     """
     of_rows, of_seeds = error**2, values.var(ddof=1) / len(values)
     mean, total = float(values.mean()), of_rows + of_seeds
     if total == 0:
-        return Interval(mean, mean, "t"), 1.0
+        return OverSeeds(Interval(mean, mean, "t"), 1.0, 0.0)
     freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / (len(values) - 1))
     student = scipy.stats.t(freedom, loc=mean, scale=total**0.5)
     low, high = student.interval(LEVEL)
-    return Interval(float(low), float(high), "t"), float(2 * min(student.cdf(0), student.sf(0)))
+    standard = scipy.stats.t(freedom)
+    return OverSeeds(
+        Interval(float(low), float(high), "t"),
+        float(2 * min(student.cdf(0), student.sf(0))),
+        float((standard.ppf((1 + LEVEL) / 2) + standard.ppf(POWER)) * total**0.5),
+    )
 
 
-def bootstrap(statistic: Weighted, n: int, accelerated: bool = True) -> Bootstrap:
-    """Return the intervals of K statistics of the same n rows, from the same resamples.
+def findable(error: float) -> float:
+    """Return the smallest difference of this standard error that is found with 80 % power.
 
-    Bias-corrected and accelerated (BCa; Efron 1987) up to MOST_BCA rows; the percentiles of the
-    resamples beyond that, and where BCa has no value. Memory is bounded, whatever n.
+    These are 2.8 standard errors: 1.96 to be significant, 0.84 more for the power (Card et al.
+    2020).
+    """
+    normal = scipy.special.ndtri
+    return float((normal((1 + LEVEL) / 2) + normal(POWER)) * error)
+
+
+def resamples(n: int) -> int:
+    """Return how many resamples of n rows are drawn: 10,000 up to 2,000 rows, then fewer."""
+    return min(RESAMPLES, max(FEWEST_RESAMPLES, DRAWN // n))
+
+
+def weightings(clusters: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield how often each row is drawn in resamples of the clusters, (B, N) at a time."""
+    n, units, left = len(clusters), count(clusters), resamples(len(clusters))
+    draw = np.random.default_rng(SEED)
+    while left:
+        size = min(left, max(1, IN_MEMORY // n))
+        drawn = draw.integers(0, units, (size, units))
+        counts = np.stack([np.bincount(own, minlength=units) for own in drawn], axis=1)  # (G, B)
+        yield counts.astype(np.float64)[clusters].T
+        left -= size
+
+
+def bootstrap(statistic: Weighted, clusters: np.ndarray, accelerated: bool = True) -> Bootstrap:
+    """Return the intervals of K statistics of the same rows, from the same resamples.
+
+    Bias-corrected and accelerated (BCa; Efron 1987) up to MOST_BCA clusters; the percentiles of the
+    resamples beyond that, and where BCa has no value. Memory is bounded, whatever N.
 
     Args:
-        statistic: how often each row was drawn, (B, n) -> the statistics (K, B).
-        n: rows, at least 2.
+        statistic: how often each row was drawn, (B, N) -> the statistics (K, B).
+        clusters: (N,) of at least 2.
         accelerated: whether BCa is worth its time; standard errors do not need it.
     """
+    resampled = np.concatenate([statistic(weights) for weights in weightings(clusters)], axis=1)
+    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    levels = np.broadcast_to(tails, (len(resampled), 2))
+    bca = np.zeros(len(resampled), bool)
+    if accelerated and count(clusters) <= MOST_BCA:
+        corrected = _bca_levels(statistic, clusters, resampled, tails)
+        bca = np.isfinite(corrected).all(axis=1)
+        levels = np.where(bca[:, None], corrected, levels)
+    ends = [np.quantile(own, level) for own, level in zip(resampled, levels, strict=True)]
+    low, high = np.array(ends).T
+    error = np.where(np.ptp(resampled, axis=1) > ROUNDING, resampled.std(axis=1, ddof=1), 0.0)
+    return Bootstrap(low, high, error, tuple("BCa" if one else "percentile" for one in bca))
 
-    def of_rows(drawn: np.ndarray, axis: int) -> np.ndarray:
-        # How often each of the n rows was drawn, (B, n), from the numbers of drawn rows (B, M).
-        places = np.atleast_2d(drawn).astype(np.int64)
-        places = places + n * np.arange(len(places))[:, None]
-        counts = np.bincount(places.ravel(), minlength=n * len(places)).reshape(-1, n)
-        values = statistic(counts.astype(np.float64))
-        return values if drawn.ndim > 1 else values[:, 0]
 
-    bca = accelerated and n <= MOST_BCA
-    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
-        # What has no BCa interval gets another one below.
-        warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)
-        result = scipy.stats.bootstrap(
-            (np.arange(n),),
-            of_rows,
-            vectorized=True,
-            confidence_level=LEVEL,
-            n_resamples=RESAMPLES,
-            batch=max(1, IN_MEMORY // n),
-            method="BCa" if bca else "percentile",
-            random_state=np.random.default_rng(SEED),
+def _bca_levels(
+    statistic: Weighted, clusters: np.ndarray, resampled: np.ndarray, tails: np.ndarray
+) -> np.ndarray:
+    """Return which quantiles of the resamples, (K, B), are the ends of BCa; (K, 2), may be NaN."""
+    everything = statistic(np.ones((1, len(clusters))))  # (K, 1)
+    without = statistic((np.arange(count(clusters))[:, None] != clusters).astype(np.float64))
+    influence = without.mean(axis=1, keepdims=True) - without  # (K, G), up to a factor
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # The share of resamples below the metric itself; equal ones count half.
+        below = ((resampled < everything).mean(axis=1) + (resampled <= everything).mean(axis=1)) / 2
+        acceleration = (influence**3).sum(axis=1) / (influence**2).sum(axis=1) ** 1.5 / 6
+        bias = scipy.special.ndtri(below)[:, None]
+        moved = bias + scipy.special.ndtri(tails)
+        return np.asarray(
+            scipy.special.ndtr(bias + moved / (1 - acceleration[:, None] * moved)), np.float64
         )
-    limits = np.stack(result.confidence_interval)  # (2, K)
-    tails = np.quantile(result.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=-1)
-    known = np.isfinite(limits).all(axis=0)
-    low, high = np.where(known, limits, tails)
-    methods = tuple("BCa" if bca and finite else "percentile" for finite in known)
-    spread = np.ptp(result.bootstrap_distribution, axis=-1)
-    error = np.where(spread > ROUNDING, result.standard_error, 0.0)
-    return Bootstrap(low, high, error, methods)
 
 
 # --- every metric for many weightings of the same rows at once
@@ -222,13 +283,18 @@ class TiedOrder:
         _, self.place, counts = np.unique(values, return_inverse=True, return_counts=True)
         self.starts = np.cumsum(counts) - counts  # of each distinct value, along the order
 
-    def ranks(self, weights: np.ndarray) -> np.ndarray:
-        """Return the ranks (B, N) among weighted rows; equal values share the mean of theirs."""
-        same = weights[:, self.order]
-        if len(self.starts) < len(self.order):
-            same = np.add.reduceat(same, self.starts, axis=1)  # (B, distinct)
-        # Of m equal values, with c up to and with them, the mean rank is c - (m - 1) / 2.
-        return (np.cumsum(same, axis=1) - (same - 1) / 2)[:, self.place]
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sums (M, B) of weights (N, B) over each of M distinct values, rising."""
+        ordered = weights[self.order]
+        if len(self.starts) == len(self.order):
+            return ordered
+        return np.asarray(np.add.reduceat(ordered, self.starts, axis=0))
+
+
+def ranks(same: np.ndarray) -> np.ndarray:
+    """Return the ranks (M, B) of rising values of which there are `same` (M, B)."""
+    # Of m equal values, with c up to and with them, the mean rank is c - (m - 1) / 2.
+    return np.cumsum(same, axis=0) - (same - 1) / 2
 
 
 def _accuracy_terms(predictions: np.ndarray, gold: np.ndarray) -> np.ndarray:
@@ -266,18 +332,20 @@ def _correlation(sums: np.ndarray) -> np.ndarray:
 
 def _spearman(weights: np.ndarray, orders: list[TiedOrder], gold: TiedOrder) -> np.ndarray:
     """Return Spearman's rho (K, B): Pearson's r of the ranks within each weighting."""
-    n = weights.sum(axis=1, keepdims=True)
+    weights = np.ascontiguousarray(weights.T)  # (N, B): rows of the sums below lie together
+    n = weights.sum(axis=0)
 
-    def centred(order: TiedOrder) -> np.ndarray:
-        return (order.ranks(weights) - (n + 1) / 2) / n  # the mean rank is (n + 1) / 2
+    def variance(same: np.ndarray) -> np.ndarray:
+        # Of ranks from 1 to n it is (n^2 - 1) / 12; m equal ones take (m^3 - m) / 12n from it.
+        return np.asarray((1 - np.einsum("mb,mb,mb->b", same, same, same) / n**3) / 12)
 
-    y = centred(gold)
-    weighted_y = weights * y
-    yy = np.einsum("bn,bn->b", weighted_y, y)
-    rho = np.zeros((len(orders), len(weights)))
+    same = gold.sums(weights)
+    of_gold = variance(same)
+    centred = weights * ((ranks(same) - (n + 1) / 2) / n)[gold.place]
+    rho = np.zeros((len(orders), len(n)))
     for k, order in enumerate(orders):
-        x = centred(order)
-        xx, xy = np.einsum("bn,bn,bn->b", weights, x, x), np.einsum("bn,bn->b", weighted_y, x)
-        scale = np.sqrt(xx * yy)
-        rho[k] = np.divide(xy, scale, out=rho[k], where=scale > CONSTANT)
+        same = order.sums(weights)
+        covariance = np.einsum("mb,mb->b", order.sums(centred), ranks(same)) / n**2
+        scale = np.sqrt(variance(same) * of_gold)
+        rho[k] = np.divide(covariance, scale, out=rho[k], where=scale > CONSTANT)
     return rho

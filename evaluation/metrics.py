@@ -27,16 +27,19 @@ def labels_of(examples: Sequence[Example]) -> np.ndarray:
     return np.array([example.label for example in examples], np.float64)
 
 
-def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metrics:
+def task_metrics(
+    task: str, predictions: np.ndarray, labels: np.ndarray, names: Sequence[str] | None = None
+) -> Metrics:
     """Return the metrics of a task's predictions.
 
     Args:
         task: a name of data.tasks.TASKS, whose record names its metrics.
         predictions, labels: (N,) each.
+        names: only these of METRICS; None: all.
 
     Returns:
-        All of METRICS, None where the task has no such metric or it is undefined. `f1` is binary
-        for labels 0 and 1 and macro over classes, which also have `f1_weighted`.
+        The metrics, None where the task has no such metric or it is undefined. `f1` is binary for
+        labels 0 and 1 and macro over classes, which also have `f1_weighted`.
 
     Raises:
         ValueError: no rows, or arrays of unequal length.
@@ -55,8 +58,10 @@ def task_metrics(task: str, predictions: np.ndarray, labels: np.ndarray) -> Metr
         "pearson": lambda: pearson(predictions, labels),
         "spearman": lambda: spearman(predictions, labels),
     }
-    metrics = {name: measures[name]() if name in record.metrics else None for name in METRICS}
-    if record.kind == "classes":
+    metrics = {
+        name: measures[name]() if name in record.metrics else None for name in names or METRICS
+    }
+    if names is None and record.kind == "classes":
         metrics["f1_weighted"] = f1("weighted")
     return metrics
 

@@ -12,7 +12,8 @@ import numpy as np
 from data.examples import Example
 from data.overlap import Seen, overlap
 from data.tasks import TASKS
-from evaluation.intervals import interval_of, intervals
+from evaluation.clusters import clusters_of
+from evaluation.intervals import intervals
 from evaluation.metrics import labels_of, row_errors, task_metrics
 from evaluation.pairs import best_threshold
 
@@ -43,7 +44,7 @@ def score_split(
     return {
         "n": len(examples),
         "metrics": task_metrics(task, predictions, labels),
-        "interval": _intervals(task, predictions, labels),
+        "interval": _intervals(task, predictions, labels, clusters_of(examples)),
         "overlap": {
             "sentences": shared.share_sentences,
             "pairs": shared.share_pairs,
@@ -65,6 +66,7 @@ def at_threshold(
     labels: np.ndarray,
     held_out: np.ndarray,
     held_out_labels: np.ndarray,
+    clusters: np.ndarray | None = None,
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
@@ -74,6 +76,7 @@ def at_threshold(
         task: one whose labels are 0 and 1.
         probabilities, labels: (N,) of the scored rows.
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
+        clusters: (N,) as of `clusters_of`; None: every row by itself.
 
     Returns:
         `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
@@ -84,11 +87,10 @@ def at_threshold(
         best = best_threshold(held_out, held_out_labels, metric)
         threshold = float(np.clip(best, 0.0, ABOVE_ALL))  # JSON has no infinity
         calls = (probabilities >= threshold).astype(np.float64)
-        interval = interval_of(metric, task, calls, labels)
         block[metric] = {
             "threshold": threshold,
-            "value": task_metrics(task, calls, labels)[metric],
-            "interval": interval and asdict(interval),
+            "value": task_metrics(task, calls, labels, [metric])[metric],
+            "interval": _intervals(task, calls, labels, clusters, [metric])[metric],
         }
     return block
 
@@ -126,7 +128,11 @@ def calibration(probabilities: np.ndarray, labels: np.ndarray) -> Block:
 
 
 def in_both_orders(
-    task: str, forward: np.ndarray, swapped: np.ndarray, labels: np.ndarray
+    task: str,
+    forward: np.ndarray,
+    swapped: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray | None = None,
 ) -> Block:
     """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
 
@@ -135,6 +141,7 @@ def in_both_orders(
         forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
             class (N,), or those of all classes (N, C).
         labels: (N,).
+        clusters: (N,) as of `clusters_of`; None: every row by itself.
 
     Returns:
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
@@ -151,12 +158,18 @@ def in_both_orders(
     differ = predictions(forward) != predictions(swapped)
     return {
         "metrics": task_metrics(task, mean, labels),
-        "interval": _intervals(task, mean, labels),
+        "interval": _intervals(task, mean, labels, clusters),
         "gap": float(np.abs(forward - swapped).mean()),
         "changed": None if kind == "score" else float(differ.mean()),
     }
 
 
-def _intervals(task: str, predictions: np.ndarray, labels: np.ndarray) -> Block:
-    by_metric = intervals(task, predictions, labels)
+def _intervals(
+    task: str,
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray | None,
+    names: Sequence[str] | None = None,
+) -> Block:
+    by_metric = intervals(task, predictions, labels, clusters, names)
     return {metric: interval and asdict(interval) for metric, interval in by_metric.items()}

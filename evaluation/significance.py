@@ -1,27 +1,33 @@
 """Is one better than the other, or can the data not tell? Systems on the same rows, two by two.
 
 With one seed the tests are paired tests over rows: they speak of these trained systems on other
-rows. With several, means over seeds are compared, and rows and seeds both vary: Student's t of
-`intervals.over_seeds`. Rows of several seeds are not pooled, as one row's are not independent, and
-a test over rows alone would take the luck of a seed for an effect.
+rows. Rows that share a text are drawn, and change sides, together. With several seeds, means over
+seeds are compared, and rows and seeds both vary: Student's t of `intervals.over_seeds`. Rows of
+several seeds are not pooled, as one row's are not independent, and a test over rows alone would
+take the luck of a seed for an effect.
 
-Legend: K predictions of N rows each, S seeds, P pairs of systems, B resamples, J sums.
+Legend: K predictions of N rows each, G clusters, S seeds, P pairs of systems, B resamples, J sums.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from data.tasks import TASKS, Task
+from evaluation.clusters import alone, count
 from evaluation.intervals import (
     FEWEST,
+    IN_MEMORY,
+    POWER,
     SEED,
     Interval,
     bootstrap,
     exact_share,
+    findable,
     over_seeds,
     standardised,
     sum_metric,
@@ -32,12 +38,10 @@ from evaluation.metrics import task_metrics
 SIGNIFICANT = 0.05
 LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
 MCNEMAR, SWAPS_TEST, STUDENT = "McNemar, exact", "paired permutation", "t over rows and seeds"
-SWAPS = 5000  # the least p is 0.0004, so that Holm over a hundred pairs leaves something to find
-IN_MEMORY = 2**21  # rows times resamples at once, 100 MB; scipy has a step per row and batch
+SWAPS = 5000  # the least p is 0.0002, so that Holm over a hundred pairs leaves something to find
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
 Pair = tuple[str, str]
-Spread = tuple[Interval | None, float | None]  # and the p value of its number's being 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,9 @@ class Estimate:
 class Comparison:
     """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
 
-    `p` is None where a metric is undefined or there are fewer than three rows. `p_holm` is adjusted
-    to all comparisons made together; None until `adjusted` has seen them.
+    `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
+    is adjusted to all comparisons made together; None where one is tested by itself. `findable` is
+    the smallest difference that this test would find with 80 % power, None where there is no test.
     """
 
     a: str
@@ -71,6 +76,7 @@ class Comparison:
     test: str
     p: float | None
     p_holm: float | None = None
+    findable: float | None = None
 
     @property
     def decided(self) -> bool:
@@ -85,6 +91,7 @@ def compare(
     systems: Systems,
     labels: np.ndarray,
     pairs: Sequence[Pair] | None = None,
+    clusters: np.ndarray | None = None,
 ) -> tuple[list[Estimate], list[Comparison]]:
     """Return a metric of each system, and of each pair the difference with its test.
 
@@ -96,33 +103,34 @@ def compare(
         systems: their predictions of the same rows, by name and seed.
         labels: (N,).
         pairs: names; every two systems if None. Pairs without a common seed are left out.
+        clusters: (N,) as of `clusters_of`; None: every row by itself.
     """
     n = len(labels)
+    clusters = alone(n) if clusters is None else clusters
     scores: dict[tuple[str, int], float] = {}  # NaN where a metric is undefined
     for name, runs in systems.items():
         for seed, predictions in runs.items():
-            score = task_metrics(task, predictions, labels)[metric]
+            score = task_metrics(task, predictions, labels, [metric])[metric]
             scores[name, seed] = np.nan if score is None else score
-    alone = [_Contrast(name, "", tuple(runs), scores) for name, runs in systems.items()]
+    singly = [_Contrast(name, "", tuple(runs), scores) for name, runs in systems.items()]
     versus = []
     for a, b in combinations(systems, 2) if pairs is None else pairs:
         if common := tuple(seed for seed in systems[a] if seed in systems[b]):
             versus.append(_Contrast(a, b, common, scores))
-    spreads = _spreads(task, metric, systems, labels, [*alone, *versus])
+    spreads = _spreads(task, metric, systems, labels, clusters, [*singly, *versus])
 
     estimates = [
-        _estimate(metric, n, one, interval)
-        for one, (interval, _) in zip(alone, spreads[: len(alone)], strict=True)
+        _estimate(metric, n, count(clusters), one, spread.interval)
+        for one, spread in zip(singly, spreads[: len(singly)], strict=True)
     ]
-    p_values = _row_tests(task, metric, systems, labels, versus)
+    single, p_values = _row_tests(task, metric, systems, labels, clusters, versus)
     comparisons = []
-    for one, (interval, p) in zip(versus, spreads[len(alone) :], strict=True):
-        test = STUDENT
+    for one, spread in zip(versus, spreads[len(singly) :], strict=True):
+        test, p = STUDENT, spread.p
         if len(one.seeds) == 1:
-            test, p = MCNEMAR if metric == "accuracy" else SWAPS_TEST, p_values.get((one.a, one.b))
-        comparisons.append(
-            Comparison(one.a, one.b, metric, n, one.seeds, one.value, interval, test, p)
-        )
+            test, p = single, p_values.get((one.a, one.b))
+        named = one.a, one.b, metric, n, one.seeds, one.value
+        comparisons.append(Comparison(*named, spread.interval, test, p, findable=spread.findable))
     return estimates, comparisons
 
 
@@ -136,16 +144,28 @@ def sentence(versus: Comparison) -> str:
     """Return the verdict on two systems in plain words, with the numbers it rests on."""
     if versus.difference is None or versus.p is None:
         defined = versus.difference is not None
-        why_not = f"{versus.n} rows" if defined else f"{versus.metric} is undefined"
+        why_not = (
+            "fewer than three rows that share no text"
+            if defined
+            else f"{versus.metric} is undefined"
+        )
         return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
     p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
     test = f"({versus.test}, {p})"
     if not versus.decided:
         signed = f"{versus.difference:+.3f} {shown(versus.interval)}".rstrip()
-        return f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
+        apart = f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
+        return apart + reach(versus)
     ahead = versus if versus.difference > 0 else turned(versus)
     size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
     return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
+
+
+def reach(versus: Comparison) -> str:
+    """Return `; 0.021 would be found with 80 % power`, "" where that is not known."""
+    if not versus.findable:
+        return ""
+    return f"; {versus.findable:.3f} would be found with {POWER:.0%} power".replace("%", " %")
 
 
 def shown(interval: Interval | None) -> str:
@@ -185,61 +205,85 @@ class _Contrast:
         self.value = None if np.isnan(self.values).any() else float(self.values.mean())
 
 
-def _estimate(metric: str, n: int, one: _Contrast, interval: Interval | None) -> Estimate:
+class _Spread(NamedTuple):
+    """How far a number could be off; of several seeds with the p value of its being 0."""
+
+    interval: Interval | None = None
+    p: float | None = None
+    findable: float | None = None
+
+
+def _estimate(
+    metric: str, n: int, units: int, one: _Contrast, interval: Interval | None
+) -> Estimate:
     # Who is right on all rows, or on none, has an exact interval.
-    if metric == "accuracy" and one.value in (0.0, 1.0) and n >= FEWEST:
-        interval = exact_share(one.value, n)
+    if metric == "accuracy" and one.value in (0.0, 1.0) and units >= FEWEST:
+        interval = exact_share(one.value, units)
     several = len(one.seeds) > 1 and one.value is not None
     deviation = float(one.values.std(ddof=1)) if several else None
     return Estimate(one.a, metric, n, one.seeds, one.value, deviation, interval)
 
 
 def _spreads(
-    task: str, metric: str, systems: Systems, labels: np.ndarray, contrasts: Sequence[_Contrast]
-) -> list[Spread]:
-    """Return the interval of each contrast and, of several seeds, the p of its being 0."""
-    n = len(labels)
-    if n < FEWEST:
-        return [(None, None)] * len(contrasts)
+    task: str,
+    metric: str,
+    systems: Systems,
+    labels: np.ndarray,
+    clusters: np.ndarray,
+    contrasts: Sequence[_Contrast],
+) -> list[_Spread]:
+    """Return how far each contrast could be off."""
+    if count(clusters) < FEWEST:
+        return [_Spread()] * len(contrasts)
     predictions = np.array([run for runs in systems.values() for run in runs.values()], np.float64)
     measure = weighted_metric(metric, TASKS[task], predictions, labels)
     design = np.array([one.weights for one in contrasts])
     accelerated = any(len(one.seeds) == 1 for one in contrasts)
-    resampled = bootstrap(lambda weights: design @ measure(weights), n, accelerated)
-    spreads: list[Spread] = []
+    resampled = bootstrap(lambda weights: design @ measure(weights), clusters, accelerated)
+    spreads = []
     for k, one in enumerate(contrasts):
+        error = float(resampled.error[k])
         if one.value is None:
-            spreads.append((None, None))
+            spreads.append(_Spread())
         elif len(one.seeds) == 1:
-            spreads.append((resampled.interval(k), None))
+            spreads.append(_Spread(resampled.interval(k), None, findable(error)))
         else:
-            interval, p = over_seeds(one.values, float(resampled.error[k]), n)
+            found = over_seeds(one.values, error, count(clusters))
             # A difference reaches from the least minus the most to the most minus the least.
             least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if one.b else (LEAST[metric], 1)
-            spreads.append((interval.within(least, most), p))
+            spreads.append(_Spread(found.interval.within(least, most), found.p, found.findable))
     return spreads
 
 
 def _row_tests(
-    task: str, metric: str, systems: Systems, labels: np.ndarray, contrasts: Sequence[_Contrast]
-) -> dict[Pair, float]:
-    """Return the p values of the tests over rows, for the pairs that have one seed."""
+    task: str,
+    metric: str,
+    systems: Systems,
+    labels: np.ndarray,
+    clusters: np.ndarray,
+    contrasts: Sequence[_Contrast],
+) -> tuple[str, dict[Pair, float]]:
+    """Return the name of the test over rows, and its p values for the pairs that have one seed."""
+    # McNemar's coins are independent only where no text is shared.
+    exact = metric == "accuracy" and count(clusters) == len(labels)
+    test = MCNEMAR if exact else SWAPS_TEST
     single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
-    if not single or len(labels) < FEWEST:
-        return {}
-    pairs = [(one.a, one.b) for one in single]
-    a, b = (
-        np.array(
-            [systems[pair[side]][one.seeds[0]] for pair, one in zip(pairs, single, strict=True)]
-        )
-        for side in (0, 1)
-    )
-    if metric == "accuracy":
-        right = zip(a == labels, b == labels, strict=True)
-        p_values = [mcnemar(*sides) for sides in right]
+    if not single or count(clusters) < FEWEST:
+        return test, {}
+    runs: dict[tuple[str, int], np.ndarray] = {}
+    for one in single:
+        runs |= {(name, one.seeds[0]): systems[name][one.seeds[0]] for name in (one.a, one.b)}
+    if exact:
+        right = {key: found == labels for key, found in runs.items()}
+        p_values = [
+            mcnemar(*(right[name, one.seeds[0]] for name in (one.a, one.b))) for one in single
+        ]
     else:
-        p_values = swap_test(metric, TASKS[task], a, b, labels).tolist()
-    return dict(zip(pairs, p_values, strict=True))
+        places = {key: place for place, key in enumerate(runs)}
+        pairs = [[places[name, one.seeds[0]] for name in (one.a, one.b)] for one in single]
+        found = np.array(list(runs.values()))
+        p_values = swap_test(metric, TASKS[task], found, labels, pairs, clusters).tolist()
+    return test, {(one.a, one.b): p for one, p in zip(single, p_values, strict=True)}
 
 
 # --- paired tests over rows
@@ -257,48 +301,60 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
 
 
 def swap_test(
-    metric: str, task: Task, a: np.ndarray, b: np.ndarray, labels: np.ndarray
+    metric: str,
+    task: Task,
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    pairs: Sequence[Sequence[int]],
+    clusters: np.ndarray,
 ) -> np.ndarray:
     """Return the two-sided p of P differences in a metric, (P,), by a paired permutation test.
 
     If a and b were equally good, it would not matter which of them a row's predictions are from:
-    how often is the difference as large when each row's change places by a coin? Correlations are
-    of standardised predictions, or for Spearman of ranks, as scales differ between systems.
+    how often is the difference as large when each cluster of rows changes places by a coin? Few
+    clusters fall in every way that they can, and the p is exact. Correlations are of standardised
+    predictions, or for Spearman of ranks, as scales differ between systems.
 
     Args:
         metric: accuracy, f1, pearson or spearman.
         task: its record decides which F1 it is.
-        a, b: (P, N) predictions.
+        predictions: (K, N).
         labels: (N,).
+        pairs: (P, 2) which of the predictions are a and b.
+        clusters: (N,).
     """
     if metric == "spearman":
-        a, b, labels = (scipy.stats.rankdata(values, axis=-1) for values in (a, b, labels))
+        predictions, labels = (scipy.stats.rankdata(own, axis=-1) for own in (predictions, labels))
     if metric in ("pearson", "spearman"):
-        a, b = standardised(a), standardised(b)
+        predictions = standardised(predictions)
     sums = sum_metric(metric, task)
-    terms_a, terms_b = sums.terms(a, labels), sums.terms(b, labels)
-    change = terms_b - terms_a  # (J, P, N)
+    terms = sums.terms(predictions, labels)  # (J, K, N)
+    a, b = np.array(pairs).T
+    total = terms.sum(axis=-1, keepdims=True)
 
-    def differences(signs: np.ndarray, axis: int) -> np.ndarray:
-        """Return the differences, (B, P), if the rows of negative sign (B, N) change places."""
-        moved = change @ (np.atleast_2d(signs) < 0).astype(np.float64).T  # (J, P, B)
-        first = sums.finish(terms_a.sum(axis=-1, keepdims=True) + moved)
-        second = sums.finish(terms_b.sum(axis=-1, keepdims=True) - moved)
+    def differences(changed: np.ndarray) -> np.ndarray:
+        """Return the differences (P, B) if clusters (G, B) change places."""
+        moved = terms @ changed[clusters].astype(np.float64)  # (J, K, B)
+        change = moved[:, b] - moved[:, a]
+        first, second = sums.finish(total[:, a] + change), sums.finish(total[:, b] - change)
         # Differences are equal up to rounding when the same rows have changed places.
-        difference = (first - second).T.round(12)
-        return difference if signs.ndim > 1 else difference[0]
+        return (first - second).round(12)
 
-    # One sample of "samples" means that its signs are flipped: each sign is a row's.
-    result = scipy.stats.permutation_test(
-        (np.ones(len(labels)),),
-        differences,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=SWAPS,
-        batch=max(1, IN_MEMORY // len(labels)),
-        random_state=np.random.default_rng(SEED),
-    )
-    return np.asarray(result.pvalue)
+    units = count(clusters)
+    exact = 2**units <= SWAPS
+    seen = np.abs(differences(np.zeros((units, 1), bool)))
+    draw, extreme, left = np.random.default_rng(SEED), 0, 2**units if exact else SWAPS
+    while left:
+        # In fours, as random bytes are: coins do not depend on how many fall at once.
+        size = min(left, max(4, IN_MEMORY // len(labels) // 4 * 4))
+        left -= size
+        if exact:
+            # Number by number, whose bits are the clusters.
+            changed = (np.arange(left, left + size) >> np.arange(units)[:, None]) & 1
+        else:
+            changed = draw.integers(0, 2, (size, units), np.uint8).T
+        extreme = extreme + (np.abs(differences(changed)) >= seen).sum(axis=1)
+    return np.asarray(extreme / 2**units if exact else (extreme + 1) / (SWAPS + 1))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

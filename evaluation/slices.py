@@ -14,12 +14,11 @@ import scipy
 from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
-from evaluation.intervals import IN_MEMORY, RESAMPLES, ROUNDING, SEED
+from evaluation.clusters import alone, count
+from evaluation.intervals import LEVEL, ROUNDING, bootstrap
 
 FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
-# Rows up to which there are resamples, whose time grows with the square of the rows; of more rows
-# the mean is as good as normal.
-MOST_RESAMPLED = 2000
+MOST_RESAMPLED = 2000  # clusters of rows; the mean of more is as good as normal
 # English; "n't" also where a tokenizer has cut it off.
 NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
@@ -98,12 +97,15 @@ def groups(examples: Sequence[Example], task: Task) -> list[Group]:
     return rows
 
 
-def slices(rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray) -> list[Slice]:
+def slices(
+    rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray | None = None
+) -> list[Slice]:
     """Return the slices of a split.
 
     Args:
         rows: its groups; N is at least 1.
         bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
+        clusters: (N,) as of `clusters_of`; None: every row by itself.
 
     Raises:
         ValueError: arrays of unequal length, or none.
@@ -111,41 +113,46 @@ def slices(rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray) -> list[Sli
     n = len(rows[0][2])
     if not n == len(bi) == len(cross) > 0:
         raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
+    clusters = alone(n) if clusters is None else clusters
     measured = []
     for by, name, own in rows:
         means = float(bi[own].mean()), float(cross[own].mean())
-        low, high = paired_interval(bi[own], cross[own]) or (None, None)
+        low, high = paired_interval(bi[own], cross[own], clusters[own]) or (None, None)
         measured.append(Slice(by, name, int(own.sum()), *means, means[0] - means[1], low, high))
     return measured
 
 
-def paired_interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float] | None:
+def paired_interval(
+    first: np.ndarray, second: np.ndarray, clusters: np.ndarray | None = None
+) -> tuple[float, float] | None:
     """Return the 95 % interval of mean(first) - mean(second) over the same rows.
 
     Rows are drawn, not values, so that what is hard for both models does not widen it. By the
-    bias-corrected and accelerated bootstrap (Efron 1987) for up to MOST_RESAMPLED rows, by
-    Student's t for more.
+    bootstrap for up to MOST_RESAMPLED clusters of rows, by Student's t for more.
 
     Args:
         first, second: (N,) errors.
+        clusters: (N,), their numbers may have gaps; None: every row by itself.
 
     Returns:
         None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
     """
     differences = first - second
     n = len(differences)
-    if n < FEWEST or np.ptp(differences) < ROUNDING:
+    clusters = alone(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    if n < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
-    # The difference of the means is the mean of the differences: one sample, paired by itself.
-    if n > MOST_RESAMPLED:
-        interval = scipy.stats.ttest_1samp(differences, 0).confidence_interval()
-    else:
-        # Not intervals.bootstrap, whose weightings are for metrics: a plain mean is 4 times faster.
-        draw = np.random.default_rng(SEED)
-        interval = scipy.stats.bootstrap(
-            (differences,), np.mean, n_resamples=RESAMPLES, batch=IN_MEMORY // n, random_state=draw
-        ).confidence_interval
-    return float(interval.low), float(interval.high)
+    if (units := count(clusters)) > MOST_RESAMPLED:
+        mean = differences.mean()
+        # A cluster's rows depart from the mean together.
+        of_clusters = np.bincount(clusters, differences - mean)
+        error = np.sqrt((of_clusters**2).sum() * units / (units - 1)) / n
+        low, high = scipy.stats.t(units - 1, mean, error).interval(LEVEL)
+        return float(low), float(high)
+    resampled = bootstrap(
+        lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters
+    )
+    return float(resampled.low[0]), float(resampled.high[0])
 
 
 def _by_number(name: str) -> tuple[float, str]:

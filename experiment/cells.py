@@ -8,6 +8,7 @@ import numpy as np
 from data.examples import Example, in_the_other_order
 from data.selection import nested_rows
 from data.tasks import TASKS, Splits
+from evaluation.clusters import clusters_of
 from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from evaluation.sts import pair_cosines
@@ -139,7 +140,7 @@ def scored(
         examples: list[Example] = getattr(splits, split)
         if not is_labelled(examples):
             continue
-        labels = labels_of(examples)
+        labels, clusters = labels_of(examples), clusters_of(examples)
         scores = score_split(head.task, examples, predictions, seen)
         soft = head_soft(fitted.head, fitted.inputs[split])  # a tuned encoder reads them again
         behind = {"soft": soft}
@@ -154,10 +155,10 @@ def scored(
             scores["calibration"] = calibration(soft, labels)
         if soft_of_held_out is not None:
             chosen_by = soft_of_held_out, labels_of(held_out)
-            scores["threshold"] = at_threshold(head.task, soft, labels, *chosen_by)
+            scores["threshold"] = at_threshold(head.task, soft, labels, *chosen_by, clusters)
         if head.kind == "cross":
             swapped = read(in_the_other_order(examples))
-            scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels)
+            scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
         cell = Cell(
             **asdict(head),
             split=split,

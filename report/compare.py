@@ -1,6 +1,7 @@
 """Two runs or two prediction files side by side: `python -m report compare A B`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from data.examples import DataError, Example
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, split_file
+from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
 from evaluation.significance import Pair, sentence, shown
 from evaluation.table import markdown
@@ -18,8 +20,8 @@ from report.verdict import Judged, Place, judge, to_json
 from runtime.files import write_text
 from runtime.streams import Say
 
-# What is compared on each split: name -> seed -> predictions (N,), the labels (N,), and which two.
-Sides = dict[Place, tuple[dict[str, dict[int, np.ndarray]], np.ndarray, list[Pair]]]
+# What is compared on each split: name -> seed -> predictions (N,), of which N rows, and which two.
+Sides = dict[Place, tuple[dict[str, dict[int, np.ndarray]], Sequence[Example], list[Pair]]]
 
 
 def compare(
@@ -57,7 +59,8 @@ def compare(
     sides = (_of_runs if a.is_dir() else _of_files)(a, b, data, gold)
     judged = judge(
         {place: systems for place, (systems, _, _) in sides.items()},
-        {place: labels for place, (_, labels, _) in sides.items()},
+        {place: labels_of(rows) for place, (_, rows, _) in sides.items()},
+        {place: clusters_of(rows) for place, (_, rows, _) in sides.items()},
         {place: pairs for place, (_, _, pairs) in sides.items()},
     )
     if not any(each.comparisons for each in judged):
@@ -95,7 +98,7 @@ def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
         name: {0: np.array(side.aligned(examples, path))}
         for name, side in (("A", first), ("B", second))
     }
-    return {(task.name, split): (systems, labels_of(examples), [("A", "B")])}
+    return {(task.name, split): (systems, examples, [("A", "B")])}
 
 
 def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
@@ -127,7 +130,7 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
         home = data or next(cell.data for cell in ours[names[0][0]].values())
         path = gold or split_file(data_folder(home), TASKS[task], split)
         examples: list[Example] = TASKS[task].read(path)
-        systems, _, pairs = sides[task, split] = {}, labels_of(examples), []
+        systems, _, pairs = sides[task, split] = {}, examples, []
         for name, other in names:
             both = [ours[name], theirs[other]]
             if all(len(seeds) == 1 for seeds in both):

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from data.tasks import TASKS, Splits
-from evaluation.intervals import LEVEL, RESAMPLES, SEED, weighted_metric
+from evaluation.clusters import clusters_of
+from evaluation.intervals import LEVEL, SEED, weighted_metric, weightings
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate, compare
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
 from report.verdict import NAMES
-
-AT_ONCE = 2**18  # weights of rows that are in memory at once
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,8 @@ def _curves(
     systems: dict[str, dict[int, np.ndarray]] = {}
     for cell in cells:
         systems.setdefault(cell.system, {})[cell.seed] = folder.predictions(cell, examples)
-    estimates, _ = compare(task, metric, systems, gold, [])
+    clusters = clusters_of(examples)
+    estimates, _ = compare(task, metric, systems, gold, [], clusters)
     by_system = {estimate.system: estimate for estimate in estimates}
     points: dict[str, dict[int, Estimate]] = {}
     named: dict[str, dict[int, str]] = {}
@@ -123,7 +123,7 @@ def _curves(
     found = None
     if len(named) == 2 and defined and len(common) > 1:
         pairs = [(systems[named["bi"][n]], systems[named["cross"][n]]) for n in common]
-        found = crossing(task, metric, common, pairs, gold)
+        found = crossing(task, metric, common, pairs, gold, clusters)
     ordered = {kind: sorted(own.items()) for kind, own in points.items()}
     return LearningCurves(task, setting, split, ordered, found)
 
@@ -134,6 +134,7 @@ def crossing(
     sizes: Sequence[int],
     pairs: Sequence[tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
     labels: np.ndarray,
+    clusters: np.ndarray,
 ) -> Crossing:
     """Return where the curves of two encoders cross, with its interval over rows and seeds.
 
@@ -144,6 +145,7 @@ def crossing(
         sizes: (K,) numbers of labels, rising.
         pairs: by size the predictions (N,) of bi and cross by seed.
         labels: (N,).
+        clusters: (N,) as of `clusters_of`.
     """
     seeds = [seed for seed in pairs[0][0] if all(seed in one for both in pairs for one in both)]
     runs = [own[seed] for both in pairs for own in both for seed in seeds]
@@ -155,17 +157,14 @@ def crossing(
         scores = measure(weights).reshape(*shape, len(weights))
         return scores[:, 0] - scores[:, 1]
 
-    n = len(labels)
-    means = differences(np.ones((1, n))).mean(axis=1)[:, 0]
+    means = differences(np.ones((1, len(labels)))).mean(axis=1)[:, 0]
     ahead = "bi" if means[-1] > 0 else "cross"
     sign = 1.0 if ahead == "bi" else -1.0
     draw = np.random.default_rng(SEED)
     drawn = []
-    for start in range(0, RESAMPLES, max(1, AT_ONCE // n)):
-        count = min(max(1, AT_ONCE // n), RESAMPLES - start)
-        weights = draw.multinomial(n, np.full(n, 1 / n), size=count).astype(np.float64)
+    for weights in weightings(clusters):
         # Each resample draws seeds, too; a single one stays.
-        chosen = draw.integers(len(seeds), size=(len(seeds), count))
+        chosen = draw.integers(len(seeds), size=(len(seeds), len(weights)))
         of_seeds = np.take_along_axis(differences(weights), chosen[None], axis=1)
         drawn += [overtaking(sizes, sign * column) for column in of_seeds.mean(axis=1).T]
     places = np.array(drawn)

@@ -5,13 +5,14 @@ how far to trust it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
 from data.tasks import TASKS, Splits, Task
+from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, Interval
 from evaluation.metrics import labels_of
 from evaluation.significance import (
@@ -21,6 +22,7 @@ from evaluation.significance import (
     Systems,
     adjusted,
     compare,
+    reach,
     shown,
     turned,
 )
@@ -64,34 +66,50 @@ class Judged:
 def judge(
     systems: Mapping[Place, Systems],
     labels: Mapping[Place, np.ndarray],
+    clusters: Mapping[Place, np.ndarray] | None = None,
     pairs: Mapping[Place, Sequence[Pair]] | None = None,
+    cells: Sequence[Cell] = (),
 ) -> list[Judged]:
-    """Return all metrics of all systems, and all comparisons with p values adjusted by Holm.
+    """Return all metrics of all systems, and all comparisons with their tests.
 
-    What is adjusted together: the comparisons of a split in the main metric of each task, and, as
-    they repeat the same question, those in all other metrics.
+    A run's own question is whether its best bi-encoder or its best cross-encoder of a task is
+    ahead: it is tested by itself. What is adjusted together, by Holm: all other comparisons of a
+    split in the main metric of each task, and, as they repeat the same questions, those in all
+    other metrics.
 
     Args:
         systems: (task, split) -> predictions by name of the system and seed.
         labels: (task, split) -> (N,).
+        clusters: (task, split) -> (N,) as of `clusters_of`; every row by itself if None.
         pairs: (task, split) -> what to compare; every two systems if None.
+        cells: the run's, if it is one and has such a question.
     """
-    estimates: dict[Place, list[Estimate]] = {place: [] for place in systems}
-    families: dict[tuple[str, bool], list[tuple[Place, Comparison]]] = {}
+    found: dict[Place, Judged] = {}
     for place, predictions in systems.items():
-        task, split = place
-        for metric in TASKS[task].metrics:
-            wanted = None if pairs is None else pairs[place]
-            own, comparisons = compare(task, metric, predictions, labels[place], wanted)
-            estimates[place] += own
-            family = families.setdefault((split, metric == TASKS[task].main_metric), [])
-            family += [(place, versus) for versus in comparisons]
+        estimates: list[Estimate] = []
+        comparisons: list[Comparison] = []
+        wanted = None if pairs is None else pairs[place]
+        shared = None if clusters is None else clusters[place]
+        for metric in TASKS[place[0]].metrics:
+            own = compare(place[0], metric, predictions, labels[place], wanted, shared)
+            estimates += own[0]
+            comparisons += own[1]
+        found[place] = Judged(*place, tuple(estimates), tuple(comparisons))
+    questions = [verdict.question for verdict in _task_verdicts(cells, list(found.values()))]
+    families: dict[tuple[str, bool] | None, list[tuple[Place, Comparison]]] = {}
+    for place, each in found.items():
+        for versus in each.comparisons:
+            is_main = versus.metric == TASKS[each.task].main_metric
+            asked = is_main and (place, {versus.a, versus.b}) in questions
+            family = families.setdefault(None if asked else (each.split, is_main), [])
+            family.append((place, versus))
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
-    for family in families.values():
-        corrected = adjusted([versus for _, versus in family])
+    for kind, family in families.items():
+        tested = [versus for _, versus in family]
+        corrected = tested if kind is None else adjusted(tested)
         for (place, _), versus in zip(family, corrected, strict=True):
             compared[place].append(versus)
-    return [Judged(*place, tuple(estimates[place]), tuple(compared[place])) for place in systems]
+    return [replace(each, comparisons=tuple(compared[place])) for place, each in found.items()]
 
 
 def judge_cells(
@@ -104,13 +122,15 @@ def judge_cells(
     """
     systems: dict[Place, dict[str, dict[int, np.ndarray]]] = {}
     labels: dict[Place, np.ndarray] = {}
+    clusters: dict[Place, np.ndarray] = {}
     for cell in cells:
         place = cell.task, cell.split
         examples = getattr(splits[cell.task], cell.split)
         seeds = systems.setdefault(place, {}).setdefault(cell.system, {})
         seeds[cell.seed] = folder.predictions(cell, examples)
-        labels[place] = labels_of(examples)
-    return judge(systems, labels)
+        if place not in labels:
+            labels[place], clusters[place] = labels_of(examples), clusters_of(examples)
+    return judge(systems, labels, clusters, cells=cells)
 
 
 def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None:
@@ -198,6 +218,16 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
     Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
     split, in the main metric on the test split if that has labels; then both under each setting.
     """
+    verdicts = _task_verdicts(cells, judged)
+    if not verdicts:
+        return "", ""
+    seeds = len({cell.seed for cell in best_known(cells)})
+    sentences = [*(verdict.sentence() for verdict in verdicts), _hedge(verdicts, seeds)]
+    return _headline(verdicts), "\n".join(sentences)
+
+
+def _task_verdicts(cells: Sequence[Cell], judged: Sequence[Judged]) -> list["_TaskVerdict"]:
+    """Return what the data can tell about each task of a run."""
     known = best_known(cells)
     several = len({cell.tune for cell in known}) > 1
     verdicts = []
@@ -208,11 +238,7 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
             verdicts.append(
                 _TaskVerdict(TASKS[name], own, splits.get("dev", final), final, several)
             )
-    if not verdicts:
-        return "", ""
-    seeds = len({cell.seed for cell in known})
-    sentences = [*(verdict.sentence() for verdict in verdicts), _hedge(verdicts, seeds)]
-    return _headline(verdicts), "\n".join(sentences)
+    return verdicts
 
 
 @dataclass(frozen=True)
@@ -239,6 +265,17 @@ class _TaskVerdict:
             if cell.encoder not in best or score(cell) > score(best[cell.encoder]):
                 best[cell.encoder] = cell
         return best
+
+    @property
+    def chosen(self) -> bool:
+        """Return whether an encoder has several systems, of which one is the best."""
+        return len(self.best) < len({cell.system for cell in self.cells})
+
+    @property
+    def question(self) -> tuple[Place, set[str]]:
+        """Return the systems that the run compares first of all, on which split."""
+        names = {cell.system for cell in self.best.values()}
+        return (self.final.task, self.final.split), names
 
     @property
     def answer(self) -> str | None:
@@ -275,7 +312,8 @@ class _TaskVerdict:
         if not ahead:
             # Rounded first: the format would leave a sign on zero.
             size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
-            return f"the data cannot tell {bi} from {cross}: {size} in {metric}"
+            apart = f"the data cannot tell {bi} from {cross}: {size} in {metric}"
+            return apart + reach(versus)
         first, second = (bi, cross) if ahead == "bi" else (cross, bi)
         versus = versus if ahead == "bi" else turned(versus)
         size = f"{versus.difference:.3f} {shown(versus.interval)}".rstrip()
@@ -366,10 +404,17 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
     """Return what the numbers rest on, and how far they carry."""
     first = [verdict.cells[0] for verdict in verdicts]
     rows = ", ".join(f"{cell.n:,} {cell.split} rows of {cell.task}" for cell in first)
-    chosen = "" if first[0].split == "dev" else "; the best are chosen on the dev split"
-    words = f"On {rows}{chosen}; brackets are 95 % intervals"
+    chosen = "the dev split"
+    if first[0].split == "dev":
+        chosen = "these rows" if any(verdict.chosen for verdict in verdicts) else ""
+    best = f"; the best are chosen on {chosen}" if chosen else ""
+    words = f"On {rows}{best}; brackets are 95 % intervals"
     if any(verdict.final.comparisons for verdict in verdicts):
-        words += ", and ahead means p < 0.05 after Holm's correction"
+        words += ", and ahead means p < 0.05"
+        if all(verdict.answer is None for verdict in verdicts):
+            words += " after Holm's correction"
+        elif any(verdict.chosen for verdict in verdicts):
+            words += ": best against best by itself, other pairs after Holm's correction"
     if seeds > 1:
         return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
     return f"{words}. One seed: this describes these trained systems, not yet the method."

@@ -70,7 +70,7 @@ def _judged(expected: Expectation, found: Mapping[str, Mapping[int, Measured]]) 
     if len(known) < 2:
         return Judged(expected, UNDECIDED, mean, None, len(known))
     # Of the rows no error: they are the same for both. Their number then does not matter.
-    interval, _ = over_seeds(differences, 0.0, 2)
+    interval = over_seeds(differences, 0.0, 2).interval
     return Judged(expected, verdict(expected, interval), mean, interval, len(known))
 
 

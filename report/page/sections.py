@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from data.tasks import Task
+from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
@@ -116,7 +117,7 @@ def heat_maps(run: FinishedRun) -> list[Table]:
         for setting, kinds in run.duels(task).items():
             examples = run.examples(kinds["bi"][0])
             bi, cross = (_mean_errors(kinds[kind], run) for kind in ENCODERS)
-            columns[setting] = slices(groups(examples, task), bi, cross)
+            columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
         rows = [
             [
                 word(same[0].name),

@@ -17,7 +17,7 @@ from assignment.submission.score import (
     p_value,
     weight,
 )
-from evaluation.intervals import Interval, interval_of
+from evaluation.intervals import Interval, intervals
 
 TASKS = ("sst", "para", "sts")
 
@@ -148,7 +148,7 @@ def test_the_aggregates_interval_is_that_of_resampling_all_tasks():
     )
     low, high = result.confidence_interval
     parts = [
-        (weight(t, 3), scores[t], interval_of(main_metric(t), t, found[t], gold[t])) for t in TASKS
+        (weight(t, 3), scores[t], intervals(t, found[t], gold[t])[main_metric(t)]) for t in TASKS
     ]
     ours = combined(value, parts)
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.1 * (high - low))

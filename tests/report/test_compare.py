@@ -30,7 +30,7 @@ def data(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     lines = ["\tid\tsentence1\tsentence2\tsimilarity"]
-    lines += [f"{i}\t{IDS[i]}\tone\tother\t{GOLD[i]}" for i in range(N)]
+    lines += [f"{i}\t{IDS[i]}\tone {i}\tother {i}\t{GOLD[i]}" for i in range(N)]
     (folder / "sts-dev.csv").write_text("\n".join(lines) + "\n")
     return folder
 

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from evaluation import intervals
+from evaluation.intervals import weightings
 from evaluation.significance import Estimate
 from report import learning
 from report.learning import Crossing, LearningCurves, crossing, overtaking
 
 SIZES = [100, 1000, 10000]
+ROWS = np.arange(120)  # each by itself
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,8 @@ def made(seeds=(1, 2), n=120):
 def slow_crossing(pairs, gold, seeds, resamples):
     """The bootstrap one resample, one size and one seed at a time."""
     draw, n, places = np.random.default_rng(learning.SEED), len(gold), []
-    weights = draw.multinomial(n, np.full(n, 1 / n), size=resamples)
+    (weights,) = weightings(np.arange(n))
+    weights = weights.astype(int)
     chosen = draw.integers(len(seeds), size=(len(seeds), resamples))
     for b in range(resamples):
         rows = np.repeat(np.arange(n), weights[b])
@@ -58,9 +62,9 @@ def slow_crossing(pairs, gold, seeds, resamples):
 
 
 def test_the_interval_is_that_of_a_slow_bootstrap_over_rows_and_seeds(monkeypatch):
-    monkeypatch.setattr(learning, "RESAMPLES", 41)
+    monkeypatch.setattr(intervals, "RESAMPLES", 41)
     gold, pairs = made()
-    found = crossing("sts", "pearson", SIZES, pairs, gold)
+    found = crossing("sts", "pearson", SIZES, pairs, gold, ROWS)
     places = slow_crossing(pairs, gold, (1, 2), 41)
     assert found.ahead == "cross" and 100 < found.labels < 10000
     # 2.5 and 97.5 percent of 41 sorted resamples are reached at the second and the fortieth.
@@ -71,7 +75,7 @@ def test_the_interval_is_that_of_a_slow_bootstrap_over_rows_and_seeds(monkeypatc
 
 def test_who_is_ahead_everywhere_overtakes_nowhere():
     gold, pairs = made()
-    found = crossing("sts", "pearson", SIZES[1:], [pairs[2], pairs[2]], gold)
+    found = crossing("sts", "pearson", SIZES[1:], [pairs[2], pairs[2]], gold, ROWS)
     assert (found.ahead, found.labels, found.share) == ("cross", None, 0.0)
 
 

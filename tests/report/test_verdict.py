@@ -79,7 +79,7 @@ def test_what_is_written_is_plain_and_read_equals_what_was_computed():
 @pytest.fixture
 def run(tmp_path):
     """Two seeds of both encoders on six pairs, in a run folder."""
-    pairs = [SentencePair(f"p{i}", "x", "y", float(i % 6)) for i in range(30)]
+    pairs = [SentencePair(f"p{i}", f"x{i}", f"y{i}", float(i % 6)) for i in range(30)]
     cells = [
         cell(encoder=kind, seed=seed, split="test", pretrain="sup", n=30)
         for kind in ("bi", "cross")
@@ -160,7 +160,7 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
                 if task == "para":
                     found = (found > 0.5).astype(float)
                 systems.setdefault((task, split), {}).setdefault(one.system, {})[seed] = found
-    return cells, judge(systems, labels)
+    return cells, judge(systems, labels, cells=cells)
 
 
 GOOD, BAD = (0.5, 0.5), (3.0, 3.0)
@@ -203,6 +203,21 @@ def test_the_best_are_chosen_on_dev_and_compared_on_test():
     # Setting by setting it may be otherwise.
     assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in words
     assert "the best are chosen on the dev split" in words
+
+
+def test_the_best_two_are_tested_by_themselves_and_all_others_by_holm():
+    noises = {(stage, kind): GOOD for stage in ("none", "sup") for kind in ("bi", "cross")}
+    noises["sup", "bi"] = noises["sup", "cross"] = (0.3, 0.3)
+    cells, judged = judged_cells(noises)
+    final = next(each for each in judged if each.split == "test").main_comparisons()
+    (own,) = [one for one in final if one.p_holm is None]
+    assert {own.a, own.b} == {c.system for c in cells if c.pretrain == "sup"}
+    others = [one for one in final if one != own]
+    assert [one.p_holm for one in others] == holm([one.p for one in others]) and len(others) == 5
+    assert all(one.p_holm is not None for one in judged[0].comparisons)  # dev, which chose them
+    words = paragraph(cells, judged)
+    assert "best against best by itself, other pairs after Holm's correction" in words
+    assert f"{own.findable:.3f} would be found with 80 % power" in words
 
 
 def test_a_grid_of_stages_and_tunings_takes_few_words():
