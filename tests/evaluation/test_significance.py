@@ -171,11 +171,7 @@ def test_mcnemar_counts_rows_that_only_one_has_right(both, only_a, only_b, p):
 @pytest.mark.parametrize(
     ("task", "metric", "rows"), [("sst", "f1", 5), ("sts", "pearson", 5), ("sts", "pearson", 50)]
 )
-def test_swaps_are_scipys_in_every_way_of_few_rows_and_at_random_of_many(
-    task, metric, rows, monkeypatch
-):
-    swaps = 120 if rows == 5 else 4000
-    monkeypatch.setattr(significance, "SWAPS", swaps)
+def test_swaps_are_scipys_in_every_way_of_few_rows_and_at_random_of_many(task, metric, rows):
     draw = np.random.default_rng(6)
     gold = gold_of(task, rows, draw)
     a, b = (system(task, gold, draw, skill) for skill in (0.7, 0.4 if rows == 5 else 0.67))
@@ -189,13 +185,13 @@ def test_swaps_are_scipys_in_every_way_of_few_rows_and_at_random_of_many(
         difference,
         permutation_type="samples",
         vectorized=False,
-        n_resamples=swaps,
+        n_resamples=120 if rows == 5 else 1000,
         random_state=np.random.default_rng(intervals.SEED),
     )
     both = np.stack([a, b])
     (p,) = swap_test(metric, TASKS[task], both, gold, [(0, 1)], np.arange(rows))
     # Of two samples of coins; all ways that five rows can fall are no matter of luck.
-    assert p == pytest.approx(expected.pvalue, abs=1e-9 if rows == 5 else 0.03)
+    assert p == pytest.approx(expected.pvalue, abs=1e-9 if rows == 5 else 0.06)
     assert p < 1 or rows == 5
 
 
