@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import asdict, fields, replace
 
 import torch
 
@@ -90,13 +90,14 @@ def _measured(model: Model, sets: Sequence[LoadedSet], say: Say) -> Iterator[Res
 
 def _write(options: EvaluationOptions, results: list[Result], texts: list[str]) -> None:
     if options.csv:
-        header = [field.name for field in fields(Result)]
-        write_text(options.csv, csv_text(header, [astuple(result) for result in results]))
+        rows = [result.row() for result in results]
+        header = [each.name for each in fields(Result) if each.name != "resampled"]
+        write_text(options.csv, csv_text(header, [list(row.values()) for row in rows]))
     if options.json:
         about = {
             "options": asdict(options),
             "texts": texts_digest("", texts),
-            "results": [asdict(result) for result in results],
+            "results": [result.row() for result in results],
         }
         text = json.dumps(about, indent=1, allow_nan=False, default=str)
         write_text(options.json, text + "\n")

@@ -8,13 +8,14 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from scipy.sparse import issparse
 
 from baselines.embedder import Embedder, Vectors, similarities
@@ -32,8 +33,10 @@ from data.suites import (
     read_sts_set,
     read_transfer_set,
 )
-from data.tasks import Splits
+from data.tasks import TASKS, Splits
+from evaluation.clusters import clusters_of
 from evaluation.geometry import pair_geometry
+from evaluation.intervals import LEVEL, SEED, Weighted, weighted_metric, weightings
 from evaluation.metrics import labels_of
 from evaluation.pairs import best_threshold, hans_metrics, pair_metrics
 from evaluation.sts import set_metrics
@@ -47,6 +50,7 @@ TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 GEOMETRY_SETS = ("STSBenchmark-dev", "synthetic-sts")
 # Training pairs for a threshold or a small head: more would take long to encode and change little.
 MOST_PAIRS, FEWEST_PAIRS = 20_000, 10
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 FEWEST_ROWS = 4  # training rows of each class: two folds in each of two folds
 
 # Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
@@ -66,6 +70,8 @@ class Result:
         n: rows it was measured on.
         seen: the share of these rows with a sentence that the model was trained on or selected by.
         unseen: the value on the other rows; None if there are none, or it is undefined.
+        low, high: the 95 % interval of the value over rows; None of what is not averaged over sets.
+        resampled: (B,) the value in each resample of the rows, the same for all models; not kept.
     """
 
     model: str
@@ -77,6 +83,15 @@ class Result:
     n: int
     seen: float = 0.0
     unseen: float | None = None
+    low: float | None = None
+    high: float | None = None
+    resampled: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def row(self) -> dict[str, Any]:
+        """Return the result as a row of a file, by column."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        del own["resampled"]
+        return own
 
 
 @dataclass(frozen=True)
@@ -158,7 +173,11 @@ def measure_sts(model: Model, sts: LoadedSet) -> list[Result]:
             {subset: gold[kept] for subset, kept in own.items()},
         )
 
-    return _results(model, sts, metrics, subsets=subsets)
+    measures = {
+        ("all", name): weighted_metric(name, TASKS["sts"], scores[None], gold)
+        for name in TASKS["sts"].metrics
+    }
+    return _results(model, sts, metrics, subsets=subsets, measures=measures)
 
 
 def measure_pairs(model: Model, pairs: LoadedSet) -> list[Result]:
@@ -198,7 +217,12 @@ def measure_transfer(model: Model, task: LoadedSet) -> list[Result]:
         predictions = cross_validated(train, classes)
     labels = labels_of(task.scored()).astype(np.int64)
     return _results(
-        model, task, lambda rows: _whole(rows, transfer_metrics(predictions[rows], labels[rows]))
+        model,
+        task,
+        lambda rows: _whole(rows, transfer_metrics(predictions[rows], labels[rows])),
+        measures={
+            ("", "accuracy"): weighted_metric("accuracy", TASKS["sst"], predictions[None], labels)
+        },
     )
 
 
@@ -255,6 +279,7 @@ def _results(
     metrics: Callable[[np.ndarray], Mapping[tuple[str, str], tuple[float | None, int]]],
     judge: str = "",
     subsets: np.ndarray | None = None,
+    measures: Mapping[tuple[str, str], Weighted] | None = None,
 ) -> list[Result]:
     """Return metrics of all rows, each beside its value on the rows that the model had not seen.
 
@@ -264,7 +289,9 @@ def _results(
         metrics: which rows to measure, (N,) bool -> {(part, metric): (value, number of rows)}.
         judge: added to the model's name.
         subsets: (N,) each row's part, where a set has parts.
+        measures: metrics that get an interval, as functions of the weights of all rows.
     """
+    resampled = _resampled(measured.scored(), measures or {})
     seen = overlap(measured.scored(), model.seen).shared
     everything = metrics(np.ones(len(seen), bool))
     unseen = everything
@@ -284,9 +311,28 @@ def _results(
                 n,
                 float(own.mean()),
                 unseen.get((part, metric), (None, 0))[0],
+                *(resampled.get((part, metric), ()) if value is not None else ()),
             )
         )
     return results
+
+
+def _resampled(
+    examples: Sequence[Example], measures: Mapping[tuple[str, str], Weighted]
+) -> dict[tuple[str, str], tuple[float, float, np.ndarray]]:
+    """Return low, high and the values of metrics in each resample of the rows."""
+    if not measures:
+        return {}
+    drawn = [
+        np.concatenate([measure(weights) for measure in measures.values()])
+        for weights in weightings(clusters_of(examples))
+    ]
+    values = np.concatenate(drawn, axis=1)
+    ends = np.quantile(values, TAILS, axis=1).T
+    return {
+        key: (float(low), float(high), own)
+        for key, (low, high), own in zip(measures, ends, values, strict=True)
+    }
 
 
 def _whole(
@@ -415,17 +461,71 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
         return ""
     headers = list(dict.fromkeys(header for row in cells.values() for header in row))
     averaged = [header for header in headers if header in shown.averaged]
-    average = [f"average of {len(averaged)}"] if len(averaged) > 1 else []
+    several = len(averaged) > 1
+    found = over_sets(
+        {name: [row[h] for h in averaged if h in row] for name, row in cells.items()},
+        len(averaged) if several else 0,
+    )
+    ranked = ["rank"] if len(found) > 1 else []
     rows = []
     for model, row in cells.items():
         line = [model, *(shown.cell(row.get(header)) for header in headers)]
-        if average:
+        if several:
             values = [row[h].value for h in averaged if h in row]
             known = [value for value in values if value is not None]
             whole = len(known) == len(averaged)
-            line.append(shown.number(sum(known) / len(known) if whole else None))
+            average = shown.number(sum(known) / len(known) if whole else None)
+            if own := found.get(model):
+                average += f" [{shown.number(own.low)}, {shown.number(own.high)}]"
+            line.append(average)
+            if ranked:
+                line.append(f"{own.rank} [{own.best}, {own.worst}]" if own else "-")
         rows.append(line)
-    return f"{shown.title}\n\n{markdown(['model', *headers, *average], rows)}"
+    columns = ["model", *headers, *([f"average of {len(averaged)}"] if several else []), *ranked]
+    return f"{shown.title}\n\n{markdown(columns, rows)}"
+
+
+@dataclass(frozen=True)
+class OverSets:
+    """How far a model's average over sets, and its rank by that, could be off; 95 %."""
+
+    low: float
+    high: float
+    rank: int
+    best: int
+    worst: int
+
+
+def over_sets(results: Mapping[str, Sequence[Result]], sets: int) -> dict[str, OverSets]:
+    """Return the intervals of averages over sets and of ranks, with other sets and other rows.
+
+    Each resample draws sets, and rows of each of them, the same for all models: what is hard for
+    all of them does not make ranks unsure.
+
+    Args:
+        results: of each model, in the order of the sets.
+        sets: how many there are; models without an interval on one of them are left out.
+    """
+    whole = {
+        model: [one.resampled for one in own if one.resampled is not None]
+        for model, own in results.items()
+    }
+    whole = {model: own for model, own in whole.items() if len(own) == sets > 0}
+    if not whole:
+        return {}
+    size = min(len(values) for own in whole.values() for values in own)
+    values = np.array([[one[:size] for one in own] for own in whole.values()])  # (K, S, B)
+    chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
+    averages = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
+    ends = np.quantile(averages, TAILS, axis=1).T
+    ranks = scipy.stats.rankdata(-averages, method="min", axis=0)
+    between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
+    mean = [-sum(one.value or 0.0 for one in results[model]) for model in whole]
+    own = scipy.stats.rankdata(mean, method="min").astype(int)
+    return {
+        model: OverSets(float(low), float(high), int(rank), int(best), int(worst))
+        for model, (low, high), rank, (best, worst) in zip(whole, ends, own, between, strict=True)
+    }
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
 """Tables as CSV: what data hold is text, in a spreadsheet as well."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from evaluation import suites
@@ -33,6 +36,32 @@ def test_an_average_is_of_all_its_columns_or_of_none():
     assert lines[5] == "| undefined | 50.0 | - | - |".split()
     (one,) = [line for line in shown_table(results[:1], shown).splitlines() if "model" in line]
     assert "average" not in one
+
+
+def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
+    draw = np.random.default_rng(0)
+    values = draw.normal([[[0.6], [0.7]], [[0.62], [0.69]], [[0.1], [0.2]]], 0.02, (3, 2, 80))
+    results = [
+        replace(result(name, of, float(row.mean())), resampled=row)
+        for name, own in zip("abc", values, strict=True)
+        for of, row in zip("XY", own, strict=True)
+    ]
+    chosen = np.random.default_rng(suites.SEED).integers(0, 2, (2, 80))
+    averages, ranks = [], []
+    for b in range(80):
+        averages.append([np.mean([own[one][b] for one in chosen[:, b]]) for own in values])
+        ranks.append([1 + sum(other > one for other in averages[-1]) for one in averages[-1]])
+    low, high = np.quantile(averages, suites.TAILS, axis=0)
+    best, worst = np.sort(ranks, axis=0)[[1, 77]]
+    shown = Shown("STS", metric="spearman", averaged=("X", "Y"))
+    lines = shown_table(results, shown).splitlines()[4:]
+    for k, (line, name) in enumerate(zip(lines, "abc", strict=True)):
+        mean = np.mean([one.value for one in results if one.model == name])
+        rank = 1 + sum(own.mean() > values[k].mean() for own in values)
+        wanted = f"{100 * mean:.1f} [{100 * low[k]:.1f}, {100 * high[k]:.1f}] "
+        assert wanted in line and line.split("|")[-2].split() == [
+            str(rank), f"[{best[k]},", f"{worst[k]}]"
+        ]  # fmt: skip
 
 
 def test_hans_learns_from_as_many_pairs_of_both_kinds(tmp_path, monkeypatch):
