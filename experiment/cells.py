@@ -17,7 +17,9 @@ from experiment.opening import Run, Tuned
 from heads.config import HeadConfig
 from heads.features import FEATURES
 from heads.inputs import FrozenInputs, Inputs, inputs_of
+from heads.published import own_classifier
 from heads.train import FittedHead, Score, by_name, head_soft
+from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, Cell, Coordinates
 from runtime.files import digest
@@ -40,6 +42,8 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
         made_of: list[Any] = [tuned.fingerprint, model, asdict(config), head.task, head.encoder]
         made_of.append(run.digests[head.task])
         made_of += [] if head.train_rows == ALL else [head.train_rows]
+        if own := own_classifier(tuned.encoder, TASKS[head.task], head.kind, config):
+            made_of.append([tensors_digest(own.state_dict()), own.activation])
         if head.pretrain != "none":
             made_of += [run.digests[name] for name in (head.pretrain, "selection")]
         keys.append(digest([*made_of, FORMAT, world_size()])[:16])
@@ -57,7 +61,9 @@ def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
 
 
 def trained_on(run: Run, head: Coordinates) -> list[Any]:
-    """Return the labelled examples that a head is trained on."""
+    """Return the labelled examples that a head is trained on: a published one on none of ours."""
+    if head.tune == "none":
+        return []
     train, _ = run.kept_and_held_out(head.task)
     return [train[row] for row in rows_of(head, train)]
 

@@ -24,7 +24,7 @@ class Training:
     @property
     def frozen(self) -> bool:
         """Return whether the encoder under the heads stays as it is."""
-        return self.heads[0].tune == "frozen"
+        return self.heads[0].tune in ("frozen", "none")
 
 
 def pairings(settings: Settings) -> list[tuple[str, str]]:
@@ -36,6 +36,11 @@ def pairings(settings: Settings) -> list[tuple[str, str]]:
     ]
 
 
+def fits_published(task: str, encoder: str, pretrain: str) -> bool:
+    """Return whether a published head can be scored there: on its own encoder, pairs joined."""
+    return pretrain == "none" and (encoder == "cross" or not TASKS[task].is_pair)
+
+
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
     """Yield the trainings on one backbone."""
 
@@ -45,7 +50,7 @@ def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training
             task=task,
             encoder=encoder,
             tune=tune,
-            features=settings.features,
+            features="cls" if tune == "none" else settings.features,
             backbone=settings.backbone,
             data=settings.data,
             seed=seed,
@@ -55,6 +60,8 @@ def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training
     for tune in settings.tune:
         if tune != "joint":
             for task, encoder in pairings(settings):
+                if tune == "none" and not fits_published(task, encoder, pretrain):
+                    continue
                 for rows in settings.train_rows:
                     yield Training((head(task, encoder, tune, rows),))
             continue

@@ -22,6 +22,8 @@ from data.tasks import TASKS, Splits, read_task
 from experiment.grid import pairings
 from experiment.settings import Settings
 from heads.config import TUNES
+from heads.published import fitting_labels
+from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
@@ -46,6 +48,11 @@ class Inputs:
     splits: dict[str, Splits]  # by task
     files: dict[str, Path]  # training file by contrastive objective
     selection: list[SentencePair]  # that checkpoints are selected by
+
+    @property
+    def own_labels(self) -> int | None:
+        """Return how many labels the backbone's own head has, None if it has none."""
+        return stated_labels(self.backbone_folder)
 
 
 def find_inputs(settings: Settings) -> Inputs:
@@ -72,7 +79,27 @@ def find_inputs(settings: Settings) -> Inputs:
         source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
         files[name] = training_file(name, source, named, folder, flag)
     selection = selection_pairs(folder) if files else []
-    return Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
+    found = Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
+    if "none" in settings.tune:
+        check_published(found)
+    return found
+
+
+def check_published(inputs: Inputs) -> None:
+    """Raise CheckpointError if the backbone has no head of its own that a task can be scored by."""
+    labels, name = inputs.own_labels, inputs.settings.backbone
+    if labels is None:
+        raise CheckpointError(
+            f"--tune none: {name} has no head of its own; give a published cross-encoder"
+        )
+    for task in map(TASKS.__getitem__, inputs.splits):
+        fitting = fitting_labels(task)
+        if labels not in fitting:
+            wanted = " or ".join(map(str, fitting))
+            raise CheckpointError(
+                f"--tune none: the head of {name} has {labels} labels, {task.name} needs {wanted}; "
+                "--tune full trains a fresh one"
+            )
 
 
 def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], list[Any]]:

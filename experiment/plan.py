@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from data.tasks import TASKS
 from experiment.grid import pairings
 from experiment.opening import Inputs, Run
+from heads.published import fitting_labels
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.processes import world_size
@@ -46,9 +48,24 @@ def plan(inputs: Inputs) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
+    if inputs.own_labels is not None and set(settings.tune) != {"none"}:
+        lines.append(f"own head  {_own_head(inputs, inputs.own_labels)}")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     return "\n".join([*lines, f"folder    {settings.folder()}"])
+
+
+def _own_head(inputs: Inputs, labels: int) -> str:
+    """Return what becomes of the backbone's own head of `labels` logits in training."""
+    fitting = [task for task in inputs.splits if labels in fitting_labels(TASKS[task])]
+    count = f"{labels} label{'s' if labels > 1 else ''}"
+    if not fitting:
+        return f"{count}, which fit no task here; fresh heads are trained"
+    if inputs.settings.features != "cls":
+        return f"{count}; fresh heads are trained; --features cls --encoder cross starts from it"
+    fresh = [task for task in inputs.splits if task not in fitting]
+    end = f"; a fresh head for {' '.join(fresh)}" if fresh else ""
+    return f"{count}; heads start from it: {' '.join(fitting)}{end}"
 
 
 def run_config(run: Run) -> dict[str, Any]:

@@ -77,8 +77,8 @@ class Settings:
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
-        "the head only (frozen), also the last layers (last1, last2, last4) or the whole encoder "
-        "(full), or one encoder for all tasks (joint)",
+        "the head (frozen), the last layers too (last1, last2, last4), all (full), one encoder for "
+        "all tasks (joint); none: a published head as it is",
         choices=tuple(TUNES),
         metavar="HOW",
     )
@@ -103,8 +103,8 @@ class Settings:
     )
     features: str = option(
         "interaction",
-        "what a head sees: [u; v; |u-v|; u*v], or the report's [u; v] (cross-encoder: [CLS])",
-        choices=("interaction", "concat"),
+        "what a head sees: [u; v; |u-v|; u*v]; the report's [u; v] or [CLS]; cls: as CrossEncoder",
+        choices=("interaction", "concat", "cls"),
     )
     seeds: int = option(1, "repeat with N seeds: mean and deviation", least=1, most=1000)
     seed: int = option(42, "the first seed", least=0, most=2**31, rare=True)
@@ -200,6 +200,8 @@ class Settings:
                 raise UserError(f"--train-rows {rows}: expected {FEWEST} or more, or all")
         if "joint" in self.tune and self.train_rows != ("all",):
             raise UserError("--train-rows: for heads of one task each; leave out --tune joint")
+        if "none" in self.tune:
+            self._check_published()
         if (self.teacher is None) == ("teacher" in self.pretrain):
             raise UserError(
                 "--pretrain teacher: name the encoder to learn from with --teacher"
@@ -265,6 +267,8 @@ class Settings:
         """
         tune = "joint" if tune.startswith("joint") else tune
         config = head_config(self.preset, tune, task)
+        if tune == "none":
+            return replace(config, seed=seed)
         return replace(config, seed=seed, features=self.features, **self.head)
 
     def folder(self) -> Path:
@@ -283,6 +287,15 @@ class Settings:
         """Return the settings as config.json holds them."""
         named = {found.name: getattr(self, found.name) for found in fields(self)}
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
+
+    def _check_published(self) -> None:
+        """Raise UserError if nothing could read a published head as it is."""
+        if "none" not in self.pretrain:
+            raise UserError("--tune none: reads the encoder as it was published; --pretrain none")
+        if "cross" not in self.encoder and any(TASKS[task].is_pair for task in self.tasks):
+            raise UserError("--tune none: a published head reads joined pairs; --encoder cross")
+        if self.train_rows != ("all",):
+            raise UserError("--tune none: trains on no rows; leave out --train-rows")
 
     def _check_joint(self) -> None:
         """Raise UserError for a joint training that cannot be done, or settings of none."""

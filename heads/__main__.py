@@ -84,7 +84,7 @@ class ExportOptions:
     run: Path = option(**RUN)
     cell: str | None = option(None, **CELL)
     out: Path | None = option(
-        None, "of a bi-encoder: a folder for sentence-transformers", metavar="DIR"
+        None, "a folder for sentence-transformers and transformers", metavar="DIR"
     )
     onnx: Path | None = option(
         None, "one graph from token ids to scores; its tokenizer is put beside it", metavar="FILE"
@@ -103,9 +103,11 @@ def export_command(words: Sequence[str]) -> None:
         prog="python -m heads export",
         description="""Write what a run has trained in the formats that others read.
 
---out: the encoder as SentenceTransformer(DIR) loads it, with equal embeddings; the
-head's weights; and a model card with data, scores, the run's command, and a program
-that predicts. For bi-encoders.
+--out, of a bi-encoder: the encoder as SentenceTransformer(DIR) loads it, with equal
+embeddings, and the head's weights. Of a cross-encoder trained with --features cls:
+what CrossEncoder(DIR) and AutoModelForSequenceClassification load, with equal scores.
+Beside them is a model card with data, scores, the run's command, and a program that
+predicts.
 
 --onnx: encoder and head as one graph, of bi- and cross-encoders, frozen or tuned, for
 ONNX Runtime. Inputs are int64, of any number of rows and any length: input_ids and
@@ -115,6 +117,7 @@ FILE.tokenizer.json beside it is for the library `tokenizers`; it cuts and pads.
 Needs: pip install onnx onnxscript onnxruntime""",
         epilog="""examples:
   python -m heads export runs/sts --cell sup-sts-bi-frozen-interaction-42 --out my-sts
+  python -m heads export runs/sts --cell sup-sts-cross-full-cls-42 --out my-cross
   python -m heads export runs/sts --cell sup-sts-cross-full-interaction-42 --onnx sts.onnx
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",

@@ -6,8 +6,8 @@ from runtime.options import option
 
 MOST = 1e12
 # How many layers of the encoder are trained along, from the last one down; None for all of it,
-# embeddings too; joint: of all tasks at once.
-TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None}
+# embeddings too; joint: of all tasks at once; none: nor the head, which is the checkpoint's own.
+TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None, "none": 0}
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 
@@ -60,6 +60,8 @@ def head_config(preset: str, tune: str, task: str) -> HeadConfig:
     rates for a small encoder (ten times bert-base's) and a fresh head, and without dropout in the
     encoder, which learns too little in that time rather than too much.
     """
+    if tune == "none":  # a published head, as it is
+        return HeadConfig(features="cls", num_epochs=0)
     config = HeadConfig(tune=tune, num_epochs=NUM_EPOCHS.get(task, USUAL_EPOCHS))
     if tune == "frozen":
         return config

@@ -1,4 +1,8 @@
-"""A bi-encoder's cell as a folder for sentence-transformers: encoder, head and model card."""
+"""A cell as a folder that others load: encoder, head and model card.
+
+A bi-encoder leaves as a `SentenceTransformer` with its head's weights beside it, a cross-encoder
+whose head is BERT's own classifier (`--features cls`) as a `CrossEncoder`, whole.
+"""
 
 import copy
 import shlex
@@ -10,8 +14,10 @@ from typing import Any
 from data.examples import DataError
 from data.tasks import Task
 from heads.finished import FinishedCell
+from heads.published import reads_cls, to_classifier
 from heads.saved import SavedHead
 from minbert.checkpoint import whole_checkpoint
+from minbert.classifier import write_classifier
 from minbert.encoder import SentenceEncoder
 from runtime.files import read_object
 
@@ -19,43 +25,65 @@ HEAD = "head.safetensors"
 
 
 def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
-    """Write a cell as a folder that `SentenceTransformer(out)` loads, its head and card inside.
+    """Write a cell as a folder that `SentenceTransformer` or `CrossEncoder` loads, with a card.
 
     Raises:
-        DataError: not a bi-encoder whose embeddings sentence-transformers can compute.
+        DataError: sentence-transformers has no form of its encoder or of its head.
         CheckpointError: `out` holds something other than a checkpoint.
     """
-    if head.kind != "bi":
+    as_classifier = reads_cls(head.task, head.kind, head.features.form)
+    if head.kind != "bi" and not as_classifier:
         raise DataError(
-            f"{cell.name}: no bi-encoder, so no folder that SentenceTransformer loads, and "
-            "CrossEncoder's has no such head; give --onnx FILE"
+            f"{cell.name}: CrossEncoder has no head on {head.features.form} features; train with "
+            "--features cls, or give --onnx FILE"
         )
     if type(head.encoder) is not SentenceEncoder:
         raise DataError(f"{cell.name}: sentence-transformers has no form of IS-BERT's convolutions")
+    if as_classifier and head.kind == "bi" and head.encoder.pooling != "cls_before_pooler":
+        raise DataError(
+            f"{cell.name}: a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
+            "train with --pooling cls_before_pooler, or give --onnx FILE"
+        )
+    card = model_card(cell, head, out, as_classifier)
     encoder = copy.copy(head.encoder)
     # Embeddings side by side are read with their lengths; other features do without.
     encoder.normalize = encoder.normalize and head.features.form != "concat"
     with whole_checkpoint(out) as folder:
-        encoder.save(folder)
-        shutil.copyfile(cell.path, folder / HEAD)
-        (folder / "README.md").write_text(model_card(cell, head, out), encoding="utf-8")
+        if as_classifier:
+            write_classifier(folder, encoder.model, to_classifier(head.head))
+            # A CrossEncoder cuts pairs where its tokenizer does.
+            encoder.tokenizer.save(folder, encoder.max_length)
+        else:
+            encoder.save(folder)
+            shutil.copyfile(cell.path, folder / HEAD)
+        (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def model_card(cell: FinishedCell, head: SavedHead, out: Path) -> str:
+def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: what it is, how it scored, which command made it, how it is used."""
+    if as_classifier:
+        kind = "cross-encoder" if head.kind == "cross" else "classifier"
+        tells = "both texts are read at once" if head.task.is_pair else "a text is read"
+        tells += ", and BERT's pooler and classifier score its [CLS]"
+        use = _classifier_use(head, out)
+    else:
+        kind = "bi-encoder"
+        tells = "every text is encoded alone, and a small head reads the embeddings"
+        use = _embeddings_use(head, out)
     task, made = head.task, cell.scores[0]
+    # RUN/heads/CELL.safetensors: the run's settings are two folders up.
     config = read_object(cell.path.parent.parent / "config.json", DataError)
     stage = "as loaded" if made["pretrain"] == "none" else f"SimCSE, `{made['pretrain']}`"
     return f"""\
 ---
 library_name: sentence-transformers
 pipeline_tag: {"sentence-similarity" if task.is_pair else "text-classification"}
-tags: [simcse, bi-encoder]
+tags: [simcse, {kind}]
 ---
 
 # {cell.name}
 
-A bi-encoder for {task.about}: every text is encoded alone, and a small head reads the embeddings.
+A {kind} for {task.about}: {tells}.
 
 | | |
 |---|---|
@@ -79,6 +107,12 @@ In brackets: 95 % intervals over the rows. The best epoch was chosen on dev.
 
 ## Use
 
+{use}
+"""
+
+
+def _embeddings_use(head: SavedHead, out: Path) -> str:
+    return f"""\
 Embeddings:
 
 ```python
@@ -92,8 +126,31 @@ With the head:
 
 ```python
 {_program(head, out)}
-```
-"""
+```"""
+
+
+def _classifier_use(head: SavedHead, out: Path) -> str:
+    """Return programs that score with sentence-transformers, or a single text with transformers."""
+    if not head.task.is_pair:
+        return f"""\
+```python
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+model = AutoModelForSequenceClassification.from_pretrained({str(out)!r}).eval()
+tokenizer = AutoTokenizer.from_pretrained({str(out)!r})
+tokens = tokenizer("a first text", truncation=True, return_tensors="pt")
+prediction = model(**tokens).logits.argmax(dim=-1)
+```"""
+    what = "a probability each" if head.task.kind == "binary" else "a score each"
+    if head.task.kind == "classes":
+        what = "the logits of the classes"
+    return f"""\
+```python
+from sentence_transformers import CrossEncoder
+
+model = CrossEncoder({str(out)!r})
+scores = model.predict([("a first text", "a second one")])  # {what}
+```"""
 
 
 def _command(config: dict[str, Any]) -> str:
@@ -134,6 +191,7 @@ def _program(head: SavedHead, out: Path) -> str:
         lines.append(f"x = torch.cat([u, v{more}], dim=-1)")
     else:
         lines.append("x = u")
+    # Which of the head's layers have weights: those between them are ReLU and dropout.
     *hidden, last = (n for n, layer in enumerate(head.head.layers) if hasattr(layer, "weight"))
     lines.append(f"for n in {hidden}:")
     layer = "F.linear(x, weights[f'layers.{n}.weight'], weights[f'layers.{n}.bias'])"

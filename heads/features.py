@@ -6,6 +6,7 @@ An *item* is what the encoder reads at once: one text, or both texts of a pair.
 `concat` is the report's choice, `interaction` is ours. A linear map of [u; v] is f(u) + g(v): it
 cannot see how u and v interact, which is why the report's single linear layer got stuck at a
 Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Conneau et al. 2017).
+`cls` is what BERT's own classifier reads of an item, [CLS] alone; two embeddings interact as above.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ Item = tuple[str, ...]  # one text, or the two of a pair
 class BiFeatures:
     """The bi-encoder's features: every text is encoded by itself; the head sees u, or u and v."""
 
-    form: str  # `interaction` or `concat`
+    form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = ()  # the shape of an item's embedding, before H
 
     def items(self, texts: Item) -> list[Item]:
@@ -54,7 +55,7 @@ class BiFeatures:
             (B, H), (B, 2H) or (B, 4H).
         """
         # (B, H) of one text, (B, 2H) of two.
-        if self.form == "concat":
+        if self.form == "concat" or (self.form == "cls" and len(embeddings) == 1):
             return torch.cat(tuple(embeddings), dim=-1)
         # This brings the four blocks to one size, so the head need not learn their scales.
         scaled = [unit_rms(part) for part in embeddings]
@@ -72,7 +73,7 @@ class BiFeatures:
 class CrossFeatures:
     """The cross-encoder's features: both texts are read as one sequence `[CLS] a [SEP] b [SEP]`."""
 
-    form: str  # `interaction` or `concat`
+    form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = (3,)  # [CLS], mean of a, mean of b
 
     def items(self, texts: Item) -> list[Item]:
@@ -97,16 +98,19 @@ class CrossFeatures:
         return torch.stack([cls, *mean_of_segments(states, batch)], dim=1)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return [CLS] alone, (B, H), or [CLS; a; b; |a-b|; a*b] at unit size, (B, 5H).
+        """Return [CLS] alone, (B, H), or of `interaction` [CLS; a; b; |a-b|; a*b] at unit size.
 
         [CLS] is the report's. The other form reads all token states, as the encoder was never tuned
         to represent a pair by its [CLS].
 
         Args:
             embeddings: one (B, 3, H).
+
+        Returns:
+            (B, H) or (B, 5H).
         """
         cls, first, second = embeddings[0].unbind(dim=1)  # (B, H) each
-        if self.form == "concat":
+        if self.form != "interaction":
             return cls
         # The two halves interact in the encoder already, and again here: (B, 4H).
         both = interaction(unit_rms(first), unit_rms(second))
@@ -114,7 +118,7 @@ class CrossFeatures:
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
-        return hidden_size * (1 if self.form == "concat" else 5)
+        return hidden_size * (5 if self.form == "interaction" else 1)
 
 
 # How an example becomes a head's input.

@@ -76,6 +76,7 @@ class Graph(nn.Module):
         super().__init__()
         config = head.encoder.model.config
         self.model = BertModel(config, head.encoder.model.pooler is not None).eval()
+        # The run's encoder computes with packed batches and fast forms; this is a plain twin of it.
         self.model.load_state_dict(head.encoder.model.state_dict())
         for module in self.model.modules():
             module.__class__ = FORMS.get(type(module), type(module))
@@ -99,7 +100,9 @@ class Graph(nn.Module):
         if self.kind == "cross":
             embeddings = [self._joined(*inputs)]
         else:
+            # Ids and mask of each text: (B, T) -> (B, H).
             embeddings = [self._alone(*inputs[at : at + 2]) for at in range(0, len(inputs), 2)]
+        # What a head saw in training, (B, F), and its logits (B, C).
         logits = self.head.layers(self.features.combine(embeddings))
         # As `Head.forward`, whose squeeze ONNX refuses where there are several classes.
         if logits.shape[-1] == 1:
@@ -142,6 +145,7 @@ class Graph(nn.Module):
         else:
             second = types.bool()
         states = self._states(ids, real, types)[-1]
+        # Each text with the separator behind it; [CLS] counts to the first one.
         parts = [mean_of(states, real & ~second), mean_of(states, real & second)]
         return torch.stack([states[:, 0], *parts], dim=1)
 
@@ -149,6 +153,7 @@ class Graph(nn.Module):
 def mean_of(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean (B, H) of the states (B, T, H) where mask (B, T) is true."""
     weights = mask[..., None].to(states.dtype)
+    # Weights (B, T, 1) are 1 or 0; no text is without a token, as each has a separator.
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
 
 

@@ -2,7 +2,8 @@
 
 Legend: B examples, F features, C classes or logits of an example.
 The depths are the report's: one hidden layer for sentiment, two for paraphrases, three for
-similarity; one for either on a jointly encoded pair `[CLS] a [SEP] b [SEP]`.
+similarity; one for either on a jointly encoded pair `[CLS] a [SEP] b [SEP]`. Classifier heads are
+BERT's own pooler and classifier, which other libraries read; see heads.published.
 """
 
 from abc import ABC, abstractmethod
@@ -13,15 +14,17 @@ from torch import Tensor, nn
 
 
 class Head(nn.Module, ABC):
-    """Hidden layers with ReLU and dropout, then a linear layer; subclasses add loss and prediction.
+    """Hidden layers with dropout, then a linear layer; subclasses add loss and prediction.
 
     Args:
         in_features: feature size F.
         hidden_size: width of the hidden layers.
         num_hidden: how many of them.
         num_outputs: logits C per example.
-        dropout: after each hidden layer's ReLU.
+        dropout: after each hidden layer's activation.
     """
+
+    hidden_activation: type[nn.Module] = nn.ReLU
 
     def __init__(
         self, in_features: int, hidden_size: int, num_hidden: int, num_outputs: int, dropout: float
@@ -30,7 +33,8 @@ class Head(nn.Module, ABC):
         # (B, F) -> (B, hidden) -> ... -> (B, C): every hidden layer is as wide as the encoder.
         layers: list[nn.Module] = []
         for _ in range(num_hidden):
-            layers += [nn.Linear(in_features, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
+            layers += [nn.Linear(in_features, hidden_size), self.hidden_activation()]
+            layers.append(nn.Dropout(dropout))
             in_features = hidden_size
         self.layers = nn.Sequential(*layers, nn.Linear(in_features, num_outputs))
 
@@ -137,8 +141,50 @@ class CrossSTSHead(STSHead):
     num_hidden = 1
 
 
-# By the kind of a task's labels and the encoder's name. A class is read off one text or a pair by
-# the same layers; pairs that the encoder has joined need fewer.
+class SentimentClassifierHead(SentimentHead):
+    """[CLS] -> BERT's pooler (dense, tanh) and classifier (linear) -> softmax over the classes."""
+
+    hidden_activation = nn.Tanh
+
+
+class ParaphraseClassifierHead(CrossParaphraseHead):
+    """[CLS] -> BERT's pooler and classifier -> one logit."""
+
+    hidden_activation = nn.Tanh
+
+
+class STSClassifierHead(CrossSTSHead):
+    """[CLS] -> BERT's pooler and classifier -> the score itself, or what an activation makes of it.
+
+    A published cross-encoder has an activation of its own, and often another scale: correlations
+    do not mind the scale.
+    """
+
+    hidden_activation = nn.Tanh
+
+    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 5):
+        super().__init__(in_features, hidden_size, dropout, largest)
+        # A fresh head begins in the middle of the scale, as `largest` * sigmoid(0) is.
+        out = self.layers[-1]
+        assert isinstance(out, nn.Linear)
+        nn.init.constant_(out.bias, largest / 2)
+        self.activation = "Identity"
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the mean squared error of scores; of a sigmoid's, the other heads' loss."""
+        if self.activation == "Sigmoid":
+            return super().loss(logits, labels)
+        return F.mse_loss(self.predict(logits), labels)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Return scores (B,), which nothing keeps between 0 and `largest`."""
+        scores: Tensor = getattr(nn, self.activation)()(logits)
+        return scores
+
+
+# By the kind of a task's labels and the encoder's name, or `cls`, whichever encoder reads [CLS]. A
+# class is read off one text or a pair by the same layers; pairs that the encoder has joined need
+# fewer.
 HEADS: dict[tuple[str, str], type[Any]] = {
     ("classes", "bi"): SentimentHead,
     ("classes", "cross"): SentimentHead,
@@ -146,4 +192,7 @@ HEADS: dict[tuple[str, str], type[Any]] = {
     ("binary", "cross"): CrossParaphraseHead,
     ("score", "bi"): STSHead,
     ("score", "cross"): CrossSTSHead,
+    ("classes", "cls"): SentimentClassifierHead,
+    ("binary", "cls"): ParaphraseClassifierHead,
+    ("score", "cls"): STSClassifierHead,
 }

@@ -24,6 +24,7 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     Raises:
         UserError: a row of the file cannot be read; then `out` is not written.
     """
+    # Both are generators: no row is read before its line is wanted.
     rows = read_rows(path, head.task)
     lines = chain([header_of(head.task)], predicted_lines(head, rows))
     if out is None:
@@ -50,6 +51,7 @@ def read_rows(path: Path, task: Task) -> Iterator[tuple[str, Item]]:
         DataError: unreadable, empty, not UTF-8, or a row with more or fewer fields.
     """
     lines = numbered_lines(path)
+    # The first line decides which of the two forms it is, and in the second is a row itself.
     first = next(lines, (1, ""))
     if {name.strip('"') for name in _fields(first[1])} & set(task.texts):
         for line, row in read_table(path, task.texts, "\t"):
@@ -88,11 +90,13 @@ def header_of(task: Task) -> str:
 def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterator[str]:
     """Yield a line for each row, as `header_of` names its fields."""
     rows = iter(rows)
+    # A score is its own prediction; a class stands beside the probabilities that decided it.
     scored = head.task.kind == "score"
     while piece := list(islice(rows, PIECE)):
         ids, texts = zip(*piece, strict=True)
         logits = torch.from_numpy(head.logits(texts))  # (N,) or (N, C)
         hard = head.head.predict(logits).tolist()
+        # (N,) or (N, C) -> (N, 1) or (N, C): one list of numbers per row.
         soft = head.head.soft(logits).reshape(len(piece), -1).tolist()
         for id, decided, behind in zip(ids, hard, soft, strict=True):
             numbers = [f"{value:.6f}" for value in behind]

@@ -16,7 +16,7 @@ import torch
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
-from heads.heads import HEADS, Head
+from heads.heads import HEADS, Head, STSClassifierHead
 from heads.inputs import FrozenInputs
 from heads.train import build_head, head_logits, head_soft
 from minbert.checkpoint import load_module, read_about, read_file
@@ -144,6 +144,8 @@ def load_head(
     encoder = open_encoder(folder, device, precision, pooling).freeze()
     head = build_head(task, kind, encoder.model.config.hidden_size, config)
     load_module(head, read_file(path), path)
+    if isinstance(head, STSClassifierHead):
+        head.activation = read_about(path).get("activation", head.activation)
     features = FEATURES[kind](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, kind)
 

@@ -21,8 +21,9 @@ from data.examples import Example
 from data.tasks import TASKS, Splits, Task
 from heads.config import TUNES, HeadConfig
 from heads.features import FEATURES, Features
-from heads.heads import HEADS, Head
+from heads.heads import HEADS, Head, STSClassifierHead
 from heads.inputs import Inputs, LiveInputs, inputs_of
+from heads.published import load_classifier, own_classifier, reads_cls
 from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
@@ -114,6 +115,8 @@ def fit_head(
     set_seed(config.seed)  # the head's initial weights
     hidden_size = encoder.model.config.hidden_size
     head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
+    if own := own_classifier(encoder, TASKS[task], kind, config):
+        load_classifier(head, own)
     # Classes and scores alike are float here; each head's loss makes of them what it needs.
     labels = np.array([example.label for example in splits.train], np.float64)
     trainer = HeadTrainer(
@@ -150,9 +153,10 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
     """Return the untrained head of a task on the features of `bi` or `cross`."""
+    form = "cls" if reads_cls(task, encoder, config.features) else encoder
     # F, which depends on how many vectors an example has and how they are combined.
     width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
-    head: Head = HEADS[task.kind, encoder](width, hidden_size, config.dropout, task.largest)
+    head: Head = HEADS[task.kind, form](width, hidden_size, config.dropout, task.largest)
     return head
 
 
@@ -195,7 +199,9 @@ class HeadTrainer:
             draw_apart(config.seed)  # each process has its own dropout
         # A tuned encoder has a rate of its own: its weights are near where they should be.
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
-        self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
+        self.steps_per_epoch = 0
+        if config.num_epochs:  # a published head is trained for none, and has no rows to train on
+            self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
         num_steps = self.steps_per_epoch * config.num_epochs
         self.schedule = linear_schedule(self.optimizer, num_steps, config.warmup_ratio)
         self.epoch = 0
@@ -219,7 +225,8 @@ class HeadTrainer:
                 self.epoch += 1
                 self._check(loss)
                 bar.set_postfix(loss=f"{loss:.3f}", dev=f"{self.best_score:.4f}")
-        self.trained.load_state_dict(self.best_state)
+        if self.best_state:
+            self.trained.load_state_dict(self.best_state)
         self.trained.eval()
         return self.history
 
@@ -326,5 +333,7 @@ def save_head(
     if not is_main():
         return
     about = {"task": task, "encoder": kind, "pretrain": pretrain, "key": key}
+    if isinstance(head, STSClassifierHead):
+        about["activation"] = head.activation
     with whole_file(path) as temporary:
         write_tensors(head.state_dict(), temporary, about | {"config": json.dumps(asdict(config))})

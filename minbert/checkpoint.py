@@ -218,7 +218,9 @@ def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
         logger.info("%s: has no pooler; [CLS] is available only before the pooler", folder)
     surplus = tensors.keys() - model.state_dict().keys()
     # Heads of other models in the same file, e.g. cls.seq_relationship; mlm reads cls.predictions.
+    # `minbert.classifier` reads classifiers.
     heads = {".".join(key.split(".")[:2]) for key in surplus} - {HEAD.rstrip(".")}
+    heads = {head for head in heads if not head.startswith("classifier.")}
     if heads:
         logger.warning(
             "%s: ignored weights outside the encoder: %s", folder, ", ".join(sorted(heads))

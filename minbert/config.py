@@ -38,6 +38,8 @@ class Architecture:
     class_name: str
     # The encoder's weights begin with this name where a prediction head is in the same file.
     prefix: str
+    # A sequence classifier's two layers on [CLS], see `minbert.classifier`.
+    classifier: tuple[str, str]
     # Whether the first position is that after the padding's, pad_token_id + 1, instead of 0.
     counts_from_padding: bool = False
     # The parts of the prediction head, and what BERT calls them.
@@ -52,13 +54,21 @@ ROBERTA_HEAD = {
     "lm_head.decoder.": "cls.predictions.decoder.",
     "lm_head.bias": "cls.predictions.bias",
 }
+ROBERTA_CLASSIFIER = ("classifier.dense.", "classifier.out_proj.")
 ARCHITECTURES = {
-    "bert": Architecture("Bert", "bert."),
+    "bert": Architecture("Bert", "bert.", ("bert.pooler.dense.", "classifier.")),
     "roberta": Architecture(
-        "Roberta", "roberta.", True, ROBERTA_HEAD, {"vocab_size": 50265, "pad_token_id": 1}
+        "Roberta",
+        "roberta.",
+        ROBERTA_CLASSIFIER,
+        True,
+        ROBERTA_HEAD,
+        {"vocab_size": 50265, "pad_token_id": 1},
     ),
     # XLM-R (Conneau et al. 2020): RoBERTa with another vocabulary.
-    "xlm-roberta": Architecture("XLMRoberta", "roberta.", True, ROBERTA_HEAD, {"pad_token_id": 1}),
+    "xlm-roberta": Architecture(
+        "XLMRoberta", "roberta.", ROBERTA_CLASSIFIER, True, ROBERTA_HEAD, {"pad_token_id": 1}
+    ),
 }
 
 

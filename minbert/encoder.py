@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
+from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, BertConfig, CheckpointError
 from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
@@ -86,6 +87,7 @@ class SentenceEncoder:
         max_length: longest input in tokens; longer texts are cut.
         batch_tokens: tokens of a forward pass when encoding.
         int8: the weights that encode in int8, None in another precision.
+        classifier: the checkpoint's own head on [CLS], or None.
         similarity_fn_name: what `similarity` computes, for sentence-transformers.
     """
 
@@ -114,6 +116,7 @@ class SentenceEncoder:
         self.tokenizer = tokenizer
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
+        self.classifier: BertClassifier | None = None
         self.normalize = normalize
         self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
@@ -150,8 +153,9 @@ class SentenceEncoder:
                 "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
             )
         now = "cls_before_pooler" if pooling and tuning else pooling
+        tensors = read_tensors(folder, config)
         encoder = cls(
-            BertModel.from_tensors(config, read_tensors(folder, config), folder),
+            BertModel.from_tensors(config, tensors, folder),
             BertTokenizer.from_folder(folder),
             choose_pooling(now, stated.pooling),
             device,
@@ -161,6 +165,7 @@ class SentenceEncoder:
         if stated.dense:
             load_dense(stated.dense, encoder.model)
         encoder.stated_pooling = stated.pooling
+        encoder.classifier = read_classifier(folder, config, tensors)
         # As sentence-transformers does: its own settings first, then the tokenizer's.
         length = stated.max_length or encoder.tokenizer.stated_length
         encoder.max_length = min(encoder.max_length, length or encoder.max_length)

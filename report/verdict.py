@@ -38,6 +38,7 @@ TUNING = {
     "last2": "tuned in the last 2 layers",
     "last4": "tuned in the last 4 layers",
     "full": "fully tuned",
+    "none": "as published",
 }
 
 Place = tuple[str, str]  # task and split

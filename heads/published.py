@@ -1,0 +1,72 @@
+"""Published classifiers as heads, and heads as published classifiers.
+
+A head of the form `cls` is a classifier in the sense of transformers: it reads [CLS] by BERT's
+pooler and a linear layer. So a contestant from outside becomes a head, is scored and tuned like
+any other, and a head of ours leaves as a folder that `CrossEncoder` loads.
+"""
+
+from torch import nn
+
+from data.tasks import Task
+from heads.config import HeadConfig
+from heads.heads import Head, STSClassifierHead
+from minbert.classifier import BertClassifier
+from minbert.encoder import SentenceEncoder
+
+
+def reads_cls(task: Task, kind: str, features: str) -> bool:
+    """Return whether a head has the form of BERT's classifier."""
+    # A single text is an item by itself; of pairs only the joined ones are.
+    return features == "cls" and (kind == "cross" or not task.is_pair)
+
+
+def fitting_labels(task: Task) -> tuple[int, ...]:
+    """Return how many labels a classifier for a task may have."""
+    # One logit is a score, or decides by its sign; two are one of the two classes.
+    return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.kind]
+
+
+def own_classifier(
+    encoder: SentenceEncoder, task: Task, kind: str, config: HeadConfig
+) -> BertClassifier | None:
+    """Return the checkpoint's own head if a task's head starts from it, else None."""
+    own = encoder.classifier
+    if own is None or not reads_cls(task, kind, config.features):
+        return None
+    return own if own.out.out_features in fitting_labels(task) else None
+
+
+def load_classifier(head: Head, own: BertClassifier) -> None:
+    """Copy a classifier into a head of the same form; the head then gives its scores."""
+    dense, out = _two_layers(head)
+    last = own.out.state_dict()
+    if own.out.out_features == 2 and out.out_features == 1:
+        # softmax([s, t])[1] is sigmoid(t - s): two logits decide as their difference does.
+        last = {name: tensor[1:] - tensor[:1] for name, tensor in last.items()}
+    dense.load_state_dict(own.dense.state_dict())
+    out.load_state_dict(last)
+    if isinstance(head, STSClassifierHead):
+        head.activation = own.activation
+
+
+def to_classifier(head: Head) -> BertClassifier:
+    """Return a head of this form as a classifier.
+
+    Its activation gives the head's scores, or the probability of one of two classes; the logits of
+    several classes are left as they are.
+    """
+    dense, out = _two_layers(head)
+    activation = "Sigmoid" if out.out_features == 1 else "Identity"
+    if isinstance(head, STSClassifierHead):
+        activation = head.activation
+    own = BertClassifier(dense.in_features, out.out_features, activation)
+    own.dense.load_state_dict(dense.state_dict())
+    own.out.load_state_dict(out.state_dict())
+    return own
+
+
+def _two_layers(head: Head) -> tuple[nn.Linear, nn.Linear]:
+    """Return BERT's pooler and classifier in a head: its layers are dense, tanh, dropout, out."""
+    dense, out = head.layers[0], head.layers[-1]
+    assert isinstance(dense, nn.Linear) and isinstance(out, nn.Linear)
+    return dense, out
