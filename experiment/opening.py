@@ -27,6 +27,7 @@ from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.hub import find_checkpoint
+from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
 from runtime.device import choose_device
 from runtime.errors import UserError
@@ -216,6 +217,13 @@ def open_run(inputs: Inputs) -> Run:
         copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
     if any(kind == "cross" for _, kind in pairings(settings)):
         encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+    pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
+    singles = [task for task in inputs.splits if not TASKS[task].is_pair]
+    if "none" in settings.tune and singles and pooling != "cls_before_pooler":
+        raise UserError(
+            f"--tune none: a published head of {singles[0]} reads [CLS], not {pooling}; "
+            "--pooling cls_before_pooler"
+        )
     layers = encoder.model.config.num_hidden_layers
     for tune in settings.tune:
         if (TUNES[tune] or 0) > layers:

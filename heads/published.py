@@ -33,6 +33,8 @@ def own_classifier(
     own = encoder.classifier
     if own is None or not reads_cls(task, kind, config.features):
         return None
+    if kind == "bi" and encoder.pooling != "cls_before_pooler":
+        return None  # it was trained on [CLS] itself
     return own if own.out.out_features in fitting_labels(task) else None
 
 

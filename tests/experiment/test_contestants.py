@@ -22,7 +22,7 @@ STILL = ["--head-lr", "1e-12", "--backbone-lr", "0", "--backbone-dropout", "0"]
 def published(tmp_path_factory):
     """Return the folders of tiny cross-encoders, by number of labels; they cut at 12 tokens."""
     folders = {}
-    for labels in (1, 3):
+    for labels in (1, 3, 5):
         folders[labels] = tmp_path_factory.mktemp("published") / str(labels)
         checkpoint(
             folders[labels], "roberta", "AutoModelForSequenceClassification", num_labels=labels
@@ -85,6 +85,11 @@ WRONG = {
     "no head": (0, [], r"--tune none: .*tiny has no head of its own; give a published cross-"),
     "bi": (1, ["--encoder", "bi"], r"--tune none: .* reads joined pairs; --encoder cross"),
     "tuned": (1, ["--pretrain", "unsup"], r"--tune none: .* as it was published; --pretrain none"),
+    "pooled": (
+        5,
+        ["--task", "sst", "--pooling", "avg"],
+        r"--tune none: a published head of sst reads \[CLS\], not avg; --pooling cls_before_pooler",
+    ),
     "rows": (1, ["--train-rows", "10"], r"--tune none: trains on no rows; leave out --train-rows"),
 }
 
@@ -100,7 +105,7 @@ def test_what_cannot_be_scored_as_published_is_told(
     except SystemExit as error:
         code = error.code
     assert code == 2 and re.search(told, capsys.readouterr().err)
-    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "run" / "heads").exists()
 
 
 @pytest.mark.parametrize(

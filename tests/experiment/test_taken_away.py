@@ -132,7 +132,8 @@ def test_what_cannot_be_exported_is_told_in_one_line(finished, tmp_path, capsys)
     words = ["export", str(finished), "--cell"]
     out = tmp_path / "out"
     assert main([*words, "none-sts-cross-full-interaction-42", "--out", str(out)]) == 2
-    assert "no bi-encoder, so no folder that SentenceTransformer" in capsys.readouterr().err
+    told = "CrossEncoder has no head on interaction features; train with --features cls, or give"
+    assert told in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([*words, "sst"])
     assert "nothing to write; give --out DIR or --onnx FILE" in capsys.readouterr().err
