@@ -63,7 +63,9 @@ def test_the_data_card_shows_what_was_measured(system):
         assert max(values) <= 0.97, "a cell at the ceiling teaches nothing"
 
 
-@pytest.mark.parametrize("baseline", ["majority", "word overlap", "TF-IDF, linear"])
+@pytest.mark.parametrize(
+    "baseline", ["majority", "word overlap", "TF-IDF, linear", "TF-IDF, 256 wide"]
+)
 def test_the_data_card_shows_the_baselines(baseline):
     lines = (RESULTS / "bundled-baselines.txt").read_text(encoding="utf-8").splitlines()
     (row,) = [row for row in table(DATA_CARD, "systems") if row[0] == baseline]
