@@ -15,13 +15,16 @@ from runtime.streams import printable
 BINS = 10
 
 
-def render(marks: Sequence[Mark], about: dict[str, Any]) -> str:
+def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> str:
     """Return the page of a class, one HTML document that refers to nothing outside.
 
     Args:
-        marks: at least one.
+        everybody: at least one has a mark; those that the machine failed are listed apart.
         about: the suite's suite.json.
+        sandbox: the name of the one in which the class was graded.
     """
+    failed = [mark for mark in everybody if mark.machine]
+    marks = [mark for mark in everybody if not mark.machine]
     most = sum(case["points"] for case in about["cases"])
     scores = [total(mark, about) for mark in marks]
     stops = [
@@ -32,6 +35,13 @@ def render(marks: Sequence[Mark], about: dict[str, Any]) -> str:
     return filled_in(
         "class.html.j2",
         count=len(marks),
+        sandbox=sandbox,
+        failed=Table(
+            "Not marked: the machine failed; grade them again",
+            ("submission", "why"),
+            [[word(printable(mark.name)), word(printable(mark.machine))] for mark in failed],
+            kind="long",
+        ),
         most=most,
         mean=mean(scores),
         median=median(scores),

@@ -1,6 +1,6 @@
 """Runs a student's functions on a suite's inputs and writes down what they return; judges nothing.
 
-    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...] [--seconds N]
+    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...] [--[cpu-]seconds N]
 
 Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
 if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
@@ -11,10 +11,11 @@ import faulthandler
 import importlib.util
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,21 +76,24 @@ class Given(dict[str, Tensor]):
         )
 
 
-def run(suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0) -> None:
-    """Run cases of a suite, all of them unless `names` are given.
+def run(
+    suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
+) -> None:
+    """Run cases of a suite in the order of `names`, all of them if none is given.
 
     Args:
         suite: folder with suite.json and inputs.npz.
         out: folder for what they return; made if it is not there.
         seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
+        cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
     out.mkdir(parents=True, exist_ok=True)
     cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
+    functions = {case["name"]: case["function"] for case in cases}
+    if cpu_seconds:
+        signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
     with np.load(suite / "inputs.npz", allow_pickle=False) as stored:
-        for case in cases:
-            name = case["name"]
-            if names and name not in names:
-                continue
+        for name in names or functions:
             inputs = {
                 key.removeprefix(f"{name}/"): stored[key]
                 for key in stored.files
@@ -98,13 +102,22 @@ def run(suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0) -
             if seconds:
                 faulthandler.dump_traceback_later(seconds, exit=True)
             try:
-                answers = answer(case["function"], inputs)
+                if cpu_seconds:
+                    signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+                answers = answer(functions[name], inputs)
                 with (out / f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
             except (Exception, SystemExit) as error:
-                (out / f"{name}.error.txt").write_text(in_words(error), encoding="utf-8")
+                words = in_words(error).encode("utf-8", "backslashreplace")  # or lone surrogates
+                (out / f"{name}.error.txt").write_bytes(words)
+    if cpu_seconds:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
+
+
+def _too_long(seconds: float, *_: object) -> None:
+    raise TimeoutError(f"computed for more than {seconds:g} s")
 
 
 def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -163,10 +176,11 @@ def main(words: Iterable[str] | None = None) -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--case", action="append", default=[], metavar="NAME")
     parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--cpu-seconds", type=float, default=0)
     options = parser.parse_args(None if words is None else list(words))
     sys.dont_write_bytecode = True
     import_from(options.tree)
-    run(options.suite, options.out, options.case, options.seconds)
+    run(options.suite, options.out, options.case, options.seconds, options.cpu_seconds)
     return 0
 
 

@@ -1,7 +1,7 @@
 """`python -m assignment grade`: marks of one submission or of a class, written down."""
 
 import os
-import tempfile
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +10,12 @@ import numpy as np
 
 from assignment import marks as written
 from assignment.compare import Suite, read_suite
-from assignment.grading import Exam, grade_class, layers_here
-from assignment.intake import asked_files, submissions
+from assignment.grading import Exam, grade_class, workplace
+from assignment.grading import grade as grade_one
+from assignment.intake import Submission, asked_files, submissions
+from assignment.isolation import Job, Limits
 from assignment.marks import Mark
-from assignment.sandbox import Limits
+from assignment.sandbox import NAMES, UNSAFE, Isolation, choose
 from assignment.submission.dialects import CS224N
 from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
 from assignment.submission.score import aggregate, main_metric
@@ -31,19 +33,6 @@ PAGE = "class.html"
 OWN_NAMES = (PAGE, "marks.csv", "marks.json")
 # The clock is for sleepers. It is generous, so that marks do not depend on what else runs here.
 CLOCK = 10
-# What every machine is asked for; root, or not, adds some.
-LAYERS = (
-    "own user",
-    "landlock",
-    "landlock TCP",
-    "network namespace",
-    "process namespace",
-    "IPC namespace",
-    "limits",
-    "process limit",
-    "no new privileges",
-    "killed as a whole",
-)
 
 
 @dataclass(frozen=True)
@@ -65,9 +54,13 @@ class GradeOptions:
         "the folder of test labels that make wrote: predictions handed in get a leaderboard",
         metavar="DIR",
     )
-    require: tuple[str, ...] = option(
-        (), "layers of the sandbox that must hold", choices=LAYERS, metavar="LAYER"
+    reference: Path | None = option(
+        None, "the solution, graded first (default: make's, beside the suite)", metavar="DIR"
     )
+    sandbox: str = option(
+        "", "the only one to use (default: the first that works)", choices=NAMES, metavar="NAME"
+    )
+    unsafe: bool = option(False, "grade without a sandbox: students' code can do what you can")
     single: bool = option(False, "each SUBMISSION is one submission, whatever it holds")
     jobs: int = option(0, "submissions at a time; 0: one per core", least=0, most=256)
     seconds: int = option(
@@ -86,7 +79,7 @@ Mark submissions on a hidden suite. A student's code only computes arrays, in a 
 this program compares them with the expected ones and never imports student code.""",
         epilog="""\
 A submission is a folder or a zip; one that cannot be read gets no points and a reason,
-and stops no other.
+and stops no other. Every entry of a folder has a row.
 Writes DIR/marks.csv and DIR/marks.json, DIR/class.html (distributions, most frequent mistakes),
 and for each submission DIR/NAME/results.json as Gradescope reads it; with --single,
 DIR/results.json alone.
@@ -99,18 +92,20 @@ examples:
     python -m assignment grade /autograder/submission --single --suite hidden \\
       --starter student --out /autograder/results
 
-Layers that this machine does not have are named, and the others still hold; --require
-refuses to grade without those that you name.
-Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
+The sandbox is a container of docker or podman, else bubblewrap, else a user of its own
+with Landlock; --sandbox takes container, bubblewrap or Landlock. The solution is graded in
+it first: without all points for it nothing is graded.
+Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
+2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
     )
     return exit_code(lambda: grade(options))
 
 
-def grade(options: GradeOptions) -> None:
-    """Grade what a command line names.
+def grade(options: GradeOptions) -> int:
+    """Grade what a command line names; return the exit code.
 
     Raises:
-        UserError, OSError: no submission, no suite, or a folder that cannot be written.
+        UserError, OSError: no submission, no suite, no sandbox, or a folder that cannot be written.
     """
     if not options.submissions:
         raise UserError("nothing to grade; give a submission, or a folder of submissions")
@@ -121,26 +116,47 @@ def grade(options: GradeOptions) -> None:
     files = asked_files(part["name"] for part in suite.about["parts"])
     if options.starter is not None and not options.starter.is_dir():
         raise UserError(f"{options.starter}: not a folder; give the tree that make handed out")
-    limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
-    here = layers_here(limits) if options.require else {}
-    for name in options.require:
-        if why := here.get(name, "not reported"):
-            raise UserError(f"layer {name!r} does not hold here ({why}); nothing was graded")
+    reference = options.reference or options.suite.parent / "reference"
+    if not reference.is_dir():
+        raise UserError(f"{reference}: no solution; give make's instructor/reference")
     gold = open_gold(options.gold) if options.gold else None
-    exam = Exam(options.suite, suite, files, options.starter, limits)
-    marks = []
-    with tempfile.TemporaryDirectory(prefix="grade-") as work:
-        found = submissions(options.submissions, files, options.single, Path(work))
-        for one in found:
-            if one.name in OWN_NAMES:
-                raise UserError(f"{one.path}: results have files of this name; rename it")
+    limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
+    check_paths(limits, [options.suite, reference, *([options.gold] if options.gold else [])])
+    isolation = Isolation(UNSAFE) if options.unsafe else choose(options.sandbox)
+    exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
+    with workplace() as work:
+        found = submissions(options.submissions, files, options.single, work)
+        solution = grade_one(Submission("the solution", reference, reference), exam, work)
+        if fault := _fault_of(solution, suite):
+            print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
+            return 1
+        marks = []
         with progress("grading", len(found), "submission") as bar:
-            graded = grade_class(found, exam, options.jobs or _cores())
+            graded = grade_class(found, exam, options.jobs or _cores(), work)
             for one, mark in zip(found, graded, strict=True):
                 marks.append(with_leaderboard(mark, one.path, gold) if gold else mark)
                 bar.update()
-    _write(marks, suite, options)
-    _tell(marks, suite, options.out)
+    _write(marks, suite, isolation, options)
+    _tell(marks, suite, isolation, options.out)
+    return 2 if any(mark.machine for mark in marks) else 0
+
+
+def check_paths(limits: Limits, hidden: Sequence[Path]) -> None:
+    """Raise UserError where what no student may read lies among what every sandbox shows."""
+    for shown in Job((), Path(), limits).readable:
+        for path in hidden:
+            if path.resolve().is_relative_to(shown):
+                raise UserError(f"{path}: students' code can read {shown}; move it elsewhere")
+
+
+def _fault_of(solution: Mark, suite: Suite) -> str:
+    """Return what the solution gets, in words, if that are not all points."""
+    wrong = next((result for result in solution.results if not result.passed), None)
+    if wrong is None:
+        return ""
+    points = f"{written.total(solution, suite.about):g} of {written.most(suite.about):g}"
+    why = printable(f"{wrong.reason}; {solution.stops.get(wrong.case, '')}").strip("; ")
+    return f"the solution gets {points} points ({wrong.case}: {why}); nothing was graded"
 
 
 def _cores() -> int:
@@ -174,7 +190,7 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
         path: its folder or zip.
         gold: as `open_gold` returns it.
     """
-    if mark.fault:
+    if mark.fault or mark.machine:
         return mark
     rows, labels = gold
     try:
@@ -189,28 +205,30 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
     return replace(mark, leaderboard={n: v for n, v in values.items() if v is not None})
 
 
-def _write(marks: Sequence[Mark], suite: Suite, options: GradeOptions) -> None:
+def _write(
+    marks: Sequence[Mark], suite: Suite, isolation: Isolation, options: GradeOptions
+) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     alone = options.single and len(marks) == 1
     for mark in marks:
-        folder = options.out if alone else options.out / mark.name
-        written.write_json(folder / "results.json", written.for_gradescope(mark, suite.about))
+        name = f"{mark.name} (submission)" if mark.name in OWN_NAMES else mark.name
+        folder = options.out if alone else options.out / name
+        told = written.for_gradescope(mark, suite.about)
+        written.write_json(folder / "results.json", told)
     if not alone:
-        written.write_class(marks, suite.about, options.out)
+        written.write_class(marks, suite.about, isolation.name, options.out)
+    if not alone and not all(mark.machine for mark in marks):
         from assignment.class_page import render  # the libraries that draw take a second
 
-        write_text(options.out / PAGE, render(marks, suite.about))
+        write_text(options.out / PAGE, render(marks, suite.about, isolation.name))
 
 
-def _tell(marks: Sequence[Mark], suite: Suite, out: Path) -> None:
-    most = sum(case["points"] for case in suite.about["cases"])
+def _tell(marks: Sequence[Mark], suite: Suite, isolation: Isolation, out: Path) -> None:
+    most = written.most(suite.about)
     for mark in marks:
         more = f", {len(mark.stops)} stopped" if mark.stops else ""
         more += f"; {mark.fault}" if mark.fault else ""
-        print(f"{printable(mark.name)}: {written.total(mark, suite.about):g} of {most:g}{more}")
-    missing = {name: why for mark in marks for name, why in mark.layers.items() if why}
-    held = dict.fromkeys(name for mark in marks for name in mark.layers if name not in missing)
-    print(f"sandbox: {', '.join(held) or 'no layer'} held")
-    for name, reason in missing.items():
-        print(f"sandbox without {name}: {reason}")
+        score = f"{written.total(mark, suite.about):g} of {most:g}{more}"
+        print(f"{printable(mark.name)}: {f'no mark; {mark.machine}' if mark.machine else score}")
+    print(f"sandbox: {isolation.name}")
     print(f"marks: {out}")

@@ -6,31 +6,33 @@ submission does, all that reaches the judge are arrays, and a case without array
 
 import json
 import os
-import queue
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import SimpleQueue
 
 from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
 from assignment.intake import Submission
+from assignment.isolation import Job, Limits
 from assignment.marks import Mark
-from assignment.sandbox import Limits, Outcome
+from assignment.sandbox import FIRST_USER, Isolation
+from runtime.errors import MachineError
 
 DRIVER = Path(__file__).parent / "driver.py"
 CASES = Path(__file__).parent / "cases"
-# A run that is stopped gives no answer to the case it was at. The others get another run, but so
-# many stops are no accident any more.
-MOST_RUNS = 8
-# Once a run used up its time, the others get this share of it: a class is not kept waiting.
-LATER = 1 / 4
-# Neither people nor services have ids in this range of systemd's conventions.
-FIRST_USER = 60706
+# A run that is stopped gives no answer to the case it was at; the others get another run, and with
+# less time, so that no submission takes more than twice what one run may take.
+MOST_RUNS = 3
+LATER = 1 / (MOST_RUNS - 1)
+CASE = 1 / 8  # of a run's time, for one case
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Exam:
         files: what the assignment asks for.
         starter: the tree that was handed out, None if the students' own is used.
         limits: of each run.
+        isolation: of each run.
         driver, cases: what calls the student's functions.
     """
 
@@ -51,94 +54,155 @@ class Exam:
     files: tuple[str, ...]
     starter: Path | None
     limits: Limits
+    isolation: Isolation
     driver: Path = DRIVER
     cases: Path = CASES
 
 
-def layers_here(limits: Limits) -> dict[str, str]:
-    """Return the layers of the sandbox: name -> "" if it holds on this machine, or why not."""
-    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
-        command = [sys.executable, "-SBc", "pass"]
-        return sandbox.run(command, Path(folder), limits, user=FIRST_USER).layers
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """Yield a temporary folder; those of graders that were killed are deleted."""
+    for left in Path(tempfile.gettempdir()).glob("grade-*-*"):
+        process = left.name.split("-")[1]
+        if process.isdecimal() and not _is_alive(int(process)):
+            _delete(left)
+    folder = Path(tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-"))
+    folder.chmod(0o711)  # a submission's user enters its own folder in it
+    try:
+        yield folder
+    finally:
+        _delete(folder)
 
 
-def grade_class(submissions: Sequence[Submission], exam: Exam, jobs: int) -> Iterator[Mark]:
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        pass
+    return True
+
+
+def _delete(folder: Path) -> None:
+    # shutil.rmtree recurses, and a submission may have left a thousand folders in each other.
+    subprocess.run(["rm", "-rf", folder], stderr=subprocess.DEVNULL, check=False)
+
+
+def grade_class(
+    submissions: Sequence[Submission], exam: Exam, jobs: int, work: Path
+) -> Iterator[Mark]:
     """Yield the marks of submissions in their order, `jobs` at a time.
 
-    One that cannot be graded is marked with its fault and stops no other.
+    One that cannot be graded is marked with its fault and stops no other; one that the machine
+    failed has no mark. When the caller is interrupted, all that runs is ended.
+
+    Args:
+        work: a folder for temporary ones, as `workplace` gives it.
     """
-    users: queue.SimpleQueue[int] = queue.SimpleQueue()
+    users: SimpleQueue[int] = SimpleQueue()
     for user in range(FIRST_USER, FIRST_USER + jobs):
         users.put(user)
+    stop = threading.Event()
 
     def mark(submission: Submission) -> Mark:
         user = users.get()
         try:
-            return grade(submission, exam, user)
-        except OSError as error:
-            return _ungraded(submission.name, exam.suite, f"could not be graded: {error}")
+            return grade(submission, exam, work, user, stop)
+        except (OSError, MachineError) as error:
+            cases = _unanswered(exam.suite, "")
+            return Mark(submission.name, cases, {}, [], machine=str(error))
         finally:
             users.put(user)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    pool = ThreadPoolExecutor(jobs)
+    try:
         yield from pool.map(mark, submissions)
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
-def grade(submission: Submission, exam: Exam, user: int = FIRST_USER) -> Mark:
+def grade(
+    submission: Submission,
+    exam: Exam,
+    work: Path,
+    user: int = FIRST_USER,
+    stop: threading.Event | None = None,
+) -> Mark:
     """Return the mark of a submission.
 
     Args:
-        user: run as root, the user id that the student's processes get.
+        work: an existing folder for temporary ones.
+        user: where each submission has a user id of its own, the student's processes'.
+        stop: ends it early.
 
     Raises:
         OSError: a folder cannot be made, or no process can be started.
+        MachineError: the sandbox does not start, or the disk or the memory is full.
     """
     if submission.fault:
-        return _ungraded(submission.name, exam.suite, submission.fault)
-    temporary = tempfile.mkdtemp(prefix="grade-")
+        cases = _unanswered(exam.suite, submission.fault)
+        return Mark(submission.name, cases, {}, [], fault=submission.fault)
+    own = user if exam.isolation.own_users else None
+    place = Path(tempfile.mkdtemp(dir=work))
     try:
-        return _grade(submission, exam, user, Path(temporary))
+        return _grade(submission, exam, own, place, stop or threading.Event())
     finally:
-        # shutil.rmtree recurses, and a submission may have left a thousand folders in each other.
-        subprocess.run(["rm", "-rf", temporary], stderr=subprocess.DEVNULL, check=False)
+        _delete(place)
 
 
-def _ungraded(name: str, suite: Suite, fault: str) -> Mark:
-    """Return the mark of a submission that was not run: no points, and the reason for each case."""
-    cases = [CaseResult(case["name"], case["part"], False, fault) for case in suite.about["cases"]]
-    return Mark(name, cases, {}, [], {}, 0.0, fault)
+def _unanswered(suite: Suite, why: str) -> list[CaseResult]:
+    """Return the results of a submission that was not run, and the reason for each case."""
+    return [CaseResult(case["name"], case["part"], False, why) for case in suite.about["cases"]]
 
 
-def _grade(submission: Submission, exam: Exam, user: int, place: Path) -> Mark:
+def _grade(
+    submission: Submission, exam: Exam, user: int | None, place: Path, stop: threading.Event
+) -> Mark:
     left = intake.take_code(submission.tree, place / "tree", exam.files, exam.starter)
     _lay_out(exam, place, user)
     answers = place / "answers"
     answers.mkdir(mode=0o700)
-    waiting = [case["name"] for case in exam.suite.about["cases"]]
+    parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}
+    waiting = list(parts)
     stops: dict[str, str] = {}
-    outcomes: list[Outcome] = []
-    limits = exam.limits
-    while waiting and len(outcomes) < MOST_RUNS:
-        folder = place / f"run{len(outcomes)}"
-        outcome = _run(waiting, folder, limits, user)
-        outcomes.append(outcome)
+    seconds, limits = 0.0, exam.limits
+    for number in range(MOST_RUNS):
+        if not waiting:
+            break
+        folder = place / f"run{number}"
+        _check_room(place, limits)
+        outcome = _run(waiting, folder, exam, limits, user, stop)
+        _check_room(place, limits)
+        if stop.is_set():
+            raise MachineError("interrupted")
+        seconds += outcome.seconds
         answered = intake.take_answers(folder / "out", answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             why = f"the process ended by itself with exit code {outcome.exit_code}"
             if outcome.stopped:
                 why = f"the run was stopped: too much of its {outcome.stopped}"
-            stops[waiting.pop(0)] = why
-        if outcome.stopped.endswith("seconds"):
-            cpu = max(1, int(exam.limits.cpu_seconds * LATER))
-            limits = replace(exam.limits, seconds=exam.limits.seconds * LATER, cpu_seconds=cpu)
+            at = waiting.pop(0)
+            stops[at] = why
+            # What other cases of its part share with it stops the next run, too: they come last.
+            waiting.sort(key=lambda name: parts[name] == parts[at])
+        cpu = max(1, int(exam.limits.cpu_seconds * LATER))
+        limits = replace(exam.limits, seconds=exam.limits.seconds * LATER, cpu_seconds=cpu)
     stops |= dict.fromkeys(waiting, f"not asked any more after {MOST_RUNS} runs that were stopped")
-    seconds = sum(outcome.seconds for outcome in outcomes)
-    results = judge(exam.suite, answers)
-    return Mark(submission.name, results, stops, left, outcomes[0].layers, seconds)
+    return Mark(submission.name, judge(exam.suite, answers), stops, left, seconds)
 
 
-def _lay_out(exam: Exam, place: Path, user: int) -> None:
+def _check_room(place: Path, limits: Limits) -> None:
+    """Raise MachineError where a submission has not the room on the disk that it may use."""
+    free = shutil.disk_usage(place).free
+    if free < limits.disk_bytes:
+        room = f"{free >> 20} MB are free, {limits.disk_bytes >> 20} are needed"
+        raise MachineError(f"{place.parent}: {room}; free some, or set TMPDIR to another place")
+
+
+def _lay_out(exam: Exam, place: Path, user: int | None) -> None:
     """Copy what calls the student's functions, and of the suite what the student may know.
 
     All of it, the student's tree too, can be read by the student's user and by no other.
@@ -155,15 +219,23 @@ def _lay_out(exam: Exam, place: Path, user: int) -> None:
     for folder, _, names in os.walk(place):
         for path, mode in ((folder, 0o750), *((os.path.join(folder, n), 0o640) for n in names)):
             os.chmod(path, mode)
-            if os.geteuid() == 0:
+            if user is not None:
                 os.chown(path, -1, user)
 
 
-def _run(cases: Iterable[str], folder: Path, limits: Limits, user: int) -> Outcome:
+def _run(
+    cases: Sequence[str],
+    folder: Path,
+    exam: Exam,
+    limits: Limits,
+    user: int | None,
+    stop: threading.Event,
+) -> sandbox.Outcome:
     place, out = folder.parent, folder / "out"
     out.mkdir(parents=True)
     kit, suite, tree = (place / name for name in ("kit", "suite", "tree"))
-    command: list[str | Path] = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
-    for case in cases:
-        command += ["--case", case]
-    return sandbox.run(command, folder, limits, [kit, suite, tree], user)
+    words = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
+    words += [f"--cpu-seconds={max(1.0, limits.cpu_seconds * CASE)}"]
+    words += [f"--case={case}" for case in cases]
+    job = Job(tuple(map(str, words)), folder, limits, (kit, suite, tree), user)
+    return sandbox.run(job, exam.isolation, stop)

@@ -5,8 +5,10 @@ not asked for stays behind.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from assignment.parts import PARTS
@@ -22,9 +24,10 @@ MOST_ZIP = 2**26  # bytes: a whole tree with its small checkpoint has 16 MB
 MOST_TOTAL = 2**26  # bytes of all code in a zip
 DEEPEST = 8  # folders around a file in a zip
 # Tests, what tests or Python itself run unasked, and what Python would run instead of the source.
-FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__"}
+FOLDERS_LEFT_OUT = {"tests", "test", "checks", "hidden", "__pycache__", "site-packages"}
 FILES_LEFT_OUT = {"conftest.py", "sitecustomize.py", "usercustomize.py"}
 SUFFIXES = {".py", ".txt", ".json"}  # the training data stay behind
+MOST_NEW = 100  # modules of a student's own
 DEPTH = 2  # folders around a submission's tree, as archives add them
 
 
@@ -56,46 +59,68 @@ def submissions(
 ) -> list[Submission]:
     """Return the submissions that folders and zips are or hold, by name.
 
+    Whatever else lies in a folder of submissions is one with a fault, so that it is not overlooked.
+    Of two of one name the newer one has it.
+
     Args:
         paths: each one submission, or a folder of submissions.
         files: what the assignment asks for; a folder that has one of these is a submission,
             any other holds submissions.
         single: each path is one submission, whatever it holds.
-        work: an empty folder, into which the code in zips is unpacked.
+        work: a folder; the code in zips is unpacked into new ones in it.
 
     Raises:
-        UserError: a path is no folder or zip, holds none, or two submissions have one name.
+        UserError: a path is no folder or zip, or holds nothing.
     """
-    found: dict[str, Submission] = {}
+    entries: list[Path] = []
     for path in paths:
         if not path.is_dir() and not _is_zip(path):
             raise UserError(f"{path}: not a folder or zip; give a submission, or a folder of them")
-        within = [path]
+        within = [path.resolve()]
         if not single and not _is_zip(path) and not _tree(path, files, depth=0):
-            within = sorted([*_folders(path), *_zips(path)])
+            within = sorted(one for one in path.iterdir() if not is_hidden(one.name))
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
-        for one in within:
-            name = one.stem if _is_zip(one) else one.resolve().name
-            if name in found:
-                raise UserError(f"{one}: a submission of this name is there already; rename it")
-            found[name] = _submission(name, one, files, work / str(len(found)))
+        entries += within
+    found: dict[str, Submission] = {}
+    for entry in sorted(entries, key=lambda one: one.lstat().st_mtime, reverse=True):
+        name = entry.stem if _is_zip(entry) else entry.name
+        if name in found:
+            newer, name = found[name].path, _other_name(entry.name, found)
+            fault = f"{newer.name}, which is newer, was graded under this name"
+            found[name] = Submission(name, entry, entry, fault)
+        else:
+            unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
+            found[name] = _submission(name, entry, files, unpacked)
     return [found[name] for name in sorted(found)]
 
 
+def _other_name(name: str, taken: Container[str]) -> str:
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in taken)
+
+
 def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> Submission:
+    """Return a submission, with what is wrong where its code is not found."""
+    if path.is_symlink() or not (path.is_dir() or _is_zip(path)):
+        kind = "a link" if path.is_symlink() else "no folder and no .zip"
+        return Submission(name, path, path, f"{printable(path.name)}: {kind}; hand in a zip")
     if path.is_dir() and (tree := _tree(path, files)):
         return Submission(name, tree, path)
     # Some platforms give each student a folder with what was handed in.
     zips = [path] if _is_zip(path) else _zips(path)
+    asked = f"none of {', '.join(files[:3])} ... within {DEPTH} folders"
     if len(zips) != 1:
-        return Submission(name, path, path)
+        fault = f"{len(zips)} zips, and no folder; hand in one" if zips else asked
+        return Submission(name, path, path, f"{printable(path.name)}: {fault}")
     try:
         _unpack(zips[0], unpacked)
     except DataError as error:
         fault = str(error).removeprefix(f"{zips[0].parent}{os.sep}")
         return Submission(name, path, path, printable(fault))
-    return Submission(name, _tree(unpacked, files) or unpacked, zips[0])
+    if tree := _tree(unpacked, files):
+        return Submission(name, tree, zips[0])
+    return Submission(name, path, zips[0], f"{printable(zips[0].name)}: {asked}")
 
 
 def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
@@ -120,12 +145,11 @@ def _is_zip(path: Path) -> bool:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    """Write the code in a zip, small plain files, into a new folder.
+    """Write the code in a zip, small plain files, into an empty folder.
 
     Raises:
         DataError: the zip is damaged, encrypted, too large, or holds what no honest zip does.
     """
-    folder.mkdir(parents=True)
     total = 0
 
     def wanted(*parts: str) -> bool:
@@ -152,7 +176,8 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     Args:
         tree: the student's.
         target: made here.
-        files: what the assignment asks for, relative to the tree. Only these are taken.
+        files: what the assignment asks for, relative to the tree. Only these are taken, and
+            modules that the starter does not have.
         starter: the tree as it was handed out: all other files come from it, whatever the student
             changed. None: the student's, without tests.
 
@@ -164,12 +189,29 @@ def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | No
     for entry in files_below(source, lambda name: name in FOLDERS_LEFT_OUT or name[0] == "."):
         if _is_code(entry.name):
             _copy(Path(entry.path), target / Path(entry.path).relative_to(source), MOST_BYTES)
-    left = []
+    left = _take_new_modules(tree, target) if starter else []
     for name in files:
         if not _is_plain(tree, name):
             left.append(f"{name}: a link" if (tree / name).is_symlink() else f"{name}: not there")
         elif not _copy(tree / name, target / name, MOST_BYTES):
             left.append(f"{name}: no plain file of up to {MOST_BYTES >> 20} MB")
+    return left
+
+
+def _take_new_modules(tree: Path, target: Path) -> list[str]:
+    """Copy the Python files that the target does not have yet; return what was left, in words."""
+    left, taken = [], 0
+    for entry in files_below(tree, lambda name: name in FOLDERS_LEFT_OUT or is_hidden(name)):
+        path = Path(entry.path).relative_to(tree)
+        if path.suffix != ".py" or not _is_code(path.name) or (target / path).exists():
+            continue
+        if is_hidden(path.name):
+            left.append(f"{path}: hidden")
+        elif taken == MOST_NEW:
+            return [*left, f"{path}: more than {MOST_NEW} new modules"]
+        elif not _copy(Path(entry.path), target / path, MOST_BYTES):
+            left.append(f"{path}: no plain file of up to {MOST_BYTES >> 20} MB")
+        taken += 1
     return left
 
 

@@ -1,5 +1,6 @@
 """`make`: writes a term's assignment, the student's folder and the instructor's."""
 
+import json
 import re
 import secrets
 import shutil
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assignment.parts import chosen_parts
+from assignment.parts import chosen_parts, seed_of
 from assignment.trees import ROOT, write_tree
 from runtime.commands import exit_code
 from runtime.errors import UserError
@@ -34,7 +35,7 @@ class MakeOptions:
     )
     parts: tuple[str, ...] = option((), "parts to give (default: all)", metavar="PART")
     term_seed: int | None = option(
-        None, "the term's (default: a new one, told at the end); keep it to yourself", least=0
+        None, "for tests: draw as this number says, which whoever guesses it can, too", least=0
     )
     data: Path | None = option(
         None, "folder with CS224N's files (default: synthetic data of this term)", metavar="DIR"
@@ -48,13 +49,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment make",
         description="""\
-Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. The term
-seed decides all sizes, weights, expected values and the names of hidden cases; the
-public tests do not tell it.""",
+Write a term's assignment: DIR/student to hand out, DIR/instructor to keep. Secrets of
+128 bits, which instructor/secrets.json keeps, decide all sizes, weights, expected values
+and the names of hidden cases; nothing in the student's folder depends on the hidden one.""",
         epilog="""\
 examples:
   python -m assignment make --out fall
-  python -m assignment make --out fall --parts attention layer simcse --term-seed 20260901
+  python -m assignment make --out fall --parts attention layer simcse
 
 Exit codes: 0 done, 2 wrong input.""",
     )
@@ -62,18 +63,31 @@ Exit codes: 0 done, 2 wrong input.""",
 
 
 def _make(options: MakeOptions) -> None:
-    seed = secrets.randbits(62) if options.term_seed is None else options.term_seed
-    make(options.out, options.parts, seed, options.data)
-    print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep (seed {seed})")
+    make(options.out, options.parts, secrets_of(options.term_seed), options.data)
+    print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep")
+    if options.term_seed is not None:
+        print(f"drawn as {options.term_seed} says: a test, not for a class")
 
 
-def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = None) -> None:
+def secrets_of(term_seed: int | None = None) -> dict[str, int]:
+    """Return what each part of an assignment is drawn from, 128 bits that tell of no other.
+
+    Args:
+        term_seed: for tests, what all of them follow from.
+    """
+    names = ("public", "hidden", "data")
+    if term_seed is None:
+        return {name: secrets.randbits(128) for name in names}
+    return {name: seed_of(term_seed, name) for name in names}
+
+
+def make(out: Path, names: Sequence[str], keys: dict[str, int], data: Path | None = None) -> None:
     """Write an assignment.
 
     Args:
         out: the folder, which appears whole or not at all.
         names: of the parts, none for all.
-        term_seed: of all that is drawn.
+        keys: as `secrets_of` returns them.
         data: as for `course_data.write_data`.
 
     Raises:
@@ -82,7 +96,7 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
     # What draws, runs and renders imports slow libraries.
     from assignment.course_data import task_folders, write_data
     from assignment.handout import write_handout
-    from assignment.suites import seed_of, write_suites
+    from assignment.suites import write_suites
 
     parts = chosen_parts(names)
     if out.exists() and any(out.iterdir()) and not (out / "instructor").is_dir():
@@ -91,17 +105,21 @@ def make(out: Path, names: Sequence[str], term_seed: int, data: Path | None = No
         task_folders(data)  # told now, not after the suites
     with whole_folder(out) as folder, tempfile.TemporaryDirectory() as work:
         student, instructor = folder / "student", folder / "instructor"
+        instructor.mkdir(mode=0o700)
         write_tree(student, parts, solved=False)
         write_tree(instructor / "reference", parts, solved=True)
         (student / "minbert" / "mini").mkdir()
         suites = {"public": student / "checks", "hidden": instructor / "hidden"}
-        write_suites(suites, parts, term_seed, Path(work))
+        write_suites(suites, parts, keys, Path(work))
         (student / "requirements.txt").write_text(_requirements(), encoding="utf-8")
         for name in CHECKPOINT:
             shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
         write_handout(student, instructor, parts)
-        write_data(data, student / "datasets", instructor / "gold", seed_of(term_seed, "data"))
+        write_data(data, student / "datasets", instructor / "gold", keys["data"])
         _write_autograder(instructor, student)
+        (instructor / "secrets.json").write_text(json.dumps(keys, indent=1) + "\n", "utf-8")
+        for path in instructor.rglob("*"):
+            path.chmod(0o700 if path.is_dir() or path.stat().st_mode & 0o100 else 0o600)
 
 
 def _write_autograder(instructor: Path, student: Path) -> None:
@@ -111,7 +129,8 @@ def _write_autograder(instructor: Path, student: Path) -> None:
         shutil.copytree(ROOT / package, folder / package, ignore=NOT_FOR_GRADING)
     # Files that students do not hand in come from what was handed out.
     shutil.copytree(student, folder / "student", ignore=shutil.ignore_patterns("mini", "datasets"))
-    shutil.copytree(instructor / "hidden", folder / "hidden")
+    for name in ("hidden", "reference"):
+        shutil.copytree(instructor / name, folder / name)
     if any((instructor / "gold").iterdir()):
         shutil.copytree(instructor / "gold", folder / "gold")
     shutil.copyfile(ROOT / "requirements.txt", folder / "requirements.txt")

@@ -25,9 +25,9 @@ class Mark:
         results: one per case of the suite.
         stops: case -> what ended the run that was at it.
         left: what was not taken from the submission.
-        layers: of the sandbox: name -> "" if it held, otherwise why not.
         seconds: of all runs.
-        fault: why it was not graded, "" if it was.
+        fault: why it cannot be graded, which earns nothing; "" if it can.
+        machine: why the machine could not grade it, which is no mark at all; "" if it could.
         leaderboard: name -> value, of predictions that were handed in.
     """
 
@@ -35,9 +35,9 @@ class Mark:
     results: list[CaseResult]
     stops: dict[str, str]
     left: list[str]
-    layers: dict[str, str]
-    seconds: float
+    seconds: float = 0.0
     fault: str = ""
+    machine: str = ""
     leaderboard: dict[str, float] = field(default_factory=dict)
 
 
@@ -45,6 +45,12 @@ def total(mark: Mark, about: dict[str, Any], part: str | None = None) -> float:
     """Return the points of a submission, in one part or in all; `about` is suite.json."""
     pairs = zip(about["cases"], mark.results, strict=True)
     return sum(case["points"] for case, r in pairs if r.passed and part in (None, case["part"]))
+
+
+def most(about: dict[str, Any]) -> float:
+    """Return the points that can be earned on a suite."""
+    points: float = sum(case["points"] for case in about["cases"])
+    return points
 
 
 def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
@@ -83,16 +89,19 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
             }
         )
     lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
-    if mark.fault:
-        lines = [f"Not marked: {mark.fault}"]
+    if mark.fault or mark.machine:
+        lines = [f"Not marked: {mark.fault or mark.machine}"]
     found = {
-        "score": total(mark, about),
         "execution_time": round(mark.seconds),
         "output": "\n".join(lines),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
     }
+    if mark.machine:  # without a score, and without tests, Gradescope tells that grading failed
+        del found["tests"]
+    else:
+        found["score"] = total(mark, about)
     if mark.leaderboard:
         found["leaderboard"] = [
             {"name": name, "value": value, "order": "desc"}
@@ -101,12 +110,12 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
+def plain(mark: Mark, about: dict[str, Any], sandbox: str) -> dict[str, Any]:
     """Return all that is known of a mark, for other programs."""
     return {
         "name": printable(mark.name),
-        "score": total(mark, about),
-        "max_score": sum(case["points"] for case in about["cases"]),
+        "score": None if mark.machine else total(mark, about),
+        "max_score": most(about),
         "parts": {part["name"]: total(mark, about, part["name"]) for part in about["parts"]},
         "cases": [
             {
@@ -120,14 +129,15 @@ def plain(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
         ],
         "left": mark.left,
         "fault": mark.fault,
+        "machine": mark.machine,
+        "sandbox": sandbox,
         "leaderboard": mark.leaderboard,
-        "layers": mark.layers,
         "seconds": round(mark.seconds, 1),
     }
 
 
-def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None:
-    """Write marks.csv and marks.json of a class.
+def write_class(marks: Sequence[Mark], about: dict[str, Any], sandbox: str, out: Path) -> None:
+    """Write marks.csv and marks.json of a class that was graded in a sandbox of this name.
 
     The table has no times: two runs give the same bytes.
     """
@@ -135,12 +145,13 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], out: Path) -> None
     ranked = ranked_names(marks)
     rows = []
     for mark in marks:
-        points = [total(mark, about, name) for name in (None, *names)]
+        points = [None if mark.machine else total(mark, about, n) for n in (None, *names)]
         values = [mark.leaderboard.get(name) for name in ranked]
-        rows.append([printable(mark.name), *points, len(mark.stops), *values])
-    table = csv_text(["submission", "score", *names, "stopped", *ranked], rows)
-    write_text(out / "marks.csv", table)
-    write_json(out / "marks.json", [plain(mark, about) for mark in marks])
+        told = [sandbox, printable(mark.machine or mark.fault)]
+        rows.append([printable(mark.name), *points, len(mark.stops), *values, *told])
+    header = ["submission", "score", *names, "stopped", *ranked, "sandbox", "not marked"]
+    write_text(out / "marks.csv", csv_text(header, rows))
+    write_json(out / "marks.json", [plain(mark, about, sandbox) for mark in marks])
 
 
 def ranked_names(marks: Sequence[Mark]) -> list[str]:

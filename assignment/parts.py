@@ -5,6 +5,7 @@ A part NAME has three files: `tasks/NAME.md`, a paragraph and a section for each
 `file:name`.
 """
 
+import hashlib
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,11 @@ from pathlib import Path
 from runtime.errors import UserError
 
 HERE = Path(__file__).parent
+
+
+def seed_of(key: int, purpose: str) -> int:
+    """Return 128 bits for one purpose; the key, or another's, cannot be computed from them."""
+    return int(hashlib.sha256(f"{key} {purpose}".encode()).hexdigest()[:32], 16)
 
 
 @dataclass(frozen=True)

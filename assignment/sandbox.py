@@ -1,8 +1,8 @@
-"""Runs a command that nobody trusts, in layers: what one of them misses, the next one stops.
+"""Runs a command that nobody trusts, and watches from outside what it uses.
 
-The caller watches from outside: wall-clock time, output, memory, processes and disk of the whole
-tree, and kills it as a whole. Inside, `assignment.jail` gives up rights before the command starts.
-A machine need not have every layer; Outcome.layers says which held.
+Clock, output, memory, processes and disk of the whole tree are looked at twenty times a second; at
+a limit it ends as a whole. How it is kept apart from this machine is one of the ways of
+`assignment.isolation`, chosen once, by trying it.
 """
 
 import json
@@ -11,37 +11,26 @@ import selectors
 import signal
 import subprocess
 import sys
-import sysconfig
+import tempfile
+import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
-from assignment import jail
+from assignment.isolation import ROOT, Job, Limits, bubblewrap, container, landlock
+from assignment.isolation.inside import READY, kill_below, processes_below
 from assignment.walk import files_below
+from runtime.errors import MachineError
 
-ROOT = Path(__file__).resolve().parents[1]
-MEGABYTE = 2**20
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
-# What Python and torch read besides the interpreter's own folders. Nothing in here tells anything
-# about this machine's users, and /proc is left out but for two files.
-SYSTEM = (
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/sys/devices/system/cpu",
-    "/dev/null",
-    "/dev/urandom",
-    "/dev/zero",
-)
+SHORT_OF_MEMORY = "memory: the kernel ended it"
+WAYS = (container, bubblewrap, landlock)  # the best first
+NAMES = tuple(way.NAME for way in WAYS)
+UNSAFE = "none"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "LANG": "C.UTF-8",
@@ -53,32 +42,26 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
 }
+# Neither people nor services have ids in this range of systemd's conventions.
+FIRST_USER = 60706
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a command may use; beyond it, it is stopped."""
+class Isolation:
+    """How commands are kept apart from this machine.
 
-    seconds: float = 120.0  # wall clock
-    cpu_seconds: int = 60  # of each process
-    address_space: int = 8192 * MEGABYTE  # of each process
-    memory: int = 3072 * MEGABYTE  # resident, all processes together
-    processes: int = 64  # threads included
-    file_bytes: int = 64 * MEGABYTE  # the largest file
-    disk_bytes: int = 256 * MEGABYTE  # all files together
-    files: int = 4096
-    open_files: int = 256
-    output_bytes: int = 4 * MEGABYTE  # stdout and stderr together
+    Attributes:
+        name: of the way, "none" without one.
+        own_users: each command has a user id of its own, as root can give it.
+    """
 
-    def of_a_process(self) -> dict[str, int]:
-        """Return the resource limits that the kernel keeps, by their names in `resource`."""
-        return {
-            "RLIMIT_CPU": self.cpu_seconds,
-            "RLIMIT_AS": self.address_space,
-            "RLIMIT_FSIZE": self.file_bytes,
-            "RLIMIT_NOFILE": self.open_files,
-            "RLIMIT_CORE": 0,
-        }
+    name: str
+    own_users: bool = False
+
+    @property
+    def way(self) -> ModuleType | None:
+        """Return the module, None without isolation."""
+        return next((way for way in WAYS if way.NAME == self.name), None)
 
 
 @dataclass(frozen=True)
@@ -90,106 +73,128 @@ class Outcome:
         seconds: wall clock.
         stopped: what was used up, as "seconds" or "memory"; "" if it ended by itself.
         output: the beginning of stdout and stderr.
-        layers: name -> "" if it held, otherwise why not.
     """
 
     exit_code: int
     seconds: float
     stopped: str
     output: str = field(repr=False)
-    layers: dict[str, str]
 
 
-def run(
-    command: Sequence[str | Path],
-    folder: Path,
-    limits: Limits,
-    reads: Sequence[Path] = (),
-    user: int | None = None,
-) -> Outcome:
-    """Run a command that may read `reads`, Python and the system's libraries, and write `folder`.
+def choose(asked: str = "") -> Isolation:
+    """Return the first way that works here, found out by running Python in it.
+
+    Args:
+        asked: the name of the only way to try; any if empty.
+
+    Raises:
+        MachineError: none does; the message says why, of each.
+    """
+    faults = []
+    for way in WAYS:
+        if asked not in ("", way.NAME):
+            continue
+        fault = way.missing()
+        for own_users in () if fault else (True, False) if os.geteuid() == 0 else (False,):
+            if way is landlock and os.geteuid() == 0 and not own_users:
+                continue  # root is not kept from much
+            found = Isolation(way.NAME, own_users)
+            fault = fault_of(found)
+            if not fault:
+                return found
+        faults.append(f"{way.NAME}: {fault}")
+    raise MachineError(f"no sandbox works here ({'; '.join(faults)}); --unsafe grades without one")
+
+
+def fault_of(isolation: Isolation) -> str:
+    """Return why Python does not run in a way of isolation, "" if it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        user = FIRST_USER if isolation.own_users else None
+        os.chmod(folder, 0o755)
+        place = Path(folder, "run")
+        place.mkdir()
+        job = Job((sys.executable, "-SBc", "pass"), place, Limits(), user=user)
+        try:
+            outcome = run(job, isolation)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return str(error)
+        except MachineError as error:
+            return str(error).removeprefix(f"{isolation.name}: ")
+        return outcome.output[:200] if outcome.exit_code or outcome.stopped else ""
+
+
+def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> Outcome:
+    """Run a command.
 
     Its environment is fixed and small, its home and its temporary files lie in folder/scratch.
 
     Args:
-        command: the first word is an absolute path.
-        folder: the only place to write; exists.
-        limits: what it may use.
-        reads: folders.
-        user: run as root: the user id that it gets; one per command at a time.
+        job: what to run.
+        isolation: as `choose` returns it.
+        stop: ends the command when it is set.
 
     Raises:
         OSError: the folder cannot be used, or no process can be started.
+        MachineError: the sandbox did not start, or the machine ran out of memory.
     """
-    folder = folder.resolve()
-    (folder / "scratch").mkdir(exist_ok=True)
-    user = user if os.geteuid() == 0 else None
-    if user is not None:
+    folder = job.folder.resolve()
+    scratch = folder / "scratch"
+    scratch.mkdir(exist_ok=True)
+    if job.user is not None:
         for place in (folder, *folder.iterdir()):
-            os.chown(place, user, user)
-    report, far_end = os.pipe()
-    scratch, own = str(folder / "scratch"), [str(path.resolve()) for path in reads]
-    python = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["platlib"]]
+            os.chown(place, job.user, job.user)
+    in_container = isolation.way is container
+    limits = job.limits.of_a_process()
+    if job.user is not None and not in_container:
+        limits["RLIMIT_NPROC"] = job.limits.processes  # of this user, who runs nothing else
     spec = {
-        "command": [str(word) for word in command],
-        "folder": scratch,
-        "environment": ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch},
-        "limits": limits.of_a_process(),
-        "processes": limits.processes,
-        "reads": [*python, *own, *SYSTEM],
-        "writes": [str(folder)],
-        "user": user,
-        "reopened": {} if user is None else _private([*python, *own, str(folder)], user),
-        "report": far_end,
+        "command": job.command,
+        "folder": str(scratch),
+        "environment": ENVIRONMENT | {"HOME": str(scratch), "TMPDIR": str(scratch)},
+        "limits": limits,
+        "seconds": job.limits.seconds,
+        "user": None if in_container else job.user,
+        "landlock": (job.readable, [str(folder)]) if isolation.way is landlock else None,
     }
+    inside = [sys.executable, "-sSB", "-m", "assignment.isolation.inside", json.dumps(spec)]
     start = time.monotonic()
+    process = subprocess.Popen(
+        isolation.way.wrap(job, inside) if isolation.way else inside,
+        cwd=ROOT,
+        env={**os.environ, **ENVIRONMENT} if in_container else ENVIRONMENT,
+        # Nothing is written to it: its end tells `inside` that there is nobody any more.
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    watch = _Watch(process, folder, job.limits, stop or threading.Event())
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-sSB", "-m", "assignment.jail", json.dumps(spec)],
-            cwd=ROOT,
-            env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=[far_end],
-        )
-    finally:
-        os.close(far_end)
-    watch = _Watch(process, folder, limits)
-    try:
-        watch.until_the_end(start + limits.seconds)
+        watch.until_the_end(start + job.limits.seconds)
     finally:
         _kill(process)
-    with os.fdopen(report, "rb") as file:
-        layers = json.loads(file.read() or b"{}")
+    before, ready, output = bytes(watch.output).partition(READY)
+    if not ready:
+        told = " ".join(before.decode("utf-8", "replace").split())
+        raise MachineError(f"{isolation.name}: the sandbox does not start ({told[-300:]})")
+    stopped = watch.stopped()
+    if stopped == SHORT_OF_MEMORY and not in_container:  # whose limit the kernel keeps
+        raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
     seconds = time.monotonic() - start
-    output = bytes(watch.output).decode("utf-8", "replace")
-    return Outcome(process.returncode, seconds, watch.stopped(), output, layers)
-
-
-def _private(paths: Sequence[str], user: int) -> dict[str, list[str]]:
-    """Return the folders that a user may not enter, with those of `paths` inside each."""
-    found: dict[str, list[str]] = {}
-    for path in dict.fromkeys(map(os.path.realpath, paths)):
-        around = [one for one in (Path(path), *Path(path).parents) if one.is_dir()]
-        closed = [one for one in around if not _may_enter(one, user)]
-        if closed:
-            found.setdefault(str(closed[-1]), []).append(path)
-    return found
-
-
-def _may_enter(folder: Path, user: int) -> bool:
-    found = folder.stat()
-    bit = 0o100 if found.st_uid == user else 0o010 if found.st_gid == user else 0o001
-    return bool(found.st_mode & bit)
+    return Outcome(process.returncode, seconds, stopped, output.decode("utf-8", "replace"))
 
 
 class _Watch:
     """Reads a process's output and looks after what its whole tree uses."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path, limits: Limits):
-        self.process, self.folder, self.limits = process, folder, limits
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        folder: Path,
+        limits: Limits,
+        stop: threading.Event,
+    ):
+        self.process, self.folder, self.limits, self.stop = process, folder, limits, stop
         self.output = bytearray()
         self.written = 0
         self.exceeded = ""
@@ -203,7 +208,7 @@ class _Watch:
         next_look = 0.0
         with selectors.DefaultSelector() as selector:
             selector.register(handle, selectors.EVENT_READ)
-            while self.process.poll() is None and not self.exceeded:
+            while self.process.poll() is None and not self.exceeded and not self.stop.is_set():
                 if not selector.get_map():
                     time.sleep(POLL_SECONDS)
                 elif selector.select(POLL_SECONDS) and not self._read(handle):
@@ -223,7 +228,7 @@ class _Watch:
             return self.exceeded or "CPU seconds"
         killed = self.process.returncode == 128 + signal.SIGKILL
         # A process that kills itself is no want of memory.
-        return "memory" if killed and _out_of_memory_kills() > self.kills else ""
+        return SHORT_OF_MEMORY if killed and _out_of_memory_kills() > self.kills else ""
 
     def _read(self, handle: int) -> bool:
         """Read what is there; return whether there may be more."""
@@ -238,20 +243,25 @@ class _Watch:
         return bool(chunk)
 
     def _look(self) -> str:
-        tree = jail.processes_below(self.process.pid)
+        tree = processes_below(self.process.pid)
         if len(tree) > self.limits.processes:
             return "processes"
-        if sum(map(_resident, tree)) > self.limits.memory:
+        if sum(map(_memory, tree)) > self.limits.memory:
             return "memory"
         return _disk(self.folder, self.limits)
 
 
-def _resident(process: int) -> int:
-    """Return the memory that a process holds, in bytes; shared pages count for each."""
+def _memory(process: int) -> int:
+    """Return the memory that a process holds, in bytes; shared pages count for each.
+
+    There is none beside it: `isolation.seccomp` refuses what makes memory that is not mapped.
+    """
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE_BYTES
-    except (OSError, IndexError):
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
         return 0
+    held = (line.split() for line in lines if line.startswith(("VmRSS:", "VmSwap:")))
+    return sum(int(words[1]) * 1024 for words in held)
 
 
 def _out_of_memory_kills() -> int:
@@ -278,12 +288,12 @@ def _disk(folder: Path, limits: Limits) -> str:
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
     """End a process with all that it started."""
-    if process.poll() is None:
-        jail.kill_below(process.pid)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.close()  # upon which `isolation.inside` ends everything
     try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        kill_below(process.pid)
         os.killpg(process.pid, signal.SIGKILL)
-    except OSError:  # nothing is left of it
-        pass
-    process.wait()
-    assert process.stdout is not None
+        process.wait()
     process.stdout.close()

@@ -182,7 +182,7 @@ def list_pairs(options: SimilarOptions) -> None:
         raise UserError(f"{options.starter}: holds no file of the assignment; give make's student/")
     with tempfile.TemporaryDirectory(prefix="similar-") as work:
         found = submissions(options.submissions, files, single=False, work=Path(work))
-        sources = {one.name: read_code(one.tree, files) for one in found}
+        sources = {one.name: read_code(one.tree, files) for one in found if not one.fault}
     for fault in filter(None, (one.fault for one in found)):
         print(f"left out: {fault}")
     pairs = similar(sources, given, options.least)
@@ -190,7 +190,7 @@ def list_pairs(options: SimilarOptions) -> None:
         names = f"{printable(pair.a)} and {printable(pair.b)}"
         own = f"{pair.of_a:.0%} and {pair.of_b:.0%} of their own"
         print(f"{names}: {own}, {pair.runs} runs  {printable(pair.places[0])}")
-    print(f"pairs that share {options.least} or more: {len(pairs)}, of {len(found)} submissions")
+    print(f"pairs that share {options.least} or more: {len(pairs)}, of {len(sources)} submissions")
     if options.out is not None:
         rows: list[list[object]] = []
         for pair in pairs:

@@ -4,7 +4,6 @@
 """
 
 import compileall
-import hashlib
 import importlib
 import json
 import sys
@@ -17,7 +16,7 @@ from torch import nn
 
 from assignment.compare import Arrays, Suite, judge_arrays
 from assignment.driver import PACKAGES, answer, import_from, in_words
-from assignment.parts import Part
+from assignment.parts import Part, seed_of
 from assignment.trees import mistaken, write_tree
 from minbert.config import BertConfig
 from runtime.errors import UserError
@@ -71,23 +70,18 @@ class Draw:
         }
 
 
-def seed_of(term_seed: int, purpose: str) -> int:
-    """Return a seed for one purpose; the term's, or another's, cannot be computed from it."""
-    return int(hashlib.sha256(f"{term_seed} {purpose}".encode()).hexdigest()[:15], 16)
-
-
 def write_suites(
-    folders: dict[str, Path], parts: Sequence[Part], term_seed: int, work: Path
+    folders: dict[str, Path], parts: Sequence[Part], keys: dict[str, int], work: Path
 ) -> None:
     """Write the public and the hidden suite, in both of which every known mistake shows.
 
     By chance a mistake can give the right answers, or those of another one: then everything is
-    drawn again, by the next of a row of seeds that follows from the term's.
+    drawn again, by the next of a row of seeds that follows from its key.
 
     Args:
         folders: "public" and "hidden" -> where.
         parts: those of the assignment.
-        term_seed: of everything that is drawn.
+        keys: "public" and "hidden" -> what is drawn from.
         work: an empty folder.
 
     Raises:
@@ -96,7 +90,7 @@ def write_suites(
     write_tree(work / "tree", parts, solved=True)
     compileall.compile_dir(work / "tree", quiet=1)  # once, and not again for every mistake
     for number in range(MOST_DRAWS):
-        drawn = [draw(parts, term_seed, visibility, number) for visibility in folders]
+        drawn = [draw(parts, keys[kind], kind, number) for kind in folders]
         suites = answered(work / "tree", parts, drawn)
         unclear = [name for suite in suites for name in unrecognised(suite)]
         if not unclear:
@@ -104,17 +98,17 @@ def write_suites(
                 _write(folder, suite, inputs)
             return
     raise UserError(
-        f"term seed {term_seed}: the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; "
-        "take another seed"
+        f"the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; make again, and take "
+        "another --term-seed if you gave one"
     )
 
 
-def draw(parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0) -> Drawn:
+def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> Drawn:
     """Return what is asked: each case with its own sizes, weights and, hidden, name.
 
     Args:
         parts: those of the assignment.
-        term_seed: of everything that is drawn.
+        key: of everything that is drawn.
         visibility: "public" or "hidden".
         number: of the draw; each is another.
 
@@ -122,7 +116,7 @@ def draw(parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0
         The content of suite.json, and case -> its inputs.
     """
     hidden = visibility == "hidden"
-    seed = seed_of(term_seed, f"{visibility} {number}" if number else visibility)
+    seed = seed_of(key, f"{visibility} {number}" if number else visibility)
     cases: list[dict[str, Any]] = []
     inputs: dict[str, Arrays] = {}
     for part in parts:
@@ -137,8 +131,6 @@ def draw(parts: Sequence[Part], term_seed: int, visibility: str, number: int = 0
             values = getattr(module, f"draw_{function}")(Draw(own_seed))
             inputs[name] = {key: np.asarray(value) for key, value in values.items()}
     about = {
-        # Students are not told the term's seed, by which the hidden tests could be drawn again.
-        "term_seed": term_seed if hidden else seed,
         "parts": [
             {
                 "name": part.name,

@@ -1,7 +1,9 @@
 """A suite of three sums, which a driver without torch asks for: grading takes a moment."""
 
 import json
+import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,9 @@ import numpy as np
 from assignment.compare import read_suite
 from assignment.grading import Exam, grade
 from assignment.intake import Submission
+from assignment.isolation import Limits
 from assignment.marks import Mark
-from assignment.sandbox import Limits
+from assignment.sandbox import UNSAFE, Isolation, fault_of
 
 HERE = Path(__file__).parent
 FILES = ("work.py",)
@@ -31,7 +34,6 @@ def mean(values):
 """
 POINTS = {"double": 2, "total": 3, "mean": 4}
 ABOUT = {
-    "term_seed": 1,
     "parts": [
         {"name": "sums", "title": "Sums", "points": 5, "visibility": "visible"},
         {"name": "means", "title": "Means", "points": 4, "visibility": "after_published"},
@@ -72,7 +74,31 @@ def write_suite(folder: Path) -> Path:
     return folder
 
 
-def exam(suite: Path, **limits) -> Exam:
+# As root each command has a user of its own, but where Python lies in a folder of root's alone.
+ROOT = os.geteuid() == 0
+WAYS = [
+    Isolation("container", ROOT),
+    *([Isolation("bubblewrap", True)] if ROOT else []),
+    Isolation("bubblewrap"),
+    Isolation("Landlock", ROOT),
+    *([Isolation("Landlock")] if ROOT else []),
+]
+fault_here = cache(fault_of)
+
+
+@cache
+def any_way() -> Isolation:
+    """Return the way that starts fastest here, none if there is none."""
+    here = (way for way in WAYS[1:] if way.way.missing() == "" and fault_here(way) == "")
+    return next(here, Isolation(UNSAFE))
+
+
+def name_of(way: Isolation) -> str:
+    """Return what a test of a way is called."""
+    return f"{way.name}-{'own-user' if way.own_users else 'one-user'}"
+
+
+def exam(suite: Path, way: Isolation | None = None, **limits) -> Exam:
     """Return what grades submissions on a suite that `write_suite` wrote."""
     return Exam(
         suite,
@@ -80,6 +106,7 @@ def exam(suite: Path, **limits) -> Exam:
         FILES,
         None,
         replace(LIMITS, **limits),
+        way or any_way(),
         driver=HERE / "small_driver.py",
         cases=HERE / "no cases",
     )
@@ -99,4 +126,4 @@ def passed(mark: Mark) -> set[str]:
 
 def graded(folder: Path, suite: Path, source: str, **limits) -> Mark:
     """Return the mark of a submission of one file."""
-    return grade(submission(folder, source), exam(suite, **limits))
+    return grade(submission(folder, source), exam(suite, **limits), folder.parent)

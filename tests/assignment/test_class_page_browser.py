@@ -20,7 +20,7 @@ RESULTS = [
     CaseResult("total", "sums", True, ""),
     CaseResult("mean", "means", False, '"answer" has shape ()', "whole"),
 ]
-MARK = Mark(EVIL, RESULTS, {"double": "too much of its memory"}, [EVIL], {"landlock": ""}, 1.0)
+MARK = Mark(EVIL, RESULTS, {"double": "too much of its memory"}, [EVIL], 1.0)
 
 
 @pytest.fixture(scope="module", params=["class", "leaderboard"])
@@ -30,7 +30,7 @@ def page(tmp_path_factory, request):
         others = [
             replace(MARK, name=f"student {n}", leaderboard={"sst": n / 30}) for n in range(30)
         ]
-        path.write_text(render([MARK, *others], ABOUT), encoding="utf-8")
+        path.write_text(render([MARK, *others], ABOUT, "none"), encoding="utf-8")
         return path
     tasks = ("sst", "para", "sts")
     submissions = {

@@ -2,6 +2,11 @@
 
 import json
 import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -30,13 +35,15 @@ def test_a_class_of_folders_and_zips_has_the_same_marks_again_and_a_broken_one_s
     (members / "eve.zip").write_bytes(b"no zip")
     tables = []
     for run in ("first", "second"):
-        found = submissions([members], FILES, single=False, work=tmp_path / f"work of {run}")
-        marks = list(grade_class(found, exam(suite), jobs=2))
-        write_class(marks, ABOUT, tmp_path / run)
+        found = submissions([members], FILES, single=False, work=tmp_path)
+        marks = list(grade_class(found, exam(suite), jobs=2, work=tmp_path))
+        write_class(marks, ABOUT, "none", tmp_path / run)
         tables.append((tmp_path / run / "marks.csv").read_bytes())
     assert tables[0] == tables[1]
-    header = "submission,score,sums,means,stopped"
-    assert tables[0].decode().split() == [header, "ada,9,5,4,0", "ben,5,5,0,0", "eve,0,0,0,0"]
+    header, ada, ben, eve = tables[0].decode().splitlines()
+    assert header == "submission,score,sums,means,stopped,sandbox,not marked"
+    assert (ada, ben) == ("ada,9,5,4,0,none,", "ben,5,5,0,0,none,")
+    assert eve.startswith("eve,0,0,0,0,none,eve.zip: not a sound zip")
     ada, ben, eve = marks
     assert passed(ada) == set(POINTS) and not ada.stops and not ada.left and ada.seconds > 0
     assert [result.mistake for result in ben.results] == [None, None, "whole"]
@@ -50,42 +57,39 @@ def test_what_gives_no_answer_scores_nothing(tmp_path, suite, source):
     assert passed(graded(tmp_path / "none", suite, source)) == set()
 
 
-def test_code_that_is_stopped_again_and_again_is_not_asked_for_ever(tmp_path, suite, monkeypatch):
-    assert grading.MOST_RUNS > 2
-    monkeypatch.setattr(grading, "MOST_RUNS", 2)
-    mark = graded(tmp_path / "gone", suite, "import os; os._exit(0)")
-    assert list(mark.stops) == list(POINTS) and not passed(mark)
-    assert "not asked any more" in mark.stops["mean"]
+def test_code_that_is_stopped_again_and_again_is_run_twice_more_and_in_twice_the_time(
+    tmp_path, suite, monkeypatch
+):
+    given, real = [], sandbox.run
+
+    def run(job, *rest):
+        given.append((job.limits.cpu_seconds, job.limits.seconds))
+        return real(job, *rest)
+
+    monkeypatch.setattr(sandbox, "run", run)
+    source = "import os; os._exit(0)"
+    mark = graded(tmp_path / "gone", suite, source, cpu_seconds=60, seconds=300)
+    assert given == [(60, 300), (30, 150), (30, 150)]
+    # After `double` of the same part as `total` the other part is asked first.
+    assert list(mark.stops) == ["double", "mean", "total"] and not passed(mark)
 
 
-def test_the_answers_and_the_seed_never_enter_the_sandbox(tmp_path, suite, monkeypatch):
+def test_the_answers_never_enter_the_sandbox(tmp_path, suite, monkeypatch):
     seen = {}
 
-    def look(command, folder, limits, reads, user):
-        for path in reads:
+    def look(job, isolation, stop):
+        for path in job.reads:
             for file in path.rglob("*"):
                 seen[file.name] = file.read_bytes() if file.is_file() else b""
-        return Outcome(0, 0.1, "", "", {})
+        return Outcome(0, 0.1, "", "")
 
     monkeypatch.setattr(sandbox, "run", look)
-    grade(submission(tmp_path / "ada"), exam(suite))
+    grade(submission(tmp_path / "ada"), exam(suite), tmp_path)
     assert set(seen) == {"driver.py", "suite.json", "inputs.npz", "work.py"}
     assert set(json.loads(seen["suite.json"])) == {"cases"}
 
 
-def test_after_a_run_that_used_up_its_time_the_others_get_less(tmp_path, suite, monkeypatch):
-    given = []
-
-    def hang(command, folder, limits, reads, user):
-        given.append((limits.cpu_seconds, limits.seconds))
-        return Outcome(137, limits.seconds, "seconds", "", {})
-
-    monkeypatch.setattr(sandbox, "run", hang)
-    mark = grade(submission(tmp_path / "mia"), exam(suite, cpu_seconds=60, seconds=300))
-    assert given == [(60, 300), (15, 75), (15, 75)] and not passed(mark)
-
-
-def test_a_submission_that_cannot_be_graded_stops_no_other(tmp_path, suite, monkeypatch):
+def test_what_the_machine_fails_at_has_no_mark_and_stops_no_other(tmp_path, suite, monkeypatch):
     take = intake.take_code
 
     def fail(tree, *rest):
@@ -95,9 +99,32 @@ def test_a_submission_that_cannot_be_graded_stops_no_other(tmp_path, suite, monk
 
     monkeypatch.setattr(intake, "take_code", fail)
     found = [submission(tmp_path / name) for name in ("eve", "zoe")]
-    marks = list(grade_class(found, exam(suite), jobs=1))
-    assert [len(passed(mark)) for mark in marks] == [0, 3]
-    assert "No space left on device" in marks[0].fault
+    eve, zoe = grade_class(found, exam(suite), jobs=1, work=tmp_path)
+    assert "No space left on device" in eve.machine and len(passed(zoe)) == 3
+    assert "score" not in for_gradescope(eve, ABOUT)
+    free = grading.shutil.disk_usage(tmp_path)._replace(free=10 << 20)
+    monkeypatch.setattr(grading.shutil, "disk_usage", lambda path: free)
+    (zoe,) = grade_class(found[1:], exam(suite), jobs=1, work=tmp_path)
+    assert "10 MB are free, 32 are needed" in zoe.machine
+    write_class([eve, zoe], ABOUT, "none", tmp_path / "out")
+    assert "eve,,,,0,none,[Errno 28]" in (tmp_path / "out" / "marks.csv").read_text()
+
+
+def test_an_interrupt_ends_what_runs_and_what_killed_graders_left_is_deleted(tmp_path, suite):
+    # It says that it runs, which no honest one does.
+    source = f"import time\ntime.sleep(600)\n{HONEST}"
+    start = time.monotonic()
+    marks = grade_class([submission(tmp_path / "mia", source)] * 3, exam(suite), 1, tmp_path)
+    threading.Timer(3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(marks)
+    assert time.monotonic() - start < 60
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = Path(tempfile.mkdtemp(prefix=f"grade-{ended.pid}-"))
+    with grading.workplace() as work:
+        assert not left.exists() and work.is_dir()
+    assert not work.exists()
 
 
 def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
@@ -107,10 +134,15 @@ def test_all_but_the_asked_files_come_from_the_starter(tmp_path):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_text(text)
     (own / "a" / "missing.py").unlink()
+    (own / "helper.py").write_text("own")
+    (own / "loop.py").symlink_to(own / "helper.py")
+    (own / ".hidden.py").write_text("own")
     left = take_code(own, target, ("a/asked.py", "a/missing.py"), starter)
     found = {p.relative_to(target).as_posix(): p.read_text() for p in target.rglob("*.py")}
-    assert found == {"a/asked.py": "own", "a/other.py": "given", "a/missing.py": "given"}
-    assert left == ["a/missing.py: not there"]
+    given = {"a/asked.py": "own", "a/other.py": "given", "a/missing.py": "given"}
+    assert found == given | {"helper.py": "own"}
+    link = "loop.py: no plain file of up to 1 MB"
+    assert left == [".hidden.py: hidden", link, "a/missing.py: not there"]
 
 
 def test_only_plain_small_files_are_answers(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assignment.course_data import TASKS_GIVEN, write_data
-from assignment.make import make
+from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
 from assignment.trees import ROOT, body_of, write_tree
 from data.tasks import TASKS, read_task
@@ -134,4 +134,4 @@ def test_the_requirements_cover_what_the_tree_imports(made):
 def test_a_folder_of_other_things_is_not_replaced(tmp_path, toy_data):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(UserError, match="is there and no assignment"):
-        make(tmp_path, ["attention"], term_seed=2, data=toy_data)
+        make(tmp_path, ["attention"], secrets_of(2), data=toy_data)

@@ -3,36 +3,36 @@
 import csv
 import io
 import json
+import os
 import shutil
+import sys
 from dataclasses import replace
 
 import pytest
 from made_submissions import TASKS, text_of, write_data, write_submission
-from small_suite import ABOUT, submission, write_suite
+from small_suite import ABOUT, FILES, any_way, exam, submission, write_suite
 
 from assignment import class_page, grade
 from assignment.__main__ import main
 from assignment.class_page import render
 from assignment.compare import CaseResult
-from assignment.grade import LAYERS as ASKED
 from assignment.grade import open_gold, with_leaderboard
-from assignment.grading import layers_here
+from assignment.isolation import Limits
 from assignment.marks import Mark, for_gradescope, total, write_class
-from assignment.sandbox import Limits
 from assignment.submission.leaderboard import make_board, read_submission
 from data.examples import DataError
+from runtime.errors import UserError
 
-LAYERS = {"limits": "", "landlock": "this kernel has no Landlock"}
 RESULTS = [
     CaseResult("double", "sums", False, "no answer"),
     CaseResult("total", "sums", True, ""),
     CaseResult("mean", "means", False, '"answer" has shape ()', "whole"),
 ]
 STOP = {"double": "the run was stopped: too much of its memory"}
-MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], LAYERS, 12.6)
-HONEST = Mark(
-    "=bob", [replace(r, passed=True, reason="", mistake=None) for r in RESULTS], {}, [], LAYERS, 3.0
-)
+MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], 12.6)
+RIGHT = [replace(r, passed=True, reason="", mistake=None) for r in RESULTS]
+HONEST = Mark("=bob", RIGHT, {}, [], 3.0)
+FAILED = Mark("eve", RESULTS, {}, [], machine="/tmp: 1 MB are free, 256 are needed")
 
 
 def test_results_have_what_gradescope_documents():
@@ -62,32 +62,38 @@ def test_results_have_what_gradescope_documents():
 
 
 def test_the_table_of_a_class(tmp_path):
-    write_class([MARK, HONEST], ABOUT, tmp_path)
+    write_class([MARK, HONEST, FAILED], ABOUT, "bubblewrap", tmp_path)
     rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text())))
-    assert rows[0] == ["submission", "score", "sums", "means", "stopped"]
-    assert rows[1:] == [["ada", "3", "3", "0", "1"], ["'=bob", "9", "5", "4", "0"]]
-    ada, bob = json.loads((tmp_path / "marks.json").read_text())
-    assert ada["parts"] == {"sums": 3, "means": 0} and ada["layers"] == LAYERS
-    assert bob["score"] == bob["max_score"] == 9
+    assert rows[0] == ["submission", "score", "sums", "means", "stopped", "sandbox", "not marked"]
+    assert rows[1:3] == [
+        ["ada", "3", "3", "0", "1", "bubblewrap", ""],
+        ["'=bob", "9", "5", "4", "0", "bubblewrap", ""],
+    ]
+    assert rows[3] == ["eve", "", "", "", "0", "bubblewrap", FAILED.machine]
+    ada, bob, eve = json.loads((tmp_path / "marks.json").read_text())
+    assert ada["parts"] == {"sums": 3, "means": 0} and ada["sandbox"] == "bubblewrap"
+    assert bob["score"] == bob["max_score"] == 9 and eve["score"] is None
 
 
 def test_the_page_shows_marks_mistakes_and_stops():
-    page = render([MARK, HONEST, *[replace(MARK, name=f"s{n}") for n in range(30)]], ABOUT)
+    more = [replace(MARK, name=f"s{n}") for n in range(30)]
+    page = render([MARK, FAILED, HONEST, *more], ABOUT, "bubblewrap")
     assert "the mean is over all axes" in page and "too much of its memory" in page
     assert "Marks of 32 submissions" in page and 'src="http' not in page
-    assert "Marks of 1 submission<" in render([HONEST], ABOUT)
+    assert "sandbox: bubblewrap" in page and FAILED.machine in page
+    assert "Marks of 1 submission<" in render([HONEST], ABOUT, "none")
 
 
 def test_names_that_somebody_chose_harm_neither_table_nor_page(tmp_path):
     script = "<script>alert(1)</script>"
     names = ["=1+1", "\t=1+1", "＝1+1", " +1", "\x1b[2J", "a\nb", "x" * 200, "\udcff", script]
     marks = [replace(MARK, name=name) for name in names]
-    write_class(marks, ABOUT, tmp_path)
+    write_class(marks, ABOUT, "none", tmp_path)
     rows = list(csv.reader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
     assert len(rows) == 1 + len(names)
     for shown, *_ in rows:
         assert shown.isprintable() and shown.strip()[:1] not in "=+-@＝"
-    page = render(marks, ABOUT)
+    page = render(marks, ABOUT, "none")
     assert page.encode() and "\x1b" not in page
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
@@ -113,24 +119,71 @@ def test_wrong_words_are_told_in_one_line(words, told, capsys):
     assert told in error and error.count("\n") == 1
 
 
-def test_grading_is_refused_without_a_layer_and_for_our_own_names(tmp_path, capsys, monkeypatch):
-    submission(tmp_path / "class" / "class.html")
-    words = ["grade", str(tmp_path / "class"), "--suite", str(write_suite(tmp_path / "hidden"))]
-    words += ["--out", str(tmp_path / "marks")]
-    assert main(words) == 2
-    assert "results have files of this name" in capsys.readouterr().err
-    here = {"landlock": "this kernel has no Landlock", "limits": ""}
-    monkeypatch.setattr(grade, "layers_here", lambda limits: here)
-    assert main([*words, "--require", "limits", "landlock"]) == 2
+@pytest.fixture
+def small(monkeypatch):
+    """Let the command grade the suite of three sums."""
+    monkeypatch.setattr(grade, "Exam", lambda suite, *rest: exam(suite))
+    monkeypatch.setattr(grade, "asked_files", lambda parts: FILES)
+    monkeypatch.setattr(grade, "choose", lambda asked: any_way())
+
+
+def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsys, small):
+    members, suite = tmp_path / "class", write_suite(tmp_path / "term" / "hidden")
+    submission(suite.parent / "reference")
+    for name in ("class.html", "ada", "ben", "ben/second"):
+        submission(members / name)
+    shutil.make_archive(str(members / "ada"), "zip", members / "ben")
+    os.utime(members / "ada.zip", (0, 0))
+    for name in ("cleo.tar.gz", "dora.ipynb", "marks.csv", ".DS_Store"):
+        (members / name).write_text("no zip")
+    (members / "eve.zip").symlink_to(members / "ada.zip")
+    for path in ("fay/a.zip", "fay/b.zip", "gus/1/2/3/a.zip"):
+        (members / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(members / "ada.zip", members / path)
+    words = ["grade", str(members), "--suite", str(suite), "--out", str(tmp_path / "marks")]
+    assert main(words) == 0
+    rows = csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8"))
+    found = {row["submission"]: (row["score"], row["not marked"]) for row in rows}
+    assert found == {
+        "ada": ("9", ""),
+        "ada.zip": ("0", "ada, which is newer, was graded under this name"),
+        "ben": ("9", ""),
+        "class.html": ("9", ""),
+        "cleo.tar.gz": ("0", "cleo.tar.gz: no folder and no .zip; hand in a zip"),
+        "dora.ipynb": ("0", "dora.ipynb: no folder and no .zip; hand in a zip"),
+        "eve.zip": ("0", "eve.zip: a link; hand in a zip"),
+        "fay": ("0", "fay: 2 zips, and no folder; hand in one"),
+        "gus": ("0", "gus: none of work.py ... within 2 folders"),
+        "marks.csv": ("0", "marks.csv: no folder and no .zip; hand in a zip"),
+    }
+    assert f"sandbox: {any_way().name}" in capsys.readouterr().out
+    results = tmp_path / "marks" / "marks.csv (submission)" / "results.json"
+    assert json.loads(results.read_text())["score"] == 0
+
+
+def test_nothing_is_graded_where_the_solution_does_not_get_all_points(tmp_path, capsys, small):
+    submission(tmp_path / "class" / "ada")
+    suite = write_suite(tmp_path / "term" / "hidden")
+    words = [
+        "grade",
+        str(tmp_path / "class"),
+        "--suite",
+        str(suite),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main(words) == 2 and "reference: no solution" in capsys.readouterr().err
+    submission(suite.parent / "reference", "import nothing")
+    assert main(words) == 1
     error = capsys.readouterr().err
-    assert "layer 'landlock' does not hold here (this kernel has no Landlock)" in error
-    assert error.count("\n") == 1 and not (tmp_path / "marks").exists()
-
-
-def test_the_layers_to_ask_for_are_those_of_every_machine():
-    found = layers_here(Limits())
-    assert set(ASKED) <= set(found)
-    assert set(found) - set(ASKED) <= {"no capabilities", "user namespace", "mount namespace"}
+    assert f"in this sandbox ({any_way().name}) the solution gets 0 of 9 points (double" in error
+    assert "No module named" in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+    readable = shutil.copytree(suite, tmp_path / "python" / "hidden")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "prefix", str(tmp_path / "python"))
+        with pytest.raises(UserError, match="students' code can read"):
+            grade.check_paths(Limits(), [readable])
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +202,10 @@ def test_the_scores_are_those_of_the_leaderboard_and_give_no_points(tmp_path, go
     assert total(mark, ABOUT) == total(HONEST, ABOUT) and mark.left == HONEST.left
     shutil.make_archive(str(tmp_path / "ada"), "zip", folder)
     assert with_leaderboard(HONEST, tmp_path / "ada.zip", gold) == mark
-    write_class([mark, replace(HONEST, name="ben")], ABOUT, tmp_path / "marks")
+    write_class([mark, replace(HONEST, name="ben")], ABOUT, "none", tmp_path / "marks")
     rows = list(csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8")))
     assert float(rows[0]["aggregate"]) == place.value and rows[1]["aggregate"] == ""
-    assert f"{place.value:.3f}" in render([mark], ABOUT)
+    assert f"{place.value:.3f}" in render([mark], ABOUT, "none")
 
 
 def test_a_fault_is_told_and_there_is_no_place(tmp_path, gold):

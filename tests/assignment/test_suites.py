@@ -10,11 +10,13 @@ import pytest
 from assignment import suites
 from assignment.cases import pooling
 from assignment.compare import difference, judge_arrays, read_suite
+from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
 from assignment.suites import answered, ask, draw, unrecognised, write_suites
 from assignment.trees import with_body, write_tree
 from runtime.errors import UserError
 
+KEYS = secrets_of(20260901)
 SUITES = ("student/checks", "instructor/hidden")
 KINDS = ("public", "hidden")
 ALTERNATIVES = sorted((Path(__file__).parent / "alternatives").glob("*.txt"))
@@ -39,19 +41,38 @@ def test_the_mistakes_of_other_terms_show_in_the_first_draw(tmp_path):
         assert unrecognised(suite) == []
 
 
-def test_the_term_seed_changes_numbers_sizes_and_hidden_names(made):
+def test_a_key_of_each_suite_decides_numbers_sizes_and_hidden_names(made):
     parts = chosen_parts()
-    texts = [(made / folder / "suite.json").read_text("utf-8") for folder in SUITES]
-    for text, kind in zip(texts, KINDS, strict=True):
-        about, inputs = draw(parts, 20260901, kind)
+    for folder, kind in zip(SUITES, KINDS, strict=True):
+        about, inputs = draw(parts, KEYS[kind], kind)
+        text = (made / folder / "suite.json").read_text("utf-8")
         assert json.loads(text) == json.loads(json.dumps(about))
         other_about, others = draw(parts, 2, kind)
         for case, other in zip(about["cases"], other_about["cases"], strict=True):
             assert (case["name"] == other["name"]) == (kind == "public")
             assert difference(inputs[case["name"]], others[other["name"]])
-    assert "20260901" not in texts[0] and "20260901" in texts[1]
     public, hidden = (read_suite(made / folder) for folder in SUITES)
     assert not set(public.answers) & set(hidden.answers)
+
+
+def test_secrets_are_new_and_nothing_that_is_handed_out_depends_on_the_hidden_one(
+    tmp_path, toy_data, monkeypatch
+):
+    keys = secrets_of()
+    assert len({*keys.values(), *secrets_of().values()}) == 6 and min(keys.values()) > 2**90
+    handed_out = []
+    for hidden in (1, 2):
+        monkeypatch.chdir(tmp_path)
+        make(tmp_path / "term", ["pooling"], {**keys, "hidden": hidden}, toy_data)
+        student = tmp_path / "term" / "student"
+        files = (path for path in student.rglob("*") if path.is_file())
+        handed_out.append({path: path.read_bytes() for path in files})
+    assert handed_out[0] == handed_out[1]
+    instructor = tmp_path / "term" / "instructor"
+    assert json.loads((instructor / "secrets.json").read_text()) == {**keys, "hidden": 2}
+    modes = {path: path.stat().st_mode & 0o777 for path in (instructor, *instructor.rglob("*"))}
+    assert set(modes.values()) == {0o600, 0o700}
+    assert all(mode == 0o700 for path, mode in modes.items() if path.is_dir())
 
 
 def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_path):
@@ -67,7 +88,7 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
 
     monkeypatch.setattr(pooling, "draw_segments", segments)
     folders = {kind: tmp_path / kind for kind in KINDS}
-    write_suites(folders, chosen_parts(["pooling"]), 5, tmp_path / "work")
+    write_suites(folders, chosen_parts(["pooling"]), secrets_of(5), tmp_path / "work")
     assert len(drawn) == 4
     for folder in folders.values():
         suite = read_suite(folder)
@@ -75,7 +96,9 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         assert difference(suite.answers[case], suite.mistakes["segments-halved"][case])
     monkeypatch.setattr(suites, "MOST_DRAWS", 1)
     with pytest.raises(UserError, match="'segments-halved' does not show in 1 draws"):
-        write_suites({"public": tmp_path / "none"}, chosen_parts(["pooling"]), 5, tmp_path)
+        write_suites(
+            {"public": tmp_path / "none"}, chosen_parts(["pooling"]), secrets_of(5), tmp_path
+        )
 
 
 def bodies(path: Path) -> dict[str, str]:
@@ -93,7 +116,7 @@ def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, 
         file, _, name = place.partition(":")
         source = (tree / file).read_text(encoding="utf-8")
         (tree / file).write_text(with_body(source, name, body.splitlines()), encoding="utf-8")
-    drawn = [draw(chosen_parts(), 20260901, kind) for kind in KINDS]
+    drawn = [draw(chosen_parts(), KEYS[kind], kind) for kind in KINDS]
     for folder, (found, raised) in zip(SUITES, ask(tree, drawn), strict=True):
         results = judge_arrays(read_suite(made / folder), found, raised)
         assert [(r.case, r.reason) for r in results if not r.passed] == []

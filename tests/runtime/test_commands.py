@@ -91,7 +91,7 @@ ENTRIES = sorted(
     if "\n    sys.exit(" in path.read_text("utf-8")
 )
 # What students start, and what the sandbox does.
-OTHERS = ("assignment/starter", "assignment/make", "assignment/driver", "assignment/jail")
+OTHERS = ("assignment/starter", "assignment/make", "assignment/driver", "assignment/isolation")
 
 
 # What measures for minutes.
