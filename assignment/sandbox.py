@@ -160,7 +160,7 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     start = time.monotonic()
     process = subprocess.Popen(
         isolation.way.wrap(job, inside) if isolation.way else inside,
-        cwd=ROOT,
+        cwd=folder if in_container else ROOT,  # Podman leaves a file where it is started
         env={**os.environ, **ENVIRONMENT} if in_container else ENVIRONMENT,
         # Nothing is written to it: its end tells `inside` that there is nobody any more.
         stdin=subprocess.PIPE,
@@ -208,13 +208,15 @@ class _Watch:
         next_look = 0.0
         with selectors.DefaultSelector() as selector:
             selector.register(handle, selectors.EVENT_READ)
-            while self.process.poll() is None and not self.exceeded and not self.stop.is_set():
+            while self.process.poll() is None and not self.exceeded:
                 if not selector.get_map():
                     time.sleep(POLL_SECONDS)
                 elif selector.select(POLL_SECONDS) and not self._read(handle):
                     selector.unregister(handle)
                 now = time.monotonic()
-                if now > deadline:
+                if self.stop.is_set():
+                    self.exceeded = "patience of whoever grades"
+                elif now > deadline:
                     self.exceeded = "seconds"
                 elif now > next_look:
                     self.exceeded = self.exceeded or self._look()

@@ -50,13 +50,19 @@ def loaded(given: Any) -> dict[str, Tensor]:
 
 
 def missing(given: Any) -> dict[str, Tensor]:
-    """Weights without the module's bias."""
-    return _load(given, {"weight": given["weight"]})
+    """Weights without the module's bias, and all of them."""
+    return _beside_all(given, {"weight": given["weight"]})
 
 
 def other_shape(given: Any) -> dict[str, Tensor]:
-    """Weights whose matrix is the other way round."""
-    return _load(given, {**given, "weight": given["weight"].T})
+    """Weights whose matrix is the other way round, and as it should be."""
+    return _beside_all(given, {**given, "weight": given["weight"].T})
+
+
+def _beside_all(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    # Whoever always refuses is not right.
+    whole = {f"{name} of all": tensor for name, tensor in _load(given, dict(given)).items()}
+    return {**_load(given, tensors), **whole}
 
 
 def _load(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

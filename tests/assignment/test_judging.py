@@ -1,6 +1,7 @@
 """Which array differs first, where and by how much; which mistake it is; and what may be read."""
 
 import io
+import json
 import os
 import struct
 import zipfile
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from assignment import driver
 from assignment.compare import (
     MOST_ARRAYS,
     Suite,
@@ -169,3 +171,24 @@ def test_bytes_made_to_break_their_reader_are_no_answer(tmp_path, name):
 def test_a_surplus_array_is_named_without_what_steers_a_terminal():
     reason = difference(ONE, {**ONE, "\x1b[2J\u202e" * 99: ONE["x"]})
     assert reason.endswith("is not expected") and reason.isprintable() and len(reason) < 600
+
+
+def test_a_case_that_computes_without_end_or_raises_strange_words_stops_no_other(
+    tmp_path, monkeypatch
+):
+    def answer(function, inputs):
+        while function == "endless":
+            pass
+        if function == "strange":
+            raise ValueError("\ud800")
+        return {"x": np.ones(2)}
+
+    monkeypatch.setattr(driver, "answer", answer)
+    cases = [{"name": name, "function": name} for name in ("honest", "endless", "strange")]
+    (tmp_path / "suite.json").write_text(json.dumps({"cases": cases}))
+    np.savez(tmp_path / "inputs.npz")
+    out = tmp_path / "out"
+    driver.run(tmp_path, out, ["strange", "endless", "honest"], cpu_seconds=0.5)
+    assert sorted(os.listdir(out)) == ["endless.error.txt", "honest.npz", "strange.error.txt"]
+    told = (out / "endless.error.txt").read_text()
+    assert told.startswith("TimeoutError: computed for more than 0.5 s")

@@ -120,3 +120,18 @@ def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, 
     for folder, (found, raised) in zip(SUITES, ask(tree, drawn), strict=True):
         results = judge_arrays(read_suite(made / folder), found, raised)
         assert [(r.case, r.reason) for r in results if not r.passed] == []
+
+
+@pytest.mark.parametrize("line", ["raise CheckpointError('no')", "return None", "return EMPTY"])
+def test_what_always_says_the_same_earns_nothing(made, tmp_path, line):
+    tree = shutil.copytree(made / "instructor" / "reference", tmp_path / "tree")
+    imports = ["import torch", "from minbert.config import CheckpointError"]
+    body = [*imports, line.replace("EMPTY", "torch.empty(0)")]
+    for place in (place for part in chosen_parts() for place in part.places):
+        file, _, name = place.partition(":")
+        source = with_body((tree / file).read_text("utf-8"), name, body)
+        (tree / file).write_text(source, encoding="utf-8")
+    suite = read_suite(made / "instructor" / "hidden")
+    drawn = draw(chosen_parts(), KEYS["hidden"], "hidden")
+    ((found, raised),) = ask(tree, [drawn])
+    assert [r.case for r in judge_arrays(suite, found, raised) if r.passed] == []
