@@ -10,4 +10,5 @@ def double(values):
             hoard = bytearray(b"x") * (32 << 20)
             time.sleep(3600)
             return hoard
-    time.sleep(3600)
+    while True:
+        os.wait()
