@@ -45,6 +45,7 @@ def run(folder: Path, program: str, way: Isolation | None = None, **more) -> Out
 
 # What a program can do, each a line of Python whose errors mean that it cannot.
 TRIALS = {
+    "handles": "handles()[0]",
     "socket of the internet": "socket.socket(socket.AF_INET)",
     "socket of virtual machines": "socket.socket(40, socket.SOCK_STREAM)",
     "socket of the kernel": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
@@ -73,7 +74,6 @@ TRIALS = {
     "what is given, written": "open(GIVEN, 'a')",
     "what is given, read": "open(GIVEN).read()",
     "a file of its own": "open('own', 'w').write('x')",
-    "handles": "handles()[0]",
     "who grades, signalled": "os.kill(GRADER, 0)",
 }
 ALLOWED = {"what is given, read", "a file of its own"}
@@ -130,9 +130,11 @@ def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
     outcome = run(tmp_path, words + TRY, way, reads=(given.parent,))
     assert outcome.exit_code == 0, outcome.output
     done = set(json.loads(outcome.output))
-    # Without a process namespace, root under its own number may ask for other processes of root.
-    old = way == Isolation("Landlock") and landlock.abi() < landlock.SCOPES_SINCE
-    assert done - ({"who grades, signalled"} if old else set()) == ALLOWED
+    if way.name == "container":  # whose limit of memory counts these, too
+        done.discard("shared zeros")
+    if way == Isolation("Landlock") and landlock.abi() < landlock.SCOPES_SINCE:
+        done.discard("who grades, signalled")
+    assert done == ALLOWED
 
 
 @pytest.mark.parametrize(
