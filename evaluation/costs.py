@@ -155,16 +155,16 @@ def _closest_from(embeddings: np.ndarray, start: int) -> tuple[float, int, int]:
 
 @dataclass(frozen=True)
 class Reader:
-    """A head on its encoder as functions; the last two only of a bi-encoder that reads pairs.
+    """A head on its encoder as functions; the last two only where each text is encoded alone.
 
     Attributes:
-        name: `bi` or `cross`.
+        name: `bi`, `late` or `cross`.
         passes: of the encoder, per example.
         tokens: per example, on average.
         flops: per example, encoder and head.
         score: N examples, as their texts, -> logits.
-        encode: N texts -> (N, H) float32.
-        compare: two (N, H) -> logits (N,).
+        encode: N texts -> what is kept of them: (N, H) float32, or of each its tokens' (T, H).
+        compare: what is kept of the first texts of N pairs, and of the second -> logits (N,).
     """
 
     name: str
@@ -172,8 +172,8 @@ class Reader:
     tokens: float
     flops: float
     score: Callable[[Sequence[Texts]], np.ndarray]
-    encode: Callable[[Sequence[str]], np.ndarray] | None = None
-    compare: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    encode: Callable[[Sequence[str]], Any] | None = None
+    compare: Callable[[Any, Any], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Search:
 
     Attributes:
         work: "query", one text against n; or "pair", the most similar two of n.
-        by: "cosine" or "head" of a bi-encoder, or "cross".
+        by: "cosine" or "head" of a bi-encoder, "late" or "cross".
         n: texts.
         passes: of the encoder, one per text or pair that it reads.
         once: encoding the n texts, which further searches reuse; None for a cross-encoder.
@@ -212,9 +212,10 @@ class Cost:
         encoder, passes, tokens, flops: as in Reader.
         milliseconds: of one example alone, the median of a few.
         examples_per_second: in batches.
-        texts_per_second: that a bi-encoder encodes, None for others.
-        comparisons_per_second: of a bi-encoder's head, on vectors; None for others.
+        texts_per_second: that are encoded alone; None for a cross-encoder.
+        comparisons_per_second: of what is kept of such texts, by the head; None likewise.
         searches: none where an example is one text.
+        bytes_per_text: that are kept of it; None likewise.
     """
 
     encoder: str
@@ -226,6 +227,7 @@ class Cost:
     texts_per_second: float | None = None
     comparisons_per_second: float | None = None
     searches: tuple[Search, ...] = ()
+    bytes_per_text: float | None = None
 
     def search(self, work: str, by: str, n: int) -> Search:
         """Return one of the searches; KeyError where there is none."""
@@ -248,14 +250,14 @@ def measure_cost(
     """
     alone = seconds_alone(lambda number: reader.score([examples[number % len(examples)]]))
     is_pair = len(examples[0]) == 2
-    is_bi = is_pair and reader.encode is not None
+    alone_too = is_pair and reader.encode is not None
     # The pairs that queries and searches for pairs compare.
     amounts = sorted({*sizes, *map(_pairs, sizes)})
-    share = 0.25 if is_bi else 1.0  # of the budget
+    share = 0.25 if alone_too else 1.0  # of the budget
     scored = measure_growing(lambda n: reader.score(_cycled(examples, n)), amounts, share * budget)
     about = reader.name, reader.passes, reader.tokens, reader.flops, 1000 * alone, scored.rate
-    if is_bi:
-        return Cost(*about, *_bi_searches(reader, examples, 0.75 * budget, sizes, amounts))
+    if alone_too:
+        return Cost(*about, *_searches(reader, examples, 0.75 * budget, sizes, amounts))
     searches = []
     for n in sizes if is_pair else ():
         # Of a query's scores all are held, of all pairs' scores the best alone.
@@ -265,42 +267,48 @@ def measure_cost(
     return Cost(*about, searches=tuple(searches))
 
 
-def _bi_searches(
+def _searches(
     reader: Reader,
     examples: Sequence[Texts],
     budget: float,
     sizes: Sequence[int],
     amounts: Sequence[int],
-) -> tuple[float, float, tuple[Search, ...]]:
-    """Return texts encoded and pairs compared per second, and the searches of a bi-encoder."""
+) -> tuple[float, float, tuple[Search, ...], float]:
+    """Return texts encoded and pairs compared per second, the searches, and bytes per text."""
     assert reader.encode is not None and reader.compare is not None
     encode, compare = reader.encode, reader.compare
     texts = [text for pair in examples for text in pair]
     encoded = measure_growing(lambda n: encode(_cycled(texts, n)), sizes, budget / 2)
-    # Vectors of a sample, repeated: products of equal rows take as long as any others.
-    vectors = encode(texts[:SAMPLE])
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
-    many = np.resize(vectors, (max(sizes), vectors.shape[1]))
+    # A sample, repeated: products of equal rows take as long as any others.
+    kept = encode(texts[:SAMPLE])
+    each = sum(text.nbytes for text in kept) / len(kept)
+    block: Any = _cycled(kept, min(HEAD_BLOCK, max(sizes)))
+    if isinstance(kept, np.ndarray):
+        block = np.stack(block)
 
     def judge(count: int) -> None:
-        block = many[:HEAD_BLOCK]
         for start in range(0, count, len(block)):
             part = block[: count - start]
             compare(part, part)
 
     judged = measure_growing(judge, amounts, budget / 8)
-    queried = measure_growing(lambda n: nearest(many[:n], many[0]), sizes, budget / 8)
-    paired = measure_growing(lambda n: closest_pair(many[:n]), sizes, budget / 4, _pairs)
+    # Of a query, and of all pairs, by size.
+    ways = {"late": (judged.of, lambda n: judged.of(_pairs(n)))}
+    if isinstance(kept, np.ndarray):
+        kept /= np.linalg.norm(kept, axis=1, keepdims=True).clip(1e-12)
+        many = np.resize(kept, (max(sizes), kept.shape[1]))
+        queried = measure_growing(lambda n: nearest(many[:n], many[0]), sizes, budget / 8)
+        paired = measure_growing(lambda n: closest_pair(many[:n]), sizes, budget / 4, _pairs)
+        ways = {"cosine": (queried.of, paired.of), "head": ways["late"]}
     own = Duration(seconds_alone(lambda n: encode([texts[n % len(texts)]])), True)  # a query's
     searches = []
     for n in sizes:
-        once, held = encoded.of(n), vectors[0].nbytes * n
-        by_cosine, by_head = (queried.of(n), paired.of(n)), (judged.of(n), judged.of(_pairs(n)))
-        for by, (query, pair) in (("cosine", by_cosine), ("head", by_head)):
+        once, held = encoded.of(n), each * n
+        for by, (query, pair) in ways.items():
             one, all_of_block = (held + 4 * n) / MIB, (held + 4 * n * min(n, BLOCK)) / MIB
-            searches.append(Search("query", by, n, n + 1, once, own + query, one))
-            searches.append(Search("pair", by, n, n, once, pair, all_of_block))
-    return encoded.rate, judged.rate, tuple(searches)
+            searches.append(Search("query", by, n, n + 1, once, own + query(n), one))
+            searches.append(Search("pair", by, n, n, once, pair(n), all_of_block))
+    return encoded.rate, judged.rate, tuple(searches), each
 
 
 def _pairs(n: int) -> int:
@@ -499,16 +507,17 @@ def _ranking(by: str, k: int, ranks: np.ndarray, took: Duration) -> Ranking:
 
 def cost_lines(costs: dict[str, Any]) -> list[str]:
     """Return the tables and sentences about the costs of a run, the content of its costs.json."""
-    header = "cell,passes,tokens,MFLOP,ms for one,per second,texts/s,compared/s".split(",")
+    header = "cell,passes,tokens,MFLOP,ms for one,per second,texts/s,compared/s,bytes/text"
     rows = []
     for cell in costs["cells"]:
         cost = cell["cost"]
         rates = ("examples_per_second", "texts_per_second", "comparisons_per_second")
         numbers = [str(cost["passes"]), f"{cost['tokens']:.1f}", f"{cost['flops'] / 1e6:,.1f}"]
         numbers.append(f"{cost['milliseconds']:.1f}")
-        numbers += ["-" if cost[name] is None else f"{cost[name]:,.0f}" for name in rates]
+        more = [*(cost[name] for name in rates), cost.get("bytes_per_text")]  # since 0.15.0
+        numbers += ["-" if number is None else f"{number:,.0f}" for number in more]
         rows.append([cell["cell"], *numbers])
-    lines = [f"machine   {measured_on(costs)}\n", markdown(header, rows)]
+    lines = [f"machine   {measured_on(costs)}\n", markdown(header.split(","), rows)]
     for task, pairs in costs["break_even"].items():
         cheaper = "is never the cheaper one: its head alone takes as long as the cross-encoder"
         if pairs is not None:
@@ -554,8 +563,12 @@ def _search_table(costs: dict[str, Any], task: str) -> str:
             cosine, head = searches[work, n, "cosine"], searches[work, n, "head"]
             durations = map(marked, (cosine["once"], cosine["then"], head["then"]))
             own = [works[work], f"{n:,}", *durations, f"{cosine['memory_mib']:,.1f}"]
-            rows.append([*own, marked(cross["then"]), f"{cross['passes']:,}"])
-    return markdown(header, rows)
+            own += [marked(cross["then"]), f"{cross['passes']:,}"]
+            if late := searches.get((work, n, "late")):
+                own += [marked(late["then"]), f"{late['memory_mib']:,.1f}"]
+            rows.append(own)
+    late_too = rows and len(rows[0]) > len(header)
+    return markdown([*header, *(["late", "its MiB"] if late_too else [])], rows)
 
 
 def _ranking_lines(retrieval: dict[str, Any]) -> list[str]:

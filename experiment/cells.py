@@ -11,7 +11,6 @@ from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
-from evaluation.sts import pair_cosines
 from experiment.grid import Training
 from experiment.opening import Run, Tuned
 from heads.config import HeadConfig
@@ -150,10 +149,12 @@ def scored(
         scores = score_split(head.task, examples, predictions, seen)
         soft = head_soft(fitted.head, fitted.inputs[split])  # a tuned encoder reads them again
         behind = {"soft": soft}
-        if task.kind == "score" and task.is_pair and head.encoder != "cross":
-            # What the encoder knows without any head.
-            behind["cosines"] = pair_cosines(*fitted.inputs[split].columns())
-            scores["metrics"]["cosine_spearman"] = spearman(behind["cosines"], labels)
+        # What the encoder knows without any head: the cosine, or MaxSim.
+        features = FEATURES[head.kind](config.features)
+        bare = features.bare(fitted.inputs[split].columns) if task.kind == "score" else None
+        if bare is not None:
+            behind["cosines"] = bare
+            scores["metrics"]["cosine_spearman"] = spearman(bare, labels)
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
         # What the probabilities say beyond the predictions, where it applies.

@@ -8,6 +8,7 @@ from typing import Any
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from heads.config import (
+    ENCODERS,
     REMEDIES,
     REPORT_ORDER,
     SCHEDULES,
@@ -72,8 +73,8 @@ class Settings:
     )
     encoder: tuple[str, ...] = option(
         ("bi",),
-        "bi: texts encoded alone; cross: as one pair",
-        choices=("bi", "cross"),
+        "bi: texts encoded alone; cross: as one pair; late: alone, token by token compared",
+        choices=tuple(ENCODERS),
     )
     tune: tuple[str, ...] = option(
         ("frozen",),

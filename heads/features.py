@@ -9,20 +9,24 @@ Pearson of 0.36. |u-v| and u*v give the head that interaction (InferSent, Connea
 `cls` is what BERT's own classifier reads of an item, [CLS] alone; two embeddings interact as above.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from heads.maxsim import apart, end_to_end, matched
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import mean_of_segments
 from runtime.device import autocast
 
 Item = tuple[str, ...]  # one text, or the two of a pair
+# Gives the embeddings of all first items, of all second ones, ...: (N, *parts, H) each.
+Columns = Callable[[], list[np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class BiFeatures:
 
     form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = ()  # the shape of an item's embedding, before H
+    cached: ClassVar[str] = "1"  # in what the cached file is named by
+    alone: ClassVar[bool] = True  # whether each text is encoded by itself
 
     def items(self, texts: Item) -> list[Item]:
         """Return each text as an item."""
@@ -61,6 +67,11 @@ class BiFeatures:
         scaled = [unit_rms(part) for part in embeddings]
         return scaled[0] if len(scaled) == 1 else interaction(scaled[0], scaled[1])
 
+    def bare(self, columns: Columns) -> np.ndarray | None:
+        """Return what is known of pairs without a head: the cosines of u and v, (N,)."""
+        first, second = (torch.from_numpy(column) for column in columns())
+        return F.cosine_similarity(first, second).numpy()
+
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
         # One text has nothing to interact with.
@@ -75,6 +86,8 @@ class CrossFeatures:
 
     form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = (3,)  # [CLS], mean of a, mean of b
+    cached: ClassVar[str] = "2"
+    alone: ClassVar[bool] = False
 
     def items(self, texts: Item) -> list[Item]:
         """Return the pair as the only item."""
@@ -116,14 +129,74 @@ class CrossFeatures:
         both = interaction(unit_rms(first), unit_rms(second))
         return torch.cat([unit_rms(cls), both], dim=-1)
 
+    def bare(self, columns: Columns) -> np.ndarray | None:
+        """Return None: nothing is known of a joined pair without a head."""
+        return None
+
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
         return hidden_size * (5 if self.form == "interaction" else 1)
 
 
-# How an example becomes a head's input.
-Features = BiFeatures | CrossFeatures
-FEATURES: dict[str, type[Features]] = {"bi": BiFeatures, "cross": CrossFeatures}
+@dataclass(frozen=True)
+class LateFeatures:
+    """Late interaction: both texts are encoded alone, then compared token by token (heads.maxsim).
+
+    An item is the pair, so that what is kept of it has one size, whatever its tokens.
+    """
+
+    form: str  # `interaction` or `concat`
+    parts: ClassVar[tuple[int, ...]] = (4,)  # means of a, of b, of |x-y| and of x*y
+    cached: ClassVar[str] = "late"
+    alone: ClassVar[bool] = True
+
+    def items(self, texts: Item) -> list[Item]:
+        """Return the pair as the only item."""
+        return [texts]
+
+    def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
+        """Return the texts of each pair as token ids, each text with its own [CLS] and [SEP]."""
+        return end_to_end(encoder.tokenize([text for texts in items for text in texts]))
+
+    def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
+        """Return what `heads.maxsim.matched` makes of pairs, (n, 4, H), with gradient."""
+        texts, places = apart(batch)
+        texts, places = texts.to(encoder.device), places.to(encoder.device)
+        with autocast(encoder.device, encoder.dtype):
+            states = encoder.model.packed(texts).last_hidden_state  # (total_tokens, H)
+        return matched(states, texts.cu_seqlens, places)
+
+    def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
+        """Return [u; v; |x-y|; x*y], (B, 4H), or without the interaction [u; v], (B, 2H).
+
+        x are tokens and y their best matches: the bi-encoder's features, compared before the mean
+        over tokens is taken, not after it.
+
+        Args:
+            embeddings: one (B, 4, H).
+        """
+        first, second, away, alike = embeddings[0].unbind(dim=1)  # (B, H) each
+        if self.form == "concat":
+            return torch.cat([first, second], dim=-1)
+        return torch.cat([unit_rms(first), unit_rms(second), away, alike], dim=-1)
+
+    def bare(self, columns: Columns) -> np.ndarray | None:
+        """Return what is known of pairs without a head: the symmetrised MaxSim, (N,)."""
+        # x and y have root mean square 1: the mean of x*y over H is their cosine.
+        return np.asarray(columns()[0][:, 3].mean(axis=-1))
+
+    def width(self, hidden_size: int, num_texts: int) -> int:
+        """Return F, the number of features of an example."""
+        return hidden_size * (2 if self.form == "concat" else 4)
+
+
+# How an example becomes a head's input: the only place where the encoders differ in a run.
+Features = BiFeatures | LateFeatures | CrossFeatures
+FEATURES: dict[str, type[Features]] = {
+    "bi": BiFeatures,
+    "late": LateFeatures,
+    "cross": CrossFeatures,
+}
 
 
 def unit_rms(embeddings: Tensor) -> Tensor:

@@ -187,10 +187,13 @@ class STSClassifierHead(CrossSTSHead):
 # fewer.
 HEADS: dict[tuple[str, str], type[Any]] = {
     ("classes", "bi"): SentimentHead,
+    ("classes", "late"): SentimentHead,
     ("classes", "cross"): SentimentHead,
     ("binary", "bi"): ParaphraseHead,
+    ("binary", "late"): ParaphraseHead,
     ("binary", "cross"): CrossParaphraseHead,
     ("score", "bi"): STSHead,
+    ("score", "late"): STSHead,
     ("score", "cross"): CrossSTSHead,
     ("classes", "cls"): SentimentClassifierHead,
     ("binary", "cls"): ParaphraseClassifierHead,

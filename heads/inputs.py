@@ -25,7 +25,7 @@ from torch import Tensor
 from data.examples import Example
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
-from minbert.packing import batches_by_tokens
+from minbert.packing import TokenSequences, batches_by_tokens
 from runtime.files import is_sealed, seal, sweep, texts_digest, whole_file
 
 # Of the cached files: raised when the same encoder and texts would give another content.
@@ -41,7 +41,7 @@ class FrozenInputs:
         """Wrap frozen embeddings.
 
         Args:
-            embeddings: (n, H) of texts or (n, 3, H) of pairs, memory-mapped.
+            embeddings: (n, *parts, H) of items, memory-mapped.
             index: (N, items per example) rows of `embeddings`.
             features: how they are combined.
             device: of the features.
@@ -59,7 +59,7 @@ class FrozenInputs:
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
         columns = self.index[rows].T  # (items per example, B)
-        # Only these rows are read from disk, (B, H) or (B, 3, H) a column.
+        # Only these rows are read from disk, (B, *parts, H) a column.
         return self.features.combine(
             [torch.from_numpy(self.embeddings[column]).to(self.device) for column in columns]
         )
@@ -71,7 +71,7 @@ class FrozenInputs:
             yield np.arange(start, min(start + 1024, len(self)))
 
     def columns(self) -> list[np.ndarray]:
-        """Return the embeddings of all first texts, all second ones, ...: (N, H) each."""
+        """Return the embeddings of all first items, all second ones, ...: (N, *parts, H) each."""
         return [np.asarray(self.embeddings[column]) for column in self.index.T]
 
     def reading(self) -> AbstractContextManager[Any]:
@@ -85,9 +85,9 @@ class LiveInputs:
     def __init__(self, encoder: SentenceEncoder, examples: Sequence[Example], features: Features):
         self.encoder, self.features = encoder, features
         # One column per item of an example: all first texts, then all second ones.
-        self.items = list(zip(*(features.items(e.texts) for e in examples), strict=True))
+        columns = zip(*(features.items(e.texts) for e in examples), strict=True)
         # Tokenized once; a batch is packed from token ids in every epoch.
-        flat = [item for column in self.items for item in column]
+        flat = [item for column in columns for item in column]
         self.sequences = features.tokenize(encoder, flat)
         self.rows = np.arange(len(flat)).reshape(-1, len(examples)).T  # (N, items per example)
 
@@ -111,8 +111,9 @@ class LiveInputs:
         yield from batches_by_tokens(lengths, self.encoder.batch_tokens)
 
     def columns(self) -> list[np.ndarray]:
-        """Return the embeddings of all first texts, all second ones, ...: (N, H) each."""
-        return [self.encoder.encode_quietly([text for (text,) in c]) for c in self.items]
+        """Return the embeddings of all first items, all second ones, ...: (N, *parts, H) each."""
+        embeddings = embedded(self.encoder, self.features, self.sequences)
+        return np.split(embeddings, self.rows.shape[1])
 
     def reading(self) -> AbstractContextManager[Any]:
         """Return the context in which predictions are made."""
@@ -120,6 +121,14 @@ class LiveInputs:
 
 
 Inputs = FrozenInputs | LiveInputs
+
+
+def embedded(encoder: SentenceEncoder, features: Features, sequences: TokenSequences) -> np.ndarray:
+    """Return the embeddings of tokenized items, (n, *parts, H) float32, without gradient."""
+    shape = (len(sequences), *features.parts, encoder.model.config.hidden_size)
+    embeddings = np.empty(shape, np.float32)
+    encoder.embed_all(sequences, embeddings, partial(features.embed, encoder))
+    return embeddings
 
 
 def inputs_of(
@@ -178,16 +187,16 @@ def frozen_embeddings(
         folder: where the cache is.
 
     Returns:
-        Memory-mapped float32: (n, H) for texts, (n, 3, H) for pairs.
+        Memory-mapped float32, (n, *parts, H): (n, H) for texts, (n, 3, H) for joined pairs.
     """
-    about = f"frozen {FORMAT} {fingerprint} {len(items[0])} {len(items)}"
+    about = f"frozen {FORMAT} {fingerprint} {features.cached} {len(items)}"
     # All that the embeddings depend on is in the name: another encoder finds no file of this one.
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
     sweep(folder)
     if not is_sealed(path):
         folder.mkdir(parents=True, exist_ok=True)
         sequences = features.tokenize(encoder, items)
-        # (n, H) or (n, 3, H), written batch by batch: there may be more than memory holds.
+        # (n, *parts, H), written batch by batch: there may be more than memory holds.
         shape = (len(items), *features.parts, encoder.model.config.hidden_size)
         with whole_file(path) as temporary:
             into = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)

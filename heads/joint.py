@@ -56,8 +56,8 @@ from runtime.training import (
 class Pupil:
     """A task of a joint training: its examples, how they are read, and by what they are scored.
 
-    `kind` is `bi` or `cross`; a single text is always read by `bi`. Of `config`, the epochs are the
-    task's own; the rates and the batch size are those of all tasks.
+    `kind` is one of `heads.config.ENCODERS`; a single text is always read by `bi`. Of `config`, the
+    epochs are the task's own; the rates and the batch size are those of all tasks.
     """
 
     splits: Splits

@@ -6,7 +6,6 @@ Legend: N examples, n items (see features), H hidden_size.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
 from heads.heads import HEADS, Head, STSClassifierHead
-from heads.inputs import FrozenInputs
+from heads.inputs import FrozenInputs, embedded
 from heads.train import build_head, head_logits, head_soft
 from minbert.checkpoint import load_module, read_about, read_file
 from minbert.config import CheckpointError
@@ -37,16 +36,12 @@ class SavedHead:
     head: Head
     features: Features
     task: Task
-    kind: str  # `bi` or `cross`
+    kind: str  # one of `heads.config.ENCODERS`
 
     def embed(self, items: Sequence[Item]) -> np.ndarray:
         """Return the embeddings of items, (n, *parts, H) float32; equal ones are read again."""
         sequences = self.features.tokenize(self.encoder, items)
-        size = self.encoder.model.config.hidden_size
-        embeddings = np.empty((len(items), *self.features.parts, size), np.float32)
-        embed = partial(self.features.embed, self.encoder)
-        self.encoder.embed_all(sequences, embeddings, embed)
-        return embeddings
+        return embedded(self.encoder, self.features, sequences)
 
     def judge(self, columns: Sequence[np.ndarray]) -> np.ndarray:
         """Return the logits, (N,) or (N, C) float32, of examples whose items are embedded.
@@ -95,7 +90,7 @@ class SavedHead:
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
-    """Return a saved head's task, its kind (`bi` or `cross`) and how it was trained.
+    """Return a saved head's task, its kind (of `heads.config.ENCODERS`), how it was trained.
 
     Raises:
         CheckpointError: no file that `heads.train.save_head` wrote, or of an unknown task.

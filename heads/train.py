@@ -96,7 +96,7 @@ def fit_head(
         encoder: frozen here, or trained in place.
         splits: the task's.
         task: its name.
-        kind: `bi` or `cross`.
+        kind: one of `heads.config.ENCODERS`.
         config: the settings.
         dev_score: dev predictions -> what to maximise.
         cache: the folder of frozen embeddings.
@@ -152,7 +152,7 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 
 
 def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
-    """Return the untrained head of a task on the features of `bi` or `cross`."""
+    """Return the untrained head of a task on the features of an encoder, `bi`, `late`, `cross`."""
     form = "cls" if reads_cls(task, encoder, config.features) else encoder
     # F, which depends on how many vectors an example has and how they are combined.
     width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)

@@ -170,13 +170,14 @@ def phenomena_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Return the rows of phenomena.csv: one per setting and tag, with each encoder's mean error.
 
     An error is a share of wrong rows (classes) or a mean distance from the gold score, averaged
-    over seeds. `bi` and `cross` are always there; an encoder that was not run is None.
+    over seeds. `bi` and `cross` are always there; one of them that was not run is None.
     """
     errors: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+    encoders = dict.fromkeys(["bi", "cross", *(cell.encoder for cell in cells)])
     for cell in cells:
         for tag, rows in cell.phenomena.items():
             setting = (*(getattr(cell, name) for name in SIDE_BY_SIDE), tag, rows["n"])
-            of_encoders = errors.setdefault(setting, {"bi": [], "cross": []})
+            of_encoders = errors.setdefault(setting, {kind: [] for kind in encoders})
             of_encoders[cell.encoder].append(rows["error"])
     header = (*SIDE_BY_SIDE, "phenomenon", "n")
     return [

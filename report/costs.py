@@ -11,6 +11,7 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from evaluation.costs import (
 )
 from evaluation.geometry import unit
 from evaluation.metrics import is_labelled
+from heads.maxsim import compared, token_states
 from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.cell import Cell, of_most_labels
@@ -186,19 +188,25 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
 
     The convolutions of IS-BERT are not among the operations.
     """
-    items = [item for texts in examples for item in head.features.items(texts)]
-    lengths = head.features.tokenize(head.encoder, items).lengths
+    if head.features.alone:
+        lengths = head.encoder.tokenize([text for texts in examples for text in texts]).lengths
+    else:
+        lengths = head.features.tokenize(head.encoder, examples).lengths
     model = head.encoder.model
     flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
-    is_bi = head.kind != "cross"
+    # What is kept of texts that are read alone, and how the head compares them.
+    ways: dict[str, tuple[Any, Any]] = {
+        "bi": (lambda texts: head.embed([(text,) for text in texts]), lambda *c: head.judge(c)),
+        "late": (partial(token_states, head.encoder), lambda *c: head.judge([compared(*c)])),
+        "cross": (None, None),
+    }
     return Reader(
         head.kind,
-        len(items) // len(examples),
+        len(lengths) // len(examples),
         float(lengths.sum() / len(examples)),
         flops / len(examples) + linear_flops(head.head),
         head.logits,
-        (lambda texts: head.embed([(text,) for text in texts])) if is_bi else None,
-        (lambda first, second: head.judge([first, second])) if is_bi else None,
+        *ways[head.kind],
     )
 
 

@@ -17,9 +17,11 @@ from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
 from report.learning import LearningCurves, learning_curves
-from report.run_folder import COMPARISONS, COSTS, ENCODERS, RunFolder, read_curves
+from report.run_folder import COMPARISONS, COSTS, RunFolder, read_curves
 from report.verdict import Judged, judge_cells, read_judged
 from runtime.files import read_json
+
+DUEL = ("bi", "cross")  # whose errors are compared row by row
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,9 @@ class FinishedRun:
         return settings
 
     def duels(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
-        """Return the settings in which both encoders ran."""
+        """Return the settings in which a bi- and a cross-encoder ran."""
         settings = self.settings(task)
-        return {name: kinds for name, kinds in settings.items() if set(ENCODERS) == set(kinds)}
+        return {name: kinds for name, kinds in settings.items() if {*DUEL} <= {*kinds}}
 
     def examples(self, cell: Cell) -> list[Example]:
         """Return the N examples that a cell predicted."""

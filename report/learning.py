@@ -13,9 +13,9 @@ from evaluation.clusters import clusters_of
 from evaluation.intervals import LEVEL, SEED, weighted_metric, weightings
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate, compare
+from heads.config import ENCODERS
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
-from report.verdict import NAMES
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,14 @@ class Crossing:
     """Where one encoder overtakes the other for good, as labels grow.
 
     Attributes:
-        ahead: who is ahead with the most labels, `bi` or `cross`.
+        ahead, behind: who is ahead with the most labels, and who is not, such as `cross` and `bi`.
         labels: at how many it overtakes, None if it is ahead at every size.
         low, high: of the 95 % interval over rows and seeds; 0 and infinity are outside the sizes.
         share: of resamples in which the curves cross, or end with the other ahead.
     """
 
     ahead: str
+    behind: str
     labels: float | None
     low: float
     high: float
@@ -43,7 +44,8 @@ class LearningCurves:
     Attributes:
         task, setting, split: what was scored.
         points: encoder -> (labels, score) by size.
-        crossing: of both encoders; None with one, or where a score is undefined.
+        crossing: of the cheapest and the dearest encoder; None with one, or where a score is
+            undefined.
     """
 
     task: str
@@ -57,7 +59,7 @@ class LearningCurves:
         if self.crossing is None:
             return ""
         one, (first, last) = self.crossing, self._ends()
-        ahead, other = NAMES[one.ahead], NAMES["bi" if one.ahead == "cross" else "cross"]
+        ahead, other = ENCODERS[one.ahead], ENCODERS[one.behind]
         where = f"{self.task}, {self.setting}: "
         if one.labels is None:
             return (
@@ -121,9 +123,11 @@ def _curves(
     defined = all(estimate.mean is not None for estimate in estimates)
     common = sorted(set.intersection(*(set(sizes) for sizes in named.values())))
     found = None
-    if len(named) == 2 and defined and len(common) > 1:
-        pairs = [(systems[named["bi"][n]], systems[named["cross"][n]]) for n in common]
-        found = crossing(task, metric, common, pairs, gold, clusters)
+    if len(named) > 1 and defined and len(common) > 1:
+        kinds = [kind for kind in ENCODERS if kind in named]
+        first, last = kinds[0], kinds[-1]
+        pairs = [(systems[named[first][n]], systems[named[last][n]]) for n in common]
+        found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
     ordered = {kind: sorted(own.items()) for kind, own in points.items()}
     return LearningCurves(task, setting, split, ordered, found)
 
@@ -135,6 +139,7 @@ def crossing(
     pairs: Sequence[tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
     labels: np.ndarray,
     clusters: np.ndarray,
+    encoders: tuple[str, str] = ("bi", "cross"),
 ) -> Crossing:
     """Return where the curves of two encoders cross, with its interval over rows and seeds.
 
@@ -143,9 +148,10 @@ def crossing(
     Args:
         task, metric: what is scored.
         sizes: (K,) numbers of labels, rising.
-        pairs: by size the predictions (N,) of bi and cross by seed.
+        pairs: by size the predictions (N,) of both encoders by seed.
         labels: (N,).
         clusters: (N,) as of `clusters_of`.
+        encoders: which two.
     """
     seeds = [seed for seed in pairs[0][0] if all(seed in one for both in pairs for one in both)]
     runs = [own[seed] for both in pairs for own in both for seed in seeds]
@@ -153,13 +159,13 @@ def crossing(
     shape = (len(sizes), 2, len(seeds))
 
     def differences(weights: np.ndarray) -> np.ndarray:
-        """Return bi minus cross by size, seed and resample, (K, S, B), from weights (B, N)."""
+        """Return first minus second by size, seed, resample, (K, S, B), from weights (B, N)."""
         scores = measure(weights).reshape(*shape, len(weights))
         return scores[:, 0] - scores[:, 1]
 
     means = differences(np.ones((1, len(labels)))).mean(axis=1)[:, 0]
-    ahead = "bi" if means[-1] > 0 else "cross"
-    sign = 1.0 if ahead == "bi" else -1.0
+    sign = 1.0 if means[-1] > 0 else -1.0
+    ahead, behind = encoders[:: int(sign)]
     draw = np.random.default_rng(SEED)
     drawn = []
     for weights in weightings(clusters):
@@ -173,6 +179,7 @@ def crossing(
     estimate = overtaking(sizes, sign * means)
     return Crossing(
         ahead,
+        behind,
         None if estimate == 0 else float(estimate),
         float(low),
         float(high),

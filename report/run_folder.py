@@ -17,13 +17,13 @@ from data.examples import DataError, Example
 from data.tables import number, numbered_lines
 from data.tasks import SPLITS, TASKS, Splits
 from evaluation.table import csv_text
+from heads.config import ENCODERS
 from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
 from runtime.files import alone_in, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
 COSTS = "costs.json"
-ENCODERS = ("bi", "cross")  # 0.14.0 knew a third, `distilled`, whose cells are left out
 PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensors")
 
 
@@ -88,6 +88,7 @@ class RunFolder:
             cells = [Cell.from_json(each) for each in raw]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
+        # 0.14.0 knew an encoder `distilled`, whose cells are left out.
         return [cell for cell in cells if cell.encoder in ENCODERS]
 
     def config(self) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     """Return a Markdown table, one row per cell; several seeds become mean ± standard deviation.
 
     `95 %` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
-    `cosine` is Spearman's correlation of the bare cosine, without any head (STS, bi-encoder).
+    `cosine` is Spearman's correlation of the bare cosine, without any head (STS; of late
+    interaction MaxSim; a cross-encoder has none).
     `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
     `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
     """
@@ -58,7 +59,6 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
             for name in METRICS
         ]
         bare = [cell.metrics.get("cosine_spearman") for cell in members]
-        has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
         seen = statistics.mean(cell.overlap["sentences"] for cell in members)
         rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]
         speed = statistics.mean(cell.sentences_per_second for cell in members)
@@ -69,7 +69,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
                 str(first.n),
                 *metrics,
                 shown(interval) or "-",
-                _spread(bare) if has_cosine else "-",
+                _spread(bare) if "cosine_spearman" in first.metrics else "-",
                 f"{seen:.1%}",
                 _spread(rest),
                 f"{statistics.mean(cell.seconds for cell in members):.1f}",

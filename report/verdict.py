@@ -6,6 +6,7 @@ how far to trust it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from statistics import mean
 from typing import Any
 
@@ -26,11 +27,11 @@ from evaluation.significance import (
     shown,
     turned,
 )
+from heads.config import ENCODERS
 from report.cell import Cell, best_known, by_system
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
 
-NAMES = {"bi": "bi-encoder", "cross": "cross-encoder"}
 STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
 TUNING = {
     "frozen": "frozen",
@@ -213,11 +214,11 @@ def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
 
 
 def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
-    """Return the answer in a few words, "" where no task has both encoders; and what it rests on.
+    """Return the answer in a few words, "" where no task has several encoders; what it rests on.
 
     The latter is a line for each task, and one on how far they carry.
-    Of each task, the best bi-encoder is compared with the best cross-encoder, best by the dev
-    split, in the main metric on the test split if that has labels; then both under each setting.
+    Of each task, the best system of each encoder is compared with those of the others, best by the
+    dev split, in the main metric on the test split if that has labels; then under each setting.
     """
     verdicts = _task_verdicts(cells, judged)
     if not verdicts:
@@ -265,7 +266,7 @@ class _TaskVerdict:
         for cell in self.cells:
             if cell.encoder not in best or score(cell) > score(best[cell.encoder]):
                 best[cell.encoder] = cell
-        return best
+        return {kind: best[kind] for kind in ENCODERS if kind in best}
 
     @property
     def chosen(self) -> bool:
@@ -280,15 +281,23 @@ class _TaskVerdict:
 
     @property
     def answer(self) -> str | None:
-        """Return "bi", "cross", or "" where the data cannot tell; None with one encoder."""
+        """Return which encoder is ahead, "" where the data cannot tell; None with one encoder."""
         best = self.best
-        return _ahead(self.between(best["bi"], best["cross"])) if len(best) == 2 else None
+        return self.winner(best) if len(best) > 1 else None
 
-    def between(self, bi: Cell, cross: Cell) -> Comparison | None:
-        """Return the comparison of two systems, bi minus cross, in the main metric."""
+    def winner(self, kinds: Mapping[str, Cell]) -> str:
+        """Return the encoder that is ahead of all others, "" if there is none."""
+        for kind, cell in kinds.items():
+            rivals = [other for name, other in kinds.items() if name != kind]
+            if all(_sign(self.between(cell, other)) > 0 for other in rivals):
+                return kind
+        return ""
+
+    def between(self, first: Cell, second: Cell) -> Comparison | None:
+        """Return the comparison of two systems, first minus second, in the main metric."""
         for versus in self.final.main_comparisons():
-            if {versus.a, versus.b} == {bi.system, cross.system}:
-                return versus if versus.a == bi.system else turned(versus)
+            if {versus.a, versus.b} == {first.system, second.system}:
+                return versus if versus.a == first.system else turned(versus)
         return None
 
     def sentence(self) -> str:
@@ -297,43 +306,47 @@ class _TaskVerdict:
         about = f"{self.task.about[0].upper()}{self.task.about[1:]} ({self.task.name}): "
         if len(best) == 1:
             return about + self._leader(next(iter(best.values())))
-        named = {kind: self._named([best[kind]]) for kind in NAMES}
-        same = named["bi"] == named["cross"]
-        bi, cross = (f"the best {NAMES[k]}{'' if same else f' ({named[k]})'}" for k in NAMES)
-        outcome = self._outcome(self.between(best["bi"], best["cross"]), bi, cross)
-        both = f", both {named['bi']}" if same else ""
-        return f"{about}{outcome}{both}{self._like_with_like(best)}."
+        settings = {kind: self._named([cell]) for kind, cell in best.items()}
+        same = len(set(settings.values())) == 1
+        names = {k: f"the best {ENCODERS[k]}{'' if same else f' ({settings[k]})'}" for k in best}
+        outcomes = [
+            self._outcome(self.between(best[a], best[b]), names[a], names[b])
+            for a, b in combinations(best, 2)
+        ]
+        both = "both" if len(best) == 2 else "all"
+        where = f", {both} {next(iter(settings.values()))}" if same else ""
+        return f"{about}{'; '.join(outcomes)}{where}{self._like_with_like(best)}."
 
-    def _outcome(self, versus: Comparison | None, bi: str, cross: str) -> str:
-        """Return who is ahead in bi minus cross, and by how much."""
+    def _outcome(self, versus: Comparison | None, first: str, second: str) -> str:
+        """Return who is ahead in first minus second, and by how much."""
         metric = self.task.main_metric
         if versus is None or versus.difference is None or versus.p is None:
-            return f"{bi} and {cross} cannot be compared"
-        ahead = _ahead(versus)
-        if not ahead:
+            return f"{first} and {second} cannot be compared"
+        sign = _sign(versus)
+        if not sign:
             # Rounded first: the format would leave a sign on zero.
             size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
-            apart = f"the data cannot tell {bi} from {cross}: {size} in {metric}"
+            apart = f"the data cannot tell {first} from {second}: {size} in {metric}"
             return apart + reach(versus)
-        first, second = (bi, cross) if ahead == "bi" else (cross, bi)
-        versus = versus if ahead == "bi" else turned(versus)
-        size = f"{versus.difference:.3f} {shown(versus.interval)}".rstrip()
+        if sign < 0:
+            first, second, versus = second, first, turned(versus)
+        size = f"{versus.difference or 0:.3f} {shown(versus.interval)}".rstrip()
         return f"{first} is ahead of {second} by {size} in {metric}"
 
     def _like_with_like(self, best: dict[str, Cell]) -> str:
-        """Return who is ahead where both encoders have the same setting."""
+        """Return who is ahead where all encoders have the same setting."""
         settings: dict[str, dict[str, Cell]] = {}
         for cell in self.cells:
             settings.setdefault(cell.setting, {})[cell.encoder] = cell
         outcomes: dict[str, list[Cell]] = {}
         for kinds in settings.values():
-            if len(kinds) == 2 and any(kinds[k].system != best[k].system for k in kinds):
-                ahead = _ahead(self.between(kinds["bi"], kinds["cross"]))
-                outcomes.setdefault(ahead, []).append(kinds["bi"])
+            if len(kinds) == len(best) and any(kinds[k].system != best[k].system for k in kinds):
+                own = next(iter(kinds.values()))
+                outcomes.setdefault(self.winner(kinds), []).append(own)
         words = []
-        for ahead, own in outcomes.items():
-            where = f"({self._named(own)})" if self.several else self._named(own)
-            answer = f"the {NAMES[ahead]} is ahead" if ahead else "it is undecided"
+        for ahead, cells in outcomes.items():
+            where = f"({self._named(cells)})" if self.several else self._named(cells)
+            answer = f"the {ENCODERS[ahead]} is ahead" if ahead else "it is undecided"
             words.append(f"{answer} {where}")
         return f"; like with like, {' and '.join(words)}" if words else ""
 
@@ -343,7 +356,7 @@ class _TaskVerdict:
         if own is None or own.mean is None:
             return "no score is defined."
         score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
-        words = f"the {NAMES[best.encoder]} alone, best {self._named([best])}: {score}"
+        words = f"the {ENCODERS[best.encoder]} alone, best {self._named([best])}: {score}"
         cells = {cell.system: cell for cell in self.cells}
         undecided = [
             cells[versus.b if versus.a == best.system else versus.a]
@@ -377,23 +390,27 @@ def _together(stages: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} SimCSE"
 
 
-def _ahead(versus: Comparison | None) -> str:
-    """Return which encoder is ahead in bi minus cross, "" where the data cannot tell."""
+def _sign(versus: Comparison | None) -> int:
+    """Return 1 or -1 if the first or the second is ahead, 0 where the data cannot tell."""
     if versus is None or not versus.decided or not versus.difference:
-        return ""
-    return "bi" if versus.difference > 0 else "cross"
+        return 0
+    return 1 if versus.difference > 0 else -1
 
 
 def _headline(verdicts: Sequence[_TaskVerdict]) -> str:
-    """Return the answer in a few words, "" where no task has both encoders."""
+    """Return the answer in a few words, "" where no task has several encoders."""
     answers: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.answer is not None:
             answers.setdefault(verdict.answer, []).append(verdict.task.name)
     if set(answers) == {""}:
-        return "The data cannot tell the two encoders apart."
+        if all(len(verdict.best) < 3 for verdict in verdicts):
+            return "The data cannot tell the two encoders apart."
+        return "The data show no encoder ahead of all others."
     words = [
-        f"the {NAMES[kind]} on {' and '.join(answers[kind])}" for kind in NAMES if kind in answers
+        f"the {name} on {' and '.join(answers[kind])}"
+        for kind, name in ENCODERS.items()
+        if kind in answers
     ]
     if "" in answers:
         words.append(f"on {' and '.join(answers[''])} the data cannot tell")

@@ -1,4 +1,4 @@
-"""The encoders of the command line: of an index, and of a run's cross-encoder."""
+"""The encoders of the command line: of an index, and of a run's head that reads pairs."""
 
 import copy
 from collections.abc import Callable, Sequence
@@ -75,10 +75,10 @@ CrossEncoder = Callable[[str, Sequence[str]], np.ndarray]  # query, N texts -> s
 
 
 def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
-    """Return the cross-encoder of a run folder, or of one file in its heads/.
+    """Return the cross-encoder, or late interaction, of a run folder or of one file in its heads/.
 
     Raises:
-        DataError: no such folder or file, no cross-encoder in it, or several.
+        DataError: no such folder or file, no such head in it, or several.
         CheckpointError: the head or the encoder under it is damaged or gone.
     """
     path = _cross_head(run)
@@ -90,21 +90,21 @@ def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
 
 
 def _cross_head(run: Path) -> Path:
-    """Return the only cross-encoder head of a run, or the one that is named."""
+    """Return the only head of a run that says more than vectors do, or the one that is named."""
     if run.is_file():
-        if read_head(run)[1] != "cross":
-            raise DataError(f"{run}: a bi-encoder's head; re-ranking needs a cross-encoder's")
+        if read_head(run)[1] == "bi":
+            raise DataError(f"{run}: a bi-encoder's head; re-ranking needs cross or late")
         return run
     if not run.is_dir():
         raise DataError(f"{run}: no such run folder")
     heads = sorted(run.glob("heads/*.safetensors"))
-    crossed = [path for path in heads if read_head(path)[1] == "cross"]
+    crossed = [path for path in heads if read_head(path)[1] != "bi"]
     if not crossed:
         raise DataError(
-            f"{run}: no cross-encoder in its heads/; train one with: "
+            f"{run}: no cross-encoder in its heads/, nor late; train one with: "
             "python run_multitask.py --task sts --encoder cross"
         )
     if len(crossed) > 1:
         names = " ".join(map(str, crossed))
-        raise DataError(f"{run}: {len(crossed)} cross-encoders; name one of {names}")
+        raise DataError(f"{run}: {len(crossed)} heads that re-rank; name one of {names}")
     return crossed[0]

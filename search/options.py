@@ -98,8 +98,8 @@ class QueryOptions:
     top_k: int = option(10, "texts per query", least=1, most=10_000)
     rerank: Path | None = option(
         None,
-        "order the nearest by a cross-encoder: a run folder of run_multitask.py, or one file of "
-        "its heads/",
+        "order the nearest by a cross-encoder or late interaction: a run folder of "
+        "run_multitask.py, or one file of its heads/",
         metavar="RUN",
     )
     candidates: int = option(100, "how many texts --rerank reads per query", least=1, most=10_000)
@@ -177,8 +177,8 @@ class MineOptions:
     seed: int = option(0, "of --random", least=0, most=2**31)
     rerank: Path | None = option(
         None,
-        "score by a cross-encoder, positives too: a run folder of run_multitask.py, or one file of "
-        "its heads/",
+        "score by a cross-encoder or late interaction, positives too: a run folder of "
+        "run_multitask.py, or one file of its heads/",
         metavar="RUN",
     )
     device: str = option("auto", **DEVICE)

@@ -31,7 +31,7 @@ WIDTH = 0.36  # of a bar, at most
 GEOMETRY = ("alignment", "uniformity")
 AMONG = 10_000  # texts of the search that is drawn
 FILLS = {"frozen": "none", "full": "full"}  # of a point; half full where a part was tuned
-MARKERS = {"bi": "o", "cross": "s"}
+MARKERS = {"bi": "o", "late": "D", "cross": "s"}
 
 Records = list[dict[str, Any]]
 Line = tuple[Any, dict[str, Any]]  # its points (N, 2), and how matplotlib draws them

@@ -13,9 +13,8 @@ from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
 from evaluation.slices import Slice, groups, slices
 from report.cell import Cell, by_system
-from report.finished import FinishedRun
+from report.finished import DUEL, FinishedRun
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
-from report.run_folder import ENCODERS
 
 MOST = 10  # examples where each encoder is ahead, of each task and setting
 COSINE = "cosine_spearman"
@@ -116,7 +115,7 @@ def heat_maps(run: FinishedRun) -> list[Table]:
         columns: dict[str, list[Slice]] = {}
         for setting, kinds in run.duels(task).items():
             examples = run.examples(kinds["bi"][0])
-            bi, cross = (_mean_errors(kinds[kind], run) for kind in ENCODERS)
+            bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
             columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
         rows = [
             [
@@ -149,7 +148,7 @@ def _difference(errors: Slice, darkest: float) -> Entry:
     if errors.low is None or errors.high is None:  # few rows: no claim
         return number(errors.difference, 3, sign=True)
     plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
-    colour = shade(errors.difference, darkest, ENCODERS)
+    colour = shade(errors.difference, darkest, DUEL)
     strong = not errors.low <= 0 <= errors.high
     return Entry(plain.text, plain.value, plain.note, colour, strong)
 
@@ -162,7 +161,7 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     shown = []
     for task in run.tasks:
         for setting, kinds in run.duels(task).items():
-            places = [[cell.place() for cell in kinds[kind]] for kind in ENCODERS]
+            places = [[cell.place() for cell in kinds[kind]] for kind in DUEL]
             if not all("soft" in run.soft[place] for own in places for place in own):
                 continue
             bi, cross = (
@@ -218,7 +217,7 @@ def most_surprising(
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
     largest = []
-    for side, ahead in enumerate(ENCODERS):
+    for side, ahead in enumerate(DUEL):
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)

@@ -118,6 +118,18 @@ def cross(machine) -> Reader:
     return Reader("cross", 1, 20.0, 1e6, machine.score)
 
 
+def late(machine) -> Reader:
+    """Return a reader that keeps three tokens of four float32 of each text."""
+
+    def encode(texts):
+        return [np.ones((3, 4), np.float32) for _ in machine.encode(texts)]
+
+    def compare(first, second):
+        return machine.compare(np.zeros((len(first), 1)), np.zeros((len(second), 1)))
+
+    return Reader("late", 2, 20.0, 1e6, machine.score, encode, compare)
+
+
 def made(texts=None, compared=None, examples=1.0, searches=()) -> Cost:
     return Cost("made", 1, 1.0, 1.0, 1.0, examples, texts, compared, searches)
 
@@ -137,9 +149,21 @@ def test_a_bi_encoder_reads_each_text_once_and_a_cross_encoder_each_pair(machine
         # Vectors of four float32, and a row of cosines for each of them.
         assert found.search("pair", "cosine", n).memory_mib == (16 * n + 4 * n * n) / 2**20
     assert len(found.searches) == 8 and len(other.searches) == 4
+    assert found.bytes_per_text == 16 and other.bytes_per_text is None
     assert other.texts_per_second is None and other.comparisons_per_second is None
     with pytest.raises(KeyError):
         other.search("pair", "cosine", 10)
+
+
+def test_late_interaction_keeps_all_tokens_and_has_no_vectors_to_multiply(machine):
+    found = measure_cost(late(machine), PAIRS, 10.0, (10, 100))
+    assert found.bytes_per_text == 48 and {search.by for search in found.searches} == {"late"}
+    assert found.texts_per_second == pytest.approx(100)
+    assert found.comparisons_per_second == pytest.approx(1000)
+    query = found.search("query", "late", 100)
+    assert query.once.seconds == pytest.approx(1.0) and query.memory_mib == 5200 / 2**20
+    assert query.then.seconds == pytest.approx(0.01 + 0.1)
+    assert found.search("pair", "late", 100).then.seconds == pytest.approx(4.95)
 
 
 def test_speeds_are_those_of_the_machine(machine):
@@ -225,6 +249,11 @@ def test_the_numbers_of_a_run_in_words(machine):
     expected = "100 ms,100 µs,45 ms,0.0,900 ms,45".split(",")
     assert [cell.strip() for cell in row.split("|")[3:-1]] == expected
     assert "| ~12 days" in text  # 49,995,000 pairs in 0.02 s each
+    third = measure_cost(late(machine), PAIRS, 5.0, (10, 10_000))
+    more = [*cells, {"cell": "late cell", "task": "sts", "cost": asdict(third)}]
+    with_late = "\n".join(cost_lines(found | {"cells": more}))
+    (row,) = [line for line in with_late.splitlines() if "most similar two of N | 10 " in line]
+    assert [cell.strip() for cell in row.split("|")[3:-1]] == [*expected, "45 ms", "0.0"]
     ranking = {"by": "hybrid", "k": 5, "mrr": 0.5, "recall_at_1": None}
     ranking |= {"duration": {"seconds": 2.0, "measured": False}}
     retrieval = {"task": "para", "bi": "x", "cross": "y", "queries": 9, "candidates": 1000}

@@ -107,14 +107,14 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
 
 def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path):
     folder = tmp_path / "r"
-    short = ["--task", "sts", "--encoder", "bi", "cross", "--cost-seconds", "0.1"]
+    short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
     costs = json.loads((folder / COSTS).read_text())
-    assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "cross"]
-    assert costs["budget"] == 0.05 and costs["retrieval"] is None
+    assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
+    assert costs["budget"] == pytest.approx(0.1 / 3) and costs["retrieval"] is None
     page = (folder / "report.html").read_text()
     table = page[page.index("sts: cost (~ projected)") :]
-    for system in ("none bi", "none cross"):
+    for system in ("none bi", "none late", "none cross"):
         assert f">{system}<" in table.replace("\n", "")
     # What was measured longer stays; with another encoder, all are measured again.
     (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
@@ -122,7 +122,7 @@ def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_pat
     assert json.loads((folder / COSTS).read_text())["budget"] == 60.0
     (folder / COSTS).write_text(json.dumps(costs | {"cells": costs["cells"][:1]}))
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
-    assert len(json.loads((folder / COSTS).read_text())["cells"]) == 2
+    assert len(json.loads((folder / COSTS).read_text())["cells"]) == 3
 
 
 def test_costs_and_a_page_that_fail_leave_the_results(

@@ -4,12 +4,13 @@ from conftest import toy_sentences
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
+from heads.config import ENCODERS
 
 H = 32
 KINDS = [
     (task.name, encoder)
     for task in TASKS.values()
-    for encoder in (("bi", "cross") if task.is_pair else ("bi",))
+    for encoder in (ENCODERS if task.is_pair else ("bi",))
 ]
 
 

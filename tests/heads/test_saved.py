@@ -23,6 +23,8 @@ from minbert.config import CheckpointError
         ("para", "bi", "frozen", "interaction"),
         ("para", "cross", "full", "concat"),
         ("sts", "cross", "frozen", "interaction"),
+        ("para", "late", "frozen", "interaction"),
+        ("sts", "late", "last1", "interaction"),
     ],
 )
 def test_an_opened_head_predicts_as_the_fitted_one(

@@ -89,13 +89,13 @@ def curves(found):
     ("found", "words"),
     [
         (
-            Crossing("cross", 2345.6, 1104.2, np.inf, 0.9),
+            Crossing("cross", "bi", 2345.6, 1104.2, np.inf, 0.9),
             "the cross-encoder overtakes the bi-encoder at about 2,300 labels "
             "[1,100, not within 4,000]",
         ),
-        (Crossing("bi", 700.0, 0.0, 912.0, 0.6), "at about 700 labels [below 250, 910]"),
+        (Crossing("bi", "cross", 700.0, 0.0, 912.0, 0.6), "at about 700 labels [below 250, 910]"),
         (
-            Crossing("bi", None, 0.0, 0.0, 0.02),
+            Crossing("bi", "cross", None, 0.0, 0.0, 0.02),
             "the bi-encoder is ahead at every size from 250 to 4,000 labels "
             "(the curves cross in 2% of resamples)",
         ),

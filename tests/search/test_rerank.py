@@ -18,7 +18,7 @@ from search.encoders import open_cross_encoder
 
 @pytest.fixture(scope="module")
 def runs(tiny_checkpoint, toy_data, tmp_path_factory) -> Path:
-    """Train cross-encoders, frozen on a tuned backbone and tuned themselves, and a bi-encoder."""
+    """Train heads that re-rank, frozen on a tuned backbone and tuned along, and a bi-encoder."""
     folder = tmp_path_factory.mktemp("rerank") / "runs"
     settings = {
         "backbone": str(tiny_checkpoint),
@@ -29,14 +29,14 @@ def runs(tiny_checkpoint, toy_data, tmp_path_factory) -> Path:
         "head": {"num_epochs": 2},
     }
     grid = {"pretrain": "unsup", "tune": ("frozen", "full"), "task": ("para", "sts")}
-    run(Settings(run_dir=folder / "many", encoder="cross", **grid, **settings))
+    run(Settings(run_dir=folder / "many", encoder=("late", "cross"), **grid, **settings))
     run(Settings(run_dir=folder / "one", encoder=("bi", "cross"), task="sts", **settings))
     return folder
 
 
 def test_scores_are_the_predictions_of_the_run(runs, toy_data):
     heads = sorted((runs / "many" / "heads").glob("*.safetensors"))
-    assert len(heads) == 4
+    assert len(heads) == 8
     for path in heads:
         task = path.name.split("-")[1]
         cross = open_cross_encoder(path, "cpu", "float32")
@@ -84,7 +84,7 @@ def test_what_cannot_rerank_is_named(runs, tmp_path):
         return str(error.value)
 
     assert "no such run folder" in refused(runs / "absent")
-    assert "4 cross-encoders; name one of" in refused(runs / "many")
+    assert "8 heads that re-rank; name one of" in refused(runs / "many")
     shutil.copytree(runs / "one", tmp_path / "one", symlinks=True)
     error = refused(tmp_path / "one")
     assert "gone, the encoder under a head" in error and "none-sts-cross" in error
