@@ -31,6 +31,8 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
         DataError: sentence-transformers has no form of its encoder or of its head.
         CheckpointError: `out` holds something other than a checkpoint.
     """
+    if head.kind == "late":
+        raise DataError(f"{cell.name}: of late interaction others have no such head; use predict")
     as_classifier = reads_cls(head.task, head.kind, head.features.form)
     if head.kind != "bi" and not as_classifier:
         raise DataError(

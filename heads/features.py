@@ -167,18 +167,18 @@ class LateFeatures:
         return matched(states, texts.cu_seqlens, places)
 
     def combine(self, embeddings: Sequence[Tensor]) -> Tensor:
-        """Return [u; v; |x-y|; x*y], (B, 4H), or without the interaction [u; v], (B, 2H).
+        """Return [u; v; |u-v|; u*v; |x-y|; x*y], (B, 6H), or [u; v; |x-y|; x*y], (B, 4H).
 
-        x are tokens and y their best matches: the bi-encoder's features, compared before the mean
-        over tokens is taken, not after it.
+        u and v are the texts' means; x are tokens and y their best matches. So the head sees what a
+        bi-encoder's does, and the same differences and products taken before the mean over tokens.
 
         Args:
             embeddings: one (B, 4, H).
         """
         first, second, away, alike = embeddings[0].unbind(dim=1)  # (B, H) each
-        if self.form == "concat":
-            return torch.cat([first, second], dim=-1)
-        return torch.cat([unit_rms(first), unit_rms(second), away, alike], dim=-1)
+        u, v = unit_rms(first), unit_rms(second)
+        means = torch.cat([u, v], dim=-1) if self.form == "concat" else interaction(u, v)
+        return torch.cat([means, away, alike], dim=-1)
 
     def bare(self, columns: Columns) -> np.ndarray | None:
         """Return what is known of pairs without a head: the symmetrised MaxSim, (N,)."""
@@ -187,7 +187,7 @@ class LateFeatures:
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
-        return hidden_size * (2 if self.form == "concat" else 4)
+        return hidden_size * (4 if self.form == "concat" else 6)
 
 
 # How an example becomes a head's input: the only place where the encoders differ in a run.
