@@ -73,7 +73,7 @@ class Settings:
     )
     encoder: tuple[str, ...] = option(
         ("bi",),
-        "bi: texts encoded alone; cross: as one pair; late: alone, token by token compared",
+        "bi: texts alone; cross: as a pair; late: tokens",
         choices=tuple(ENCODERS),
     )
     tune: tuple[str, ...] = option(

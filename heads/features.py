@@ -69,8 +69,10 @@ class BiFeatures:
 
     def bare(self, columns: Columns) -> np.ndarray | None:
         """Return what is known of pairs without a head: the cosines of u and v, (N,)."""
-        first, second = (torch.from_numpy(column) for column in columns())
-        return F.cosine_similarity(first, second).numpy()
+        first, second = (
+            side / np.linalg.norm(side, axis=1, keepdims=True).clip(1e-12) for side in columns()
+        )
+        return np.asarray((first * second).sum(axis=1))
 
     def width(self, hidden_size: int, num_texts: int) -> int:
         """Return F, the number of features of an example."""
