@@ -74,8 +74,8 @@ def judge(
 ) -> list[Judged]:
     """Return all metrics of all systems, and all comparisons with their tests.
 
-    A run's own question is whether its best bi-encoder or its best cross-encoder of a task is
-    ahead: it is tested by itself. What is adjusted together, by Holm: all other comparisons of a
+    The own question of a run of two encoders is whose best system of a task is ahead: it is tested
+    by itself; three encoders make three. What is adjusted together, by Holm: all comparisons of a
     split in the main metric of each task, and, as they repeat the same questions, those in all
     other metrics.
 
@@ -429,7 +429,7 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
     words = f"On {rows}{best}; brackets are 95 % intervals"
     if any(verdict.final.comparisons for verdict in verdicts):
         words += ", and ahead means p < 0.05"
-        if all(verdict.answer is None for verdict in verdicts):
+        if all(len(verdict.best) != 2 for verdict in verdicts):
             words += " after Holm's correction"
         elif any(verdict.chosen for verdict in verdicts):
             words += ": best against best by itself, other pairs after Holm's correction"

@@ -191,6 +191,29 @@ def test_what_the_data_cannot_tell_is_said_so():
     assert "the data cannot tell the best bi-encoder" in details and "ahead of" not in details
 
 
+@pytest.mark.parametrize("ahead", ["bi", "late", "cross"])
+def test_of_three_encoders_the_one_ahead_of_all_others_is_named(ahead):
+    kinds = ("bi", "cross", "late")  # the order of cells does not matter
+    noises = {("none", kind): GOOD if kind == ahead else BAD for kind in kinds}
+    cells, judged = judged_cells(noises)
+    headline, details = verdict_of(cells, judged)
+    name = {"bi": "bi-", "late": "late-interaction ", "cross": "cross-"}[ahead] + "encoder"
+    assert headline == f"The {name} on sts."
+    assert details.count(f"the best {name} is ahead of the best") == 2
+    assert ", all without SimCSE." in details and "after Holm's correction" in details
+    final = next(each for each in judged if each.split == "test").main_comparisons()
+    assert [one.p_holm for one in final] == holm([one.p for one in final]) and len(final) == 3
+
+
+def test_two_level_encoders_leave_a_third_undecided():
+    cells, judged = judged_cells(
+        {("none", k): GOOD for k in ("bi", "late")} | {("none", "cross"): BAD}
+    )
+    headline, details = verdict_of(cells, judged)
+    assert headline == "The data show no encoder ahead of all others."
+    assert details.count("is ahead of the best cross-encoder") == 2 and "cannot tell" in details
+
+
 def test_the_best_are_chosen_on_dev_and_compared_on_test():
     noises = {
         ("none", "bi"): (3.0, 0.1), ("sup", "bi"): (0.5, 0.5),
