@@ -59,6 +59,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
             for name in METRICS
         ]
         bare = [cell.metrics.get("cosine_spearman") for cell in members]
+        has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
         seen = statistics.mean(cell.overlap["sentences"] for cell in members)
         rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]
         speed = statistics.mean(cell.sentences_per_second for cell in members)
@@ -69,7 +70,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
                 str(first.n),
                 *metrics,
                 shown(interval) or "-",
-                _spread(bare) if "cosine_spearman" in first.metrics else "-",
+                _spread(bare) if has_cosine else "-",
                 f"{seen:.1%}",
                 _spread(rest),
                 f"{statistics.mean(cell.seconds for cell in members):.1f}",
