@@ -4,13 +4,13 @@ Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its o
 one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
 """
 
-import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
+import torch
 from scipy.linalg import LinAlgWarning
 from scipy.sparse import csr_matrix, hstack
 from sklearn.exceptions import ConvergenceWarning
@@ -118,14 +118,14 @@ def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticReg
 
 @contextmanager
 def _workers() -> Iterator[ThreadPoolExecutor]:
-    """Yield threads to fit in, each fit in one of them.
+    """Yield as many threads as PyTorch has (--threads), each fit in one of them.
 
     The numbers are those of one thread: no product is split, so none depends on the cores.
     """
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
-        ThreadPoolExecutor(os.cpu_count()) as pool,
+        ThreadPoolExecutor(torch.get_num_threads()) as pool,
     ):
         # Weak penalties may stop at MOST_STEPS, and Newton's method falls back to the other one;
         # held-out rows choose among the penalties anyway.

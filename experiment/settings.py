@@ -29,6 +29,8 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
+LAST_SEED = 2**31
+
 FEWEST = 10  # labelled examples that are worth a training
 
 # The schedule that a remedy against forgetting is defined for.
@@ -108,7 +110,7 @@ class Settings:
         choices=("interaction", "concat", "cls"),
     )
     seeds: int = option(1, "repeat with N seeds: mean and deviation", least=1, most=1000)
-    seed: int = option(42, "the first seed", least=0, most=2**31, rare=True)
+    seed: int = option(42, "the first seed", least=0, most=LAST_SEED, rare=True)
 
     backbone: str = option(
         "mini",
@@ -195,6 +197,11 @@ class Settings:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
         check(self)
+        if self.all_seeds[-1] > LAST_SEED:
+            raise UserError(
+                f"--seed {self.seed} --seeds {self.seeds}: the last seed is {self.all_seeds[-1]}; "
+                f"at most {LAST_SEED}"
+            )
         self._check_joint()
         for rows in self.train_rows:
             if rows != "all" and not (rows.isascii() and rows.isdigit() and int(rows) >= FEWEST):

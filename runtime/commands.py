@@ -18,6 +18,7 @@ from types import FrameType
 
 from runtime.errors import MachineError, UserError
 from runtime.streams import fault_of_output, printable, ready_streams
+from runtime.torchrun import rank
 
 INTERRUPTED = "\ninterrupted; the same command with --resume continues it"
 # For programs that keep whatever they have finished, and nothing else.
@@ -118,7 +119,9 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
         for Ctrl-C.
     """
     ready_streams()
-    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+    notes = logging.StreamHandler()
+    notes.addFilter(_first_time())
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING, handlers=[notes])
     raise_on_interrupt()
     try:
         with shortage_told():
@@ -137,10 +140,21 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     return code or 2 * bool(fault)
 
 
+def _first_time() -> Callable[[logging.LogRecord], bool]:
+    """Return a filter that lets a message through once: a file may be read in several steps."""
+    told: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        before = len(told)
+        told.add(record.getMessage())
+        return len(told) > before
+
+    return is_new
+
+
 def _who(first: str) -> str:
     """Return what a fault's line begins with: of several processes, all but the first say who."""
-    rank, several = os.environ.get("RANK", "0"), os.environ.get("WORLD_SIZE", "1") != "1"
-    return f"process {rank} stopped" if several and rank != "0" else first
+    return f"process {rank()} stopped" if rank() else first
 
 
 def in_one_line(error: Exception) -> str:

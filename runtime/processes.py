@@ -19,10 +19,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from runtime.errors import MachineError, ProcessError
+from runtime.torchrun import VARIABLES
 
 Rows = TypeVar("Rows", np.ndarray, list[Any])
-
-TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 # Whether these functions joined a group: one that other code made is not ours to use.
 _joined = False
@@ -41,7 +40,7 @@ def join_processes(device: str = "auto") -> None:
     global _joined
     if _joined or num_started() == 1:
         return
-    missing = [name for name in TORCHRUN if name not in os.environ]
+    missing = [name for name in VARIABLES if name not in os.environ]
     if missing:
         raise MachineError(f"WORLD_SIZE is set, {missing[0]} is not; start with torchrun")
     backend = "gloo"

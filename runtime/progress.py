@@ -1,10 +1,11 @@
 """The progress bar for everything that takes longer than a few seconds."""
 
-import os
 import sys
 from typing import Any
 
 from tqdm import tqdm
+
+from runtime.torchrun import rank
 
 
 class _Bar(tqdm):
@@ -28,8 +29,7 @@ def progress(
     Work that is done within `delay` seconds shows none. Errors that leave its block get a note with
     its name, from which `runtime.commands` tells in which step memory was used up.
     """
-    first = os.environ.get("RANK", "0") == "0"
-    quiet = not (first and (sys.stderr.isatty() if show is None else show))
+    quiet = not (rank() == 0 and (sys.stderr.isatty() if show is None else show))
     bar = _Bar(desc=description, total=total, unit=unit, disable=quiet, smoothing=0.1, delay=delay)
     bar.name = description
     return bar

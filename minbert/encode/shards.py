@@ -31,7 +31,15 @@ from minbert.encode.options import Options
 from minbert.encoder import SentenceEncoder
 from runtime.device import release_memory
 from runtime.errors import MachineError, UserError
-from runtime.files import OPENERS, file_digest, read_object, texts_digest, whole_file, write_text
+from runtime.files import (
+    HANDED_DOWN,
+    OPENERS,
+    file_digest,
+    read_object,
+    texts_digest,
+    whole_file,
+    write_text,
+)
 
 FORMAT = 2  # of shards and records; raised when their meaning changes
 VECTORS, RECORDS = "vectors", "records"
@@ -97,8 +105,8 @@ class Source:
             raise DataError(f"{self.path}: no text; expected one per line, or per row of a table")
 
     def check(self) -> None:
-        """Raise what `shards` raises of the first row; a pipe, read only once, is let be."""
-        if self.path.is_file() or not self.path.exists():
+        """Raise what `shards` raises of the first row; a shell's pipe, read once, is let be."""
+        if not str(self.path).startswith(HANDED_DOWN):
             next(self.shards(1), None)
 
     def shard_name(self, number: int) -> str:

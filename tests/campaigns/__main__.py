@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from campaigns.artefacts import artefacts
+from campaigns.commands import commands
 from campaigns.disks import disk
 from campaigns.environments import environments
 from campaigns.inputs import inputs
@@ -20,6 +21,7 @@ CAMPAIGNS = {  # and how many trials are a whole one
     "artefacts": (artefacts, 1200),
     "disk": (disk, 140),
     "environments": (environments, 100),
+    "commands": (commands, 2000),
 }
 # What the tests run: a case or two of the cheapest scenes.
 QUICK = {
@@ -27,6 +29,7 @@ QUICK = {
     "inputs": (46, ()),
     "artefacts": (4, ("cache", "state", "index", "checkpoint")),
     "disk": (2, ("encode",)),
+    "commands": (100, ()),
 }
 
 

@@ -1,7 +1,10 @@
 """SentEval's protocol: folds, the penalty chosen inside the training part, deterministic."""
 
+import threading
+
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
@@ -71,3 +74,17 @@ def test_f1_is_of_two_classes():
         "f1": 0.5,
     }
     assert set(transfer_metrics(np.array([2, 1]), np.array([2, 0]))) == {"accuracy"}
+
+
+def test_no_more_fits_at_a_time_than_threads_are_allowed(monkeypatch):
+    fitted, names = transfer._fitted, set()
+
+    def noted(*arguments):
+        names.add(threading.current_thread().name)
+        return fitted(*arguments)
+
+    monkeypatch.setattr(transfer, "_fitted", noted)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    rng = np.random.default_rng(0)
+    transfer.cross_validated(rng.normal(size=(60, 3)), rng.integers(0, 2, 60))
+    assert len(names) == 1

@@ -112,6 +112,7 @@ def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
         ({"pooling": "max"}, "--pooling max"),
         ({"seeds": 0}, "--seeds 0: expected a whole number from 1 to 1000"),
         ({"seed": -1}, "--seed -1"),
+        ({"seed": 2**31, "seeds": 2}, "--seed 2147483648 --seeds 2: the last seed is 2147483649"),
         ({"simcse": {"lr": 1e-4}}, "simcse: unknown setting 'lr'; one of"),
         ({"head": {"epochs": 3}}, "head: unknown setting 'epochs'; one of num_epochs"),
         ({"simcse": {"temperature": 0.0}}, "--temperature 0.0: expected a number"),

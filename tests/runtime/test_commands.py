@@ -1,5 +1,6 @@
 """How command lines end."""
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from runtime.commands import SPINS, exit_code, run_command
 from runtime.errors import UserError
+from runtime.progress import progress
+from runtime.torchrun import VARIABLES
 
 
 def ends(error) -> int:
@@ -57,6 +60,31 @@ def test_threads_spin_briefly_unless_the_user_has_set_how(own, spins):
     env = {"PYTHONPATH": str(Path(__file__).parents[2]), **own}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert done.stdout == f"{spins}\n"
+
+
+def test_a_note_is_told_once(capsys, monkeypatch):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest's
+
+    def work():
+        for text in ("a.csv: 1 row dropped", "b.csv: 1 row dropped", "a.csv: 1 row dropped"):
+            logging.getLogger("data").warning("%s", text)
+
+    assert exit_code(work) == 0
+    assert capsys.readouterr().err == "note: a.csv: 1 row dropped\nnote: b.csv: 1 row dropped\n"
+
+
+def test_a_stray_rank_is_not_torchruns(monkeypatch, capsys):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert not progress("bar", 3, "row", show=True).disable
+    assert ends(UserError("no")) == 2 and capsys.readouterr().err.endswith("error: no\n")
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "1")
+    assert progress("bar", 3, "row", show=True).disable
+    assert ends(UserError("no")) == 2
+    assert capsys.readouterr().err.endswith("process 1 stopped: no\n")
 
 
 def test_a_bug_is_not_hidden():

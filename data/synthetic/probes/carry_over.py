@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import SentencePair
-from data.locate import MissingSet
+from data.locate import MissingSet, find_task
 from data.suites import read_sts_set
-from data.tasks import read_task
+from data.tasks import TASKS, read_task
 from evaluation.metrics import is_labelled
 from evaluation.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
@@ -69,7 +69,8 @@ def read_sets(synthetic: Path, real: Path) -> Sets:
         DataError: a missing or broken file of the tasks.
     """
     sets: Sets = {}
-    for title, folder in (("synthetic", synthetic), ("CS224N", real)):
+    found = find_task(real, TASKS["sts"]) or real  # which then says what it lacks
+    for title, folder in (("synthetic", synthetic), ("CS224N", found)):
         splits = read_task(folder, "sts")
         for part in ("dev", "test"):
             examples = getattr(splits, part)

@@ -1,5 +1,6 @@
 """What carries over: backbones of a run by objective and seed, on sets that are found by name."""
 
+import shutil
 from itertools import pairwise
 
 import pytest
@@ -40,7 +41,10 @@ def data(tmp_path):
 
 def test_a_table_of_means_and_a_csv_of_seeds(run, data, tmp_path, capsys):
     out = tmp_path / "out.csv"
-    options = [str(run), "--synthetic", str(data), "--data", str(data), "--csv", str(out)]
+    # The other data lies anywhere below the folder.
+    shutil.copytree(data, tmp_path / "other" / "course" / "cs224n")
+    other = str(tmp_path / "other")
+    options = [str(run), "--synthetic", str(data), "--data", other, "--csv", str(out)]
     assert carry_over.main(options) == 0
     pairs = read_task(data, "sts").dev
     encoder = SentenceEncoder.from_pretrained("mini")

@@ -85,7 +85,7 @@ def test_what_cannot_be_encoded_is_one_line(files, words, said, tmp_path, tiny_c
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"--backbone": "tpyo"}, {"--max-length": "999"}, {"file": "t.xt"}]
+    "wrong", [{"--backbone": "tpyo"}, {"--max-length": "999"}, {"file": "t.xt"}, {"file": ""}]
 )
 def test_a_mistaken_word_leaves_nothing_behind(wrong, tmp_path, words, capsys):
     file, *rest = words
