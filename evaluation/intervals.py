@@ -11,6 +11,7 @@ weightings, S seeds, J sums, C classes.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -26,6 +27,7 @@ RESAMPLES = 10_000  # with 2,000, as up to 0.14.0, third decimals are noise
 FEWEST_RESAMPLES, DRAWN = 1000, 20_000_000
 MOST_BCA = 1000  # clusters: the jackknife of BCa costs as much as one resample per cluster
 IN_MEMORY = 2**18  # drawn rows at once, 2 MB per array
+KEPT = 2 * DRAWN  # bytes: draws of so many are kept for the next metric
 FEWEST = 3  # clusters; fewer have no spread to speak of
 ROUNDING = 1e-12  # a spread of less is none
 SEED = 0  # the same rows give the same interval
@@ -169,14 +171,24 @@ def resamples(n: int) -> int:
 
 def weightings(clusters: np.ndarray) -> Iterator[np.ndarray]:
     """Yield how often each row is drawn in resamples of the clusters, (B, N) at a time."""
-    n, units, left = len(clusters), count(clusters), resamples(len(clusters))
-    draw = np.random.default_rng(SEED)
-    while left:
-        size = min(left, max(1, IN_MEMORY // n))
-        drawn = draw.integers(0, units, (size, units))
-        counts = np.stack([np.bincount(own, minlength=units) for own in drawn], axis=1)  # (G, B)
+    n, units = len(clusters), count(clusters)
+    how = units, resamples(n), max(1, IN_MEMORY // n)
+    for counts in _kept_draws(*how) if units * resamples(n) <= KEPT else _draws(*how):
         yield counts.astype(np.float64)[clusters].T
-        left -= size
+
+
+def _draws(units: int, total: int, at_once: int) -> Iterator[np.ndarray]:
+    """Yield how often each of G units is drawn in `total` resamples, (G, B) bytes at a time."""
+    draw = np.random.default_rng(SEED)
+    for start in range(0, total, at_once):
+        drawn = draw.integers(0, units, (min(at_once, total - start), units))
+        counts = [np.bincount(own, minlength=units).astype(np.uint8) for own in drawn]
+        yield np.stack(counts, axis=1)
+
+
+@lru_cache(maxsize=2)  # cell after cell is scored on the same rows of dev and test
+def _kept_draws(units: int, total: int, at_once: int) -> list[np.ndarray]:
+    return list(_draws(units, total, at_once))
 
 
 def bootstrap(statistic: Weighted, clusters: np.ndarray, accelerated: bool = True) -> Bootstrap:
