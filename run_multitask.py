@@ -15,6 +15,7 @@ import copy
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -156,8 +157,9 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
 
 def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
     """Train the heads of one training, write what belongs to them, and return their cells."""
-    from experiment.cells import dev_score_of, inputs_of_few, scored, splits_of
+    from experiment.cells import inputs_of_few, score_on, scored, splits_of, to_try
     from heads.joint import Pupil, fit_joint
+    from heads.rates import choose_rate
     from heads.train import fit_head, save_head
     from minbert.checkpoint import check_target
     from runtime.processes import is_main
@@ -167,6 +169,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
     splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
     state = folder.state_path(training.name, keys[0])  # of an interrupted training
     models = folder.path / "models"
+    choice = None
     if training.frozen:
         # No weight of the encoder changes from here on: it reads every text once, and the head
         # trains on its embeddings in seconds.
@@ -178,6 +181,20 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
 
     if training.joint is None:
         (head,) = heads
+        # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
+        if parts := to_try(settings, opened.splits, head):
+            choice = choose_rate(
+                tuned.encoder,
+                parts,
+                head.task,
+                head.kind,
+                configs[0],
+                settings.rates_to_try(head.tune),
+                score_on(parts.dev, head.task),
+                state,
+                settings.resume,
+            )
+            configs = [replace(configs[0], backbone_learning_rate=choice.rate)]
         fitted = [
             fit_head(
                 encoder,
@@ -185,17 +202,18 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 head.task,
                 head.kind,
                 configs[0],
-                dev_score_of(opened, head.task),
+                score_on(splits[0].dev, head.task),
                 opened.cache,
                 state,
                 settings.resume,
                 tuned.fingerprint,
                 inputs_of_few(opened, head, configs[0], tuned),
+                choice.epoch if choice else None,
             )
         ]
     else:
         pupils = {
-            head.task: Pupil(own, head.kind, config, dev_score_of(opened, head.task))
+            head.task: Pupil(own, head.kind, config, score_on(own.dev, head.task))
             for head, own, config in zip(heads, splits, configs, strict=True)
         }
         by_task = fit_joint(encoder, pupils, training.joint, state, settings.resume)
@@ -227,7 +245,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
             key,
             head.pretrain,
         )
-        cells += scored(opened, head, own, encoder, tuned.fingerprint, config, key)
+        cells += scored(opened, head, own, encoder, tuned.fingerprint, config, key, choice)
     return cells
 
 

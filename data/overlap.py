@@ -120,6 +120,25 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
     return Overlap(shared, _is_in(_combine(hashes), seen.pairs))
 
 
+def groups_by_text(examples: Sequence[Example]) -> np.ndarray:
+    """Return the group of each example of one task, (n,): those of one group are tied by texts.
+
+    Two examples that share a text are of one group, and so are those tied by others in between.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    hashes = _hash_examples(examples)
+    distinct, texts = np.unique(hashes, return_inverse=True)
+    texts = texts.reshape(hashes.shape)
+    # A graph of texts, in which each example is an edge from its first text to its last.
+    edges = coo_array(
+        (np.ones(len(texts)), (texts[:, 0], texts[:, -1])), shape=(len(distinct), len(distinct))
+    )
+    _, groups = connected_components(edges, directed=False)
+    return np.asarray(groups[texts[:, 0]])
+
+
 def noted(texts: Iterable[str], seen: Seen | None) -> Iterator[str]:
     """Yield the texts unchanged, so that one pass over a training file both trains and notes.
 

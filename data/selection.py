@@ -6,10 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from data.examples import Example, SentencePair
+from data.overlap import groups_by_text
 from data.tasks import TASKS, official_dev, read_sts, split_file
 
 MOST = 1000  # pairs: about as many as the official-dev rows below, encoded in seconds
 FEWEST = 100  # held-out pairs; fewer say too little about a threshold
+# Rates are tried on half of the rows: with fewer, steps are fewer too, and the best rate is higher
+# than that of all rows. The bound keeps large data affordable.
+MOST_TO_TRY = 4000
+FEWEST_TO_CHOOSE = 20
 
 
 def selection_pairs(folder: Path) -> list[SentencePair]:
@@ -51,6 +56,39 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
             turns[own] = (np.arange(len(own)) + 0.5) / len(own)
         order = order[np.argsort(turns, kind="stable")]
     return np.sort(order[:count])
+
+
+def rows_to_try(
+    examples: Sequence[Example], seed: int, classes: bool
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the rows that rates are tried on and those that the best is chosen by, (n,) and (m,).
+
+    The two have no text in common. To choose by: a fifth, at most 1,000, drawn in whole groups of
+    examples that texts tie together; a group that has no room any more is left out. To try on:
+    half, at most 4,000, of what remains.
+
+    Args:
+        examples: all that the head will be trained on.
+        seed: of the head.
+        classes: whether labels are classes, which are then tried in equal shares.
+
+    Returns:
+        None if fewer than 20 can be held out: too few to choose by.
+    """
+    groups = groups_by_text(examples)
+    sizes = np.bincount(groups)
+    held_out = np.zeros(len(sizes), bool)
+    room = min(MOST, len(examples) // 5)
+    for group in np.random.default_rng([seed, len(examples)]).permutation(len(sizes)):
+        if sizes[group] <= room:
+            held_out[group] = True
+            room -= sizes[group]
+    chosen_by, others = (np.flatnonzero(held_out[groups] == side) for side in (True, False))
+    if len(chosen_by) < FEWEST_TO_CHOOSE:
+        return None
+    count = min(MOST_TO_TRY, len(examples) // 2)
+    tried_on = nested_rows([examples[int(row)] for row in others], count, seed, classes)
+    return others[tried_on], chosen_by
 
 
 def hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:

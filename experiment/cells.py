@@ -1,26 +1,30 @@
 """The cells of a training: what they are trained on, what decides their numbers, their scores."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from data.examples import Example, in_the_other_order
-from data.selection import nested_rows
+from data.selection import nested_rows, rows_to_try
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 from experiment.grid import Training
-from experiment.opening import Run, Tuned
+from experiment.opening import Run, Tuned, kept_and_held_out
+from experiment.settings import Settings
 from heads.config import HeadConfig
 from heads.features import FEATURES
 from heads.inputs import FrozenInputs, Inputs, inputs_of
 from heads.published import own_classifier
+from heads.rates import Choice
 from heads.train import FittedHead, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, Cell, Coordinates
+from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import world_size
 
@@ -43,6 +47,8 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
         made_of += [] if head.train_rows == ALL else [head.train_rows]
         if own := own_classifier(tuned.encoder, TASKS[head.task], head.kind, config):
             made_of.append([tensors_digest(own.state_dict()), own.activation])
+        if to_try(run.settings, run.splits, head) is not None:
+            made_of.append(run.settings.rates_to_try(head.tune))
         if head.pretrain != "none":
             made_of += [run.digests[name] for name in (head.pretrain, "selection")]
         keys.append(digest([*made_of, FORMAT, world_size()])[:16])
@@ -53,18 +59,44 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
     """Return the examples of a head: what it is trained on, and dev and test as they are."""
-    train = trained_on(run, head)
-    if config.both_orders:
-        train = [*train, *in_the_other_order(train)]
-    return replace(run.splits[head.task], train=train)
+    train = trained_on(run.splits, head)
+    return replace(run.splits[head.task], train=in_orders(train, config))
 
 
-def trained_on(run: Run, head: Coordinates) -> list[Any]:
+def in_orders(train: list[Any], config: HeadConfig) -> list[Any]:
+    """Return the examples to train on, after them in the other order where that is asked for."""
+    return [*train, *in_the_other_order(train)] if config.both_orders else train
+
+
+def trained_on(splits: dict[str, Splits], head: Coordinates) -> list[Any]:
     """Return the labelled examples that a head is trained on: a published one on none of ours."""
     if head.tune == "none":
         return []
-    train, _ = run.kept_and_held_out(head.task)
+    train, _ = kept_and_held_out(splits, head.task)
     return [train[row] for row in rows_of(head, train)]
+
+
+def to_try(settings: Settings, splits: dict[str, Splits], head: Coordinates) -> Splits | None:
+    """Return what a head's rates are tried on, as train, and what they are chosen by, as dev.
+
+    Both are parts of what the head is trained on, and no text is in both. None where there is
+    nothing to choose, or, unless the user names several rates, too little to choose by.
+
+    Raises:
+        UserError: the user names several rates, and there is too little to choose by.
+    """
+    if not settings.rates_to_try(head.tune):
+        return None
+    train = trained_on(splits, head)
+    rows = rows_to_try(train, head.seed, TASKS[head.task].kind != "score")
+    if rows is None:
+        if settings.rates:
+            few = f"of the {len(train)} rows of {head.task}, too few share no text with the rest"
+            raise UserError(f"--rates: {few} to choose by; give one rate")
+        return None
+    tried_on, chosen_by = ([train[row] for row in part] for part in rows)
+    config = settings.head_config(head.task, head.tune, head.seed)
+    return Splits(in_orders(tried_on, config), chosen_by, [])
 
 
 def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
@@ -98,9 +130,9 @@ def inputs_of_few(
     return inputs | {"train": own.of(rows)}
 
 
-def dev_score_of(run: Run, task: str) -> Score:
-    """Return the function of dev predictions that the best epoch of a head is chosen by."""
-    labels, metric = labels_of(run.splits[task].dev), TASKS[task].main_metric
+def score_on(examples: Sequence[Example], task: str) -> Score:
+    """Return the function of predictions of these examples that an epoch or rate is chosen by."""
+    labels, metric = labels_of(examples), TASKS[task].main_metric
     return lambda predictions: task_metrics(task, predictions, labels)[metric]
 
 
@@ -112,6 +144,7 @@ def scored(
     fingerprint: str,
     config: HeadConfig,
     key: str,
+    choice: Choice | None = None,
 ) -> list[Cell]:
     """Return a cell per labelled split of a trained head, and write what lies behind its scores.
 
@@ -123,10 +156,11 @@ def scored(
         fingerprint: of the encoder before the training.
         config: how the head was trained.
         key: of its cells.
+        choice: of the encoder's rate, if there was one.
     """
     task, splits = TASKS[head.task], run.splits[head.task]
     _, held_out = run.kept_and_held_out(head.task)
-    train = trained_on(run, head)
+    train = trained_on(run.splits, head)
     if head.train_rows != ALL:
         # With few labels there are none to choose a threshold by.
         held_out = []
@@ -173,6 +207,7 @@ def scored(
             labels=len(train),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
+            rates=asdict(choice) if choice else {},
             **scores,
         )
         run.folder.write_soft(cell, [example.id for example in examples], **behind)

@@ -8,11 +8,13 @@ from typing import Any
 import torch
 
 from data.tasks import TASKS
-from experiment.grid import pairings
+from experiment.cells import to_try, trained_on
+from experiment.grid import pairings, trainings
 from experiment.opening import Inputs, Run
 from heads.published import fitting_labels
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
+from runtime.options import shown_value
 from runtime.processes import world_size
 
 NOTES = {
@@ -52,6 +54,7 @@ def plan(inputs: Inputs) -> str:
         lines.append(f"own head  {_own_head(inputs, inputs.own_labels)}")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
+    lines += rates_in_words(inputs)
     return "\n".join([*lines, f"folder    {settings.folder()}"])
 
 
@@ -66,6 +69,26 @@ def _own_head(inputs: Inputs, labels: int) -> str:
     fresh = [task for task in inputs.splits if task not in fitting]
     end = f"; a fresh head for {' '.join(fresh)}" if fresh else ""
     return f"{count}; heads start from it: {' '.join(fitting)}{end}"
+
+
+def rates_in_words(inputs: Inputs) -> list[str]:
+    """Return what it costs to choose the rates of encoders, [] where all are given.
+
+    Raises:
+        UserError: the user names several rates, and there is too little to choose by.
+    """
+    settings = inputs.settings
+    rates = settings.rates_to_try("full")
+    sizes: dict[str, None] = {}  # each line once, in order
+    for training in trainings(settings, settings.pretrain[0], settings.seed):
+        head = training.heads[0]
+        if training.joint is None and (parts := to_try(settings, inputs.splits, head)):
+            every = len(trained_on(inputs.splits, head))
+            share = f"on {len(parts.train):,} of {every:,} rows, {len(parts.dev):,} others choose"
+            sizes[f"          {head.task}{head.few}: {share}"] = None
+    words = " ".join(map(shown_value, rates))
+    first = f"rates     {words}: {len(rates)} trainings before that of a tuned cell, without dev"
+    return [first, *sizes] if sizes else []
 
 
 def run_config(run: Run) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from heads.config import (
     ENCODERS,
+    MOST,
+    ONE_RATE,
+    RATES,
     REMEDIES,
     REPORT_ORDER,
     SCHEDULES,
@@ -45,7 +48,7 @@ PRESET_TABLE = """presets: length, batch size, learning rate (--help-all has the
   sup     40 steps, 64, 5e-4      3 epochs, 128, 5e-5       3 epochs, 512, 5e-5
   head    frozen encoder: 10 (sst), 5 (para), 20 (sts) epochs, 64, 1e-3 in all presets
   tuned   3 epochs, 64, 1e-3;     10/5/20 epochs, 64,       as report
-          encoder 5e-4            1e-5; encoder 1e-5"""
+          encoder 5e-4 or --rates 1e-5; encoder 1e-5"""
 
 EXAMPLES = """
 examples:
@@ -97,6 +100,14 @@ class Settings:
         "joint, against forgetting: gradient surgery (pcgrad), a few batches of earlier tasks "
         "(replay)",
         choices=("none", *REMEDIES),
+        rare=True,
+    )
+    rates: tuple[float, ...] = option(
+        (),
+        "full, last1, ...: encoder rates to choose from, for each cell by a part of train; one: "
+        "that one (quick: 5e-5 1.5e-4 5e-4; else as published)",
+        least=1e-12,
+        most=MOST,
         rare=True,
     )
     train_rows: tuple[str, ...] = option(
@@ -196,12 +207,16 @@ class Settings:
             if not words:
                 raise UserError(f"{name}: expected at least one value")
             object.__setattr__(self, name, words)
+        if isinstance(self.rates, int | float):
+            object.__setattr__(self, "rates", (self.rates,))
         check(self)
         if self.all_seeds[-1] > LAST_SEED:
             raise UserError(
                 f"--seed {self.seed} --seeds {self.seeds}: the last seed is {self.all_seeds[-1]}; "
                 f"at most {LAST_SEED}"
             )
+        object.__setattr__(self, "rates", tuple(sorted({float(rate) for rate in self.rates})))
+        self._check_rates()
         self._check_joint()
         for rows in self.train_rows:
             if rows != "all" and not (rows.isascii() and rows.isdigit() and int(rows) >= FEWEST):
@@ -277,7 +292,16 @@ class Settings:
         config = head_config(self.preset, tune, task)
         if tune == "none":
             return replace(config, seed=seed)
+        if len(self.rates) == 1 and tune not in ONE_RATE:
+            config = replace(config, backbone_learning_rate=self.rates[0])
         return replace(config, seed=seed, features=self.features, **self.head)
+
+    def rates_to_try(self, tune: str) -> tuple[float, ...]:
+        """Return the encoder rates that cells tuned so choose from, () where there is no choice."""
+        if tune.partition("-")[0] in ONE_RATE or "backbone_learning_rate" in self.head:
+            return ()
+        rates = self.rates or (RATES if self.preset == "quick" else ())
+        return rates if len(rates) > 1 else ()
 
     def folder(self) -> Path:
         """Return the run folder: the one given, or one whose name depends on every setting."""
@@ -286,6 +310,7 @@ class Settings:
         unused = [] if "joint" in self.tune else ["schedule", "remedies", "joint"]
         unused += [] if "teacher" in self.pretrain else ["teacher", "teacher_precision"]
         unused += ["train_rows"] if self.train_rows == ("all",) else []
+        unused += [] if self.rates else ["rates"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
@@ -304,6 +329,13 @@ class Settings:
             raise UserError("--tune none: a published head reads joined pairs; --encoder cross")
         if self.train_rows != ("all",):
             raise UserError("--tune none: trains on no rows; leave out --train-rows")
+
+    def _check_rates(self) -> None:
+        """Raise UserError for rates that nothing reads."""
+        if self.rates and set(self.tune) <= set(ONE_RATE):
+            raise UserError("--rates: nothing reads it; add --tune full (joint: --backbone-lr)")
+        if self.rates and "backbone_learning_rate" in self.head:
+            raise UserError("--rates, --backbone-lr: the same setting twice; leave one out")
 
     def _check_joint(self) -> None:
         """Raise UserError for a joint training that cannot be done, or settings of none."""

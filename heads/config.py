@@ -10,6 +10,9 @@ ENCODERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cr
 # How many layers of the encoder are trained along, from the last one down; None for all of it,
 # embeddings too; joint: of all tasks at once; none: nor the head, which is the checkpoint's own.
 TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None, "none": 0}
+# Encoder rates to choose from. Which is best depends on the encoder, and on how it reads pairs.
+RATES = (5e-5, 1.5e-4, 5e-4)
+ONE_RATE = ("frozen", "joint", "none")  # how to tune without such a choice
 NUM_EPOCHS = {"sst": 10, "para": 5, "sts": 20}  # the report's
 USUAL_EPOCHS = 10  # for other tasks
 

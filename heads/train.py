@@ -86,6 +86,7 @@ def fit_head(
     resume: bool = False,
     fingerprint: str | None = None,
     inputs: dict[str, Inputs] | None = None,
+    epoch: int | None = None,
 ) -> FittedHead:
     """Train one head and predict dev and test; of several processes, all call this.
 
@@ -104,23 +105,15 @@ def fit_head(
         resume: continue from that state.
         fingerprint: of the encoder, if already known.
         inputs: of every split, if they are at hand; else they are made here.
+        epoch: to stop after, chosen beforehand; None keeps the one with the best `dev_score`.
     """
     started = time.perf_counter()
     features = FEATURES[kind](config.features)
     with main_first():  # the other processes then find the embeddings in the cache
         if inputs is None:
             inputs = inputs_of(encoder, by_name(splits), features, config.tune, cache, fingerprint)
-    if config.tune != "frozen":
-        unfreeze(encoder.model, TUNES[config.tune])
-    set_seed(config.seed)  # the head's initial weights
-    hidden_size = encoder.model.config.hidden_size
-    head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
-    if own := own_classifier(encoder, TASKS[task], kind, config):
-        load_classifier(head, own)
-    # Classes and scores alike are float here; each head's loss makes of them what it needs.
-    labels = np.array([example.label for example in splits.train], np.float64)
-    trainer = HeadTrainer(
-        head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path
+    trainer = trainer_of(
+        encoder, inputs, splits.train, task, kind, config, dev_score, state_path, epoch
     )
     history = trainer.run(resume)
 
@@ -132,7 +125,39 @@ def fit_head(
         return found, seconds, reading_speed(trainer.predict, encoder, rows, features)
 
     predictions, seconds, speed = main_decides(applied() if is_main() else None)
-    return FittedHead(head, predictions, inputs, history, seconds, speed)
+    return FittedHead(trainer.head, predictions, inputs, history, seconds, speed)
+
+
+def trainer_of(
+    encoder: SentenceEncoder,
+    inputs: dict[str, Inputs],
+    examples: Sequence[Example],
+    task: str,
+    kind: str,
+    config: HeadConfig,
+    dev_score: Score,
+    state_path: Path | None,
+    epoch: int | None = None,
+) -> "HeadTrainer":
+    """Return the trainer of a new head, and of what `config.tune` names of its encoder.
+
+    Args:
+        inputs: of the training and the development split.
+        examples: of the training split.
+        encoder, task, kind, config, dev_score, state_path, epoch: as of `fit_head`.
+    """
+    if config.tune != "frozen":
+        unfreeze(encoder.model, TUNES[config.tune])
+    set_seed(config.seed)  # the head's initial weights
+    hidden_size = encoder.model.config.hidden_size
+    head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
+    if own := own_classifier(encoder, TASKS[task], kind, config):
+        load_classifier(head, own)
+    # Classes and scores alike are float here; each head's loss makes of them what it needs.
+    labels = np.array([example.label for example in examples], np.float64)
+    return HeadTrainer(
+        head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path, epoch
+    )
 
 
 def by_name(splits: Splits) -> dict[str, list[Any]]:
@@ -171,6 +196,7 @@ class HeadTrainer:
         dev_score: predictions (N_dev,) -> what to maximise; None counts as worst.
         config: the settings.
         state_path: where the resumable state is written after every epoch; None keeps none.
+        epoch: to stop after, chosen beforehand; None keeps the one with the best `dev_score`.
     """
 
     def __init__(
@@ -182,6 +208,7 @@ class HeadTrainer:
         dev_score: Score,
         config: HeadConfig,
         state_path: Path | None = None,
+        epoch: int | None = None,
     ):
         set_seed(config.seed)
         self.head, self.train, self.dev, self.dev_score = head, train, dev, dev_score
@@ -204,23 +231,26 @@ class HeadTrainer:
             self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
         num_steps = self.steps_per_epoch * config.num_epochs
         self.schedule = linear_schedule(self.optimizer, num_steps, config.warmup_ratio)
+        self.chosen_epoch = epoch
         self.epoch = 0
         self.history: list[dict[str, Any]] = []
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
 
-    def run(self, resume: bool = False) -> list[dict[str, Any]]:
+    def run(self, resume: bool = False, label: str = "head") -> list[dict[str, Any]]:
         """Train all epochs and leave the state of the best dev epoch in place.
+
+        With an epoch chosen beforehand, stop after it; the rates fall as if all were to come.
 
         Returns:
             One record per epoch: epoch, loss (mean over examples), dev_score.
         """
         if resume:
             resume_trainer(self)
-        total = self.config.num_epochs * self.steps_per_epoch
-        with progress("head", total, "step") as bar:
+        num_epochs = self.chosen_epoch or self.config.num_epochs
+        with progress(label, num_epochs * self.steps_per_epoch, "step") as bar:
             bar.update(self.epoch * self.steps_per_epoch)
-            while self.epoch < self.config.num_epochs:
+            while self.epoch < num_epochs:
                 loss = self._train_epoch(bar.update)
                 self.epoch += 1
                 self._check(loss)
@@ -272,7 +302,8 @@ class HeadTrainer:
         self.history.append({"epoch": self.epoch, "loss": loss, "dev_score": score})
         # An undefined score, such as the correlation of a constant, is worse than any other.
         comparable = -math.inf if score is None else score
-        if comparable > self.best_score or not self.best_state:
+        last_is_kept = self.chosen_epoch is not None
+        if last_is_kept or comparable > self.best_score or not self.best_state:
             self.best_score = comparable
             self.best_state = host_copy(self.trained.state_dict())
         save_trainer(self, ("epoch", "history", "best_score", "best_state"))

@@ -74,6 +74,8 @@ class Cell(Coordinates):
     # metric -> value when a sequential joint training had just learnt this task and no later one.
     before: dict[str, Any] = field(default_factory=dict)
     labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
+    # Of a tuned encoder: what heads.rates.Choice holds, {} where its rate was given.
+    rates: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":

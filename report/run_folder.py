@@ -125,7 +125,7 @@ class RunFolder:
             self._write_csv("phenomena.csv", list(tagged[0]), tagged)
         if not self.read_only:
             for key in {cell.key for cell in cells}:
-                for state in self.path.glob(f"state/*-{key}.pt"):
+                for state in self.path.glob(f"state/*-{key}.*"):
                     state.unlink(missing_ok=True)
 
     def state_path(self, name: str, key: str) -> Path:

@@ -12,6 +12,7 @@ from evaluation.significance import shown
 from evaluation.table import markdown
 from report.cell import ALL, Cell, by_system, of_most_labels
 from report.learning import LearningCurves
+from report.rates import at_one_rate, chosen_rates
 from report.verdict import Judged, paragraph
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
@@ -26,7 +27,9 @@ def summary(
 ) -> str:
     """Return how a run ends: the table, where everything is, and the verdict as the last."""
     table, verdict = results_table(cells, judged), paragraph(of_most_labels(cells), judged)
-    sentences = filter(None, (verdict, *(f"{one.sentence()}." for one in learning if one.crossing)))
+    rates = (f"{one}." for one in at_one_rate(of_most_labels(cells)))
+    curves = (f"{one.sentence()}." for one in learning if one.crossing)
+    sentences = filter(None, (*rates, verdict, *curves))
     end = "".join(f"\n\n{fill(one, 100, break_on_hyphens=False)}" for one in sentences)
     return f"{table}\nresults, predictions, heads and curves: {folder}{end}"
 
@@ -37,6 +40,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
     `95 %` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
     `cosine` is Spearman's correlation of the bare cosine, without any head (STS; of late
     interaction MaxSim; a cross-encoder has none).
+    `rate` is the encoder's, where one was chosen (those of several seeds).
     `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
     `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
     """
@@ -46,6 +50,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
         for system, estimate in each.main_estimates().items()
     }
     few = any(cell.train_rows != ALL for cell in cells)
+    searched = any(cell.rates for cell in cells)
     rows = []
     for members in by_system(cells):
         first, task = members[0], TASKS[members[0].task]
@@ -67,6 +72,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
             [
                 *(getattr(first, name) for name in GROUP),
                 *([str(first.labels)] if few else []),
+                *([chosen_rates(members)] if searched else []),
                 str(first.n),
                 *metrics,
                 shown(interval) or "-",
@@ -77,7 +83,8 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
                 f"{speed:.0f}",
             ]
         )
-    header = (*GROUP, "labels", *HEADER[len(GROUP) :]) if few else HEADER
+    optional = [name for name, there in (("labels", few), ("rate", searched)) if there]
+    header = (*GROUP, *optional, *HEADER[len(GROUP) :])
     return markdown(header, rows)
 
 

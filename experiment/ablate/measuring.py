@@ -26,7 +26,7 @@ from experiment.ablate.recipes import AblateOptions, command_of, settings_of, tr
 from experiment.ablate.table import BEFORE, HEAD, Row, Table
 from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings
-from heads.config import REPORT_ORDER
+from heads.config import REPORT_ORDER, head_config
 from heads.features import FEATURES
 from heads.inputs import inputs_of
 from minbert.encoder import SentenceEncoder
@@ -260,6 +260,9 @@ def grid_settings(table: Table, rows: Sequence[Row], options: AblateOptions) -> 
     values["pretrain"] = tuple(dict.fromkeys(row.pretrain for row in rows))
     shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
     shared["preset"] = "quick" if options.scale == "quick" else "report"
+    if values.get("tune") == "full":  # at the one rate of the joint trainings beside it
+        rate = head_config(shared["preset"], "full", "sts").backbone_learning_rate
+        values["rates"] = (rate,)
     if options.steps:
         shared["simcse"] = {"max_steps": options.steps}
     values |= shared | {"threads": options.threads}

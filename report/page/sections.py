@@ -1,12 +1,13 @@
 """The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from data.tasks import Task
+from data.tasks import TASKS, Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
@@ -15,6 +16,8 @@ from evaluation.slices import Slice, groups, slices
 from report.cell import Cell, by_system
 from report.finished import DUEL, FinishedRun
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
+from report.rates import scores_by_rate
+from runtime.options import shown_value
 
 MOST = 10  # examples where each encoder is ahead, of each task and setting
 COSINE = "cosine_spearman"
@@ -65,6 +68,27 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     header = ("system", *task.metrics, "cosine", "seen", f"{task.main_metric} on unseen", "rows")
     caption = f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals"
     return filled(Table(caption, header, rows))
+
+
+def rate_table(run: FinishedRun) -> Table:
+    """Return the scores that tuned encoders' rates were chosen by; the chosen ones are bold."""
+    rates = sorted({tried["rate"] for cell in run.cells for tried in cell.rates.get("tried", [])})
+    rows = []
+    for own in by_system([cell for cell in run.shown if cell.rates]):
+        first, scores = own[0], scores_by_rate(own)
+        chosen = {cell.rates["rate"] for cell in own}
+        rows.append(
+            [
+                Entry(f"{first.task}: {run.label(first)}", note=TASKS[first.task].main_metric),
+                *(replace(number(scores.get(rate)), strong=rate in chosen) for rate in rates),
+                word(", ".join(sorted({str(cell.rates["epoch"]) for cell in own}))),
+                number(first.rates["rows"], 0),
+                number(first.rates["chosen_by"], 0),
+                number(sum(cell.rates["seconds"] for cell in own), 0),
+            ]
+        )
+    header = ("system", *map(shown_value, rates), "epoch", "tried on", "chosen by", "seconds")
+    return Table("Encoder rates: the scores of the candidates, means over seeds", header, rows)
 
 
 def comparison_table(run: FinishedRun) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 
 from report.finished import FinishedRun
 from report.page.tables import UNKNOWN
+from report.rates import at_one_rate
 from report.verdict import verdict_of
 from runtime.errors import UserError
 from runtime.files import write_text
@@ -80,6 +81,8 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "bars": charts.bar_figures(run),
         "learning": charts.learning_figures(run),
         "crossings": [one.sentence() for one in run.learning if one.crossing],
+        "rates": sections.rate_table(run),
+        "at_one_rate": at_one_rate(run.shown),
         "comparisons": sections.comparison_table(run),
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),

@@ -1,0 +1,164 @@
+"""A run in which tuned encoders choose their rates: results, resuming, keys, what is refused."""
+
+import shutil
+
+import pytest
+from conftest import toy_sentences
+from toy_runs import cells_of, results, run
+
+import heads.rates
+from heads.train import HeadTrainer
+
+WORDS = ["--task", "sts", "--encoder", "bi", "cross", "--tune", "full"]
+THREE = ["--rates", "1e-4", "1e-3", "1e-2"]
+
+
+@pytest.fixture(scope="module")
+def more_data(toy_data, tmp_path_factory):
+    """The toy data with 120 labelled pairs, enough to hold some out."""
+    folder = tmp_path_factory.mktemp("rates") / "data"
+    shutil.copytree(toy_data, folder)
+    header = (folder / "sts-train.csv").read_text().splitlines()[0]
+    a, b = toy_sentences(120, 5), toy_sentences(120, 6)
+    rows = [f"{k}\tr{k}\t{a[k]}\t{a[k] if k % 2 else b[k]}\t{4 * (k % 2)}" for k in range(120)]
+    (folder / "sts-train.csv").write_text("\n".join([header, *rows]) + "\n")
+    return folder
+
+
+def trainings(monkeypatch):
+    """Return a list to which every new head training adds its rate, rows and epochs."""
+    made = []
+    init = HeadTrainer.__init__
+
+    def noted(trainer, head, train, labels, dev, score, config, state_path=None, epoch=None):
+        made.append((config.backbone_learning_rate, len(train), config.num_epochs))
+        init(trainer, head, train, labels, dev, score, config, state_path, epoch)
+
+    monkeypatch.setattr(HeadTrainer, "__init__", noted)
+    return made
+
+
+def choices(folder):
+    """Return what was chosen, by encoder, without the seconds."""
+    return {cell.encoder: cell.rates | {"seconds": 0} for cell in cells_of(folder)}
+
+
+@pytest.fixture(scope="module")
+def searched(tiny_checkpoint, more_data):
+    folder = more_data.parent / "searched" / "r"
+    assert run(tiny_checkpoint, more_data, folder, *WORDS, *THREE) == 0
+    return folder
+
+
+def test_what_was_tried_stands_in_the_results_the_table_and_the_page(
+    searched, tiny_checkpoint, more_data, capsys
+):
+    for rates in choices(searched).values():
+        tried = rates["tried"]
+        assert [one["rate"] for one in tried] == [1e-4, 1e-3, 1e-2]
+        best = max(tried, key=lambda one: one["score"])
+        assert (rates["rate"], rates["epoch"]) == (best["rate"], best["epoch"])
+        assert rates["rows"] == 60 and 20 <= rates["chosen_by"] <= 24
+    assert list(results(searched)[0])[-1] == "rates"
+    assert not list((searched / "state").iterdir())
+    assert run(tiny_checkpoint, more_data, searched, *WORDS, *THREE) == 0
+    out = capsys.readouterr().out
+    assert out.count("done earlier") == 2 and "| rate |" in out and "each at its best" in out
+    assert "1e-4 1e-3 0.01: 3 trainings before that of a tuned cell" in out
+    page = (searched / "report.html").read_text(encoding="utf-8")
+    assert "Encoder rates" in page and "each at its best" in page
+
+
+def test_all_encoders_have_the_same_trainings(tiny_checkpoint, more_data, tmp_path, monkeypatch):
+    made = trainings(monkeypatch)
+    assert run(tiny_checkpoint, more_data, tmp_path / "r", *WORDS, *THREE) == 0
+    bi, cross = made[:4], made[4:]
+    assert bi[:3] == cross[:3] == [(rate, 60, 2) for rate in (1e-4, 1e-3, 1e-2)]
+    assert {bi[3][1], cross[3][1]} == {120}
+
+
+def test_the_labels_of_dev_decide_nothing(searched, tiny_checkpoint, more_data, tmp_path):
+    folder = tmp_path / "data"
+    shutil.copytree(more_data, folder)
+    header, *rows = (folder / "sts-dev.csv").read_text().splitlines()
+    cut = [row.rpartition("\t") for row in rows]
+    turned = [f"{a}\t{b}" for (a, _, _), (_, _, b) in zip(cut, reversed(cut), strict=True)]
+    assert turned != rows
+    (folder / "sts-dev.csv").write_text("\n".join([header, *turned]) + "\n")
+    assert run(tiny_checkpoint, folder, tmp_path / "r", *WORDS, *THREE) == 0
+    assert choices(tmp_path / "r") == choices(searched)
+    names = [path.relative_to(searched) for path in searched.glob("predictions/*/sts-*.csv")]
+    assert len(names) == 4  # dev and test of both
+    for name in names:
+        assert (tmp_path / "r" / name).read_text() == (searched / name).read_text()
+
+
+def test_an_interrupted_choice_resumes_without_its_finished_candidates(
+    searched, tiny_checkpoint, more_data, tmp_path, monkeypatch
+):
+    words = [tiny_checkpoint, more_data, tmp_path / "r", *WORDS, *THREE]
+    train_epoch = HeadTrainer._train_epoch
+    epochs = []
+
+    def counted(trainer, tick):
+        epochs.append(trainer.config.backbone_learning_rate)
+        if len(epochs) == 4:  # the second epoch of the second candidate
+            raise KeyboardInterrupt
+        return train_epoch(trainer, tick)
+
+    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    assert run(*words) == 130
+    assert run(*words, "--resume") == 0
+    assert epochs[:7] == [1e-4, 1e-4, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2]
+    assert choices(tmp_path / "r") == choices(searched)
+    assert not list((tmp_path / "r" / "state").iterdir())
+
+
+def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
+    searched, tiny_checkpoint, more_data, tmp_path, monkeypatch
+):
+    made = trainings(monkeypatch)
+
+    def keys(*words):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        words = ("--task", "sts", "--encoder", "bi", *words)
+        assert run(tiny_checkpoint, more_data, folder, *words) == 0
+        return {cell.key for cell in cells_of(folder)}
+
+    one = keys("--tune", "full", "--rates", "1e-3")
+    assert one == keys("--tune", "full", "--backbone-lr", "1e-3")
+    assert [rate for rate, _, _ in made] == [1e-3, 1e-3]
+    made.clear()
+    two = keys("--tune", "full", "--rates", "1e-3", "1e-4")
+    assert two == keys("--tune", "full", "--rates", "1e-4", "1e-3", "1e-3")
+    assert len(made) == 6
+    made.clear()
+    by_default = keys("--tune", "last1")
+    assert [rate for rate, rows, _ in made if rows == 60] == list(heads.config.RATES)
+    made.clear()
+    published = keys("--tune", "last1", "--preset", "report")
+    few = keys("--tune", "full", "--train-rows", "99")
+    assert [(rate, rows) for rate, rows, _ in made] == [(1e-5, 120), (5e-4, 99)]
+    found = [one, two, by_default, published, few, {cell.key for cell in cells_of(searched)}]
+    assert len(set().union(*found)) == sum(map(len, found))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rates", "0", "--tune", "full"], "'0': expected a number from"),
+        (["--rates", "fast", "--tune", "full"], "'fast': expected a number from"),
+        (["--rates", "1e-4", "1e-3"], "--rates: nothing reads it; add --tune full"),
+        (["--rates", "1e-4", "--tune", "full", "--backbone-lr", "1"], "leave one out"),
+        ([*THREE, "--tune", "full", "--train-rows", "50"], "to choose by; give one rate"),
+    ],
+)
+def test_rates_that_cannot_be_used_are_one_line(
+    words, said, tiny_checkpoint, more_data, tmp_path, capsys
+):
+    try:
+        code = run(tiny_checkpoint, more_data, tmp_path / "a", "--task", "sts", *words)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2 and said in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()
