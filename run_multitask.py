@@ -1,7 +1,7 @@
 """SimCSE-tuned BERT, frozen, with heads for sentiment, paraphrase and STS: bi- or cross-encoder?
 
-    python run_multitask.py --pretrain sup --task sts --encoder bi cross
-    python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross --seeds 3
+    python run_multitask.py --pretrain sup --task sts
+    python run_multitask.py --pretrain none unsup sup --task all --seeds 3
 
 One command is a grid of cells: contrastive stage x task x encoder x tuning x seed. `run` below is
 its story: open everything once; for each seed and stage tune the encoder with SimCSE, freeze it,
@@ -52,7 +52,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     import torch
 
     from experiment.cells import keys_of
-    from experiment.grid import trainings
+    from experiment.grid import stages, trainings
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
     from report.cell import of_most_labels
@@ -79,7 +79,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
         earlier = folder.finished_cells(settings.backbone, settings.data)
         folder.write_json("config.json", run_config(opened))
         for seed in settings.all_seeds:
-            for pretrain in settings.pretrain:
+            for pretrain in stages(settings):
                 tuned = contrastive_stage(opened, pretrain, seed, say)
                 for training in trainings(settings, pretrain, seed):
                     keys = keys_of(opened, training, tuned)

@@ -45,7 +45,7 @@ fi
 
 # The data card again: the encoder tuned along, and on more pairs; five seeds.
 run bundled-full --task all --encoder bi cross --tune full
-run bundled-seeds --pretrain none unsup sup --task sts --seeds 5
+run bundled-seeds --pretrain none unsup sup --task sts --encoder bi --seeds 5
 python -m data.synthetic --out downloads/bundled-40000 --pairs 40000
 tune="--task para --tune full --backbone-lr 7e-4"
 run bundled-cross --data downloads/bundled-40000 --encoder bi cross $tune
@@ -60,7 +60,7 @@ for name in bundled-cross mixed-bi mixed-cross; do
     cp $runs/$name/phenomena.csv docs/results/$name-phenomena.csv
 done
 
-run minilm-sup --backbone "$minilm" --pretrain sup --task sts --simcse-lr 5e-5
+run minilm-sup --backbone "$minilm" --pretrain sup --task sts --encoder bi --no-baseline --simcse-lr 5e-5
 
 # What the stage teaches, on data that it was not tuned on; and whether the data set orders systems
 # as real data does.

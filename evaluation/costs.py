@@ -519,15 +519,56 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
         rows.append([cell["cell"], *numbers])
     lines = [f"machine   {measured_on(costs)}\n", markdown(header.split(","), rows)]
     for task, pairs in costs["break_even"].items():
-        cheaper = "is never the cheaper one: its head alone takes as long as the cross-encoder"
-        if pairs is not None:
-            cheaper = f"is the cheaper one where a text is in {pairs:.1f} pairs or more"
-        lines += ["", f"{task}: the bi-encoder {cheaper}", "", _search_table(costs, task)]
+        lines += ["", f"{task}: {_cheaper(pairs)}", "", _search_table(costs, task)]
     if costs["story"]:
         lines += ["", costs["story"]]
     if costs["retrieval"]:
         lines += ["", *_ranking_lines(costs["retrieval"])]
     return lines
+
+
+def cost_sentences(costs: dict[str, Any]) -> list[str]:
+    """Return what each encoder costs, a sentence for each task that has the most of them.
+
+    Raises:
+        KeyError: it is not a run's costs.
+    """
+    tasks: dict[str, list[dict[str, Any]]] = {}
+    for cell in costs["cells"]:
+        tasks.setdefault(cell["task"], []).append(cell["cost"])
+    most = max(map(len, tasks.values()), default=0)
+    sentences = []
+    for task, own in tasks.items():
+        if len(own) < most:
+            continue
+        names = " and ".join(f"the {cost['encoder']}-encoder" for cost in own)
+        alone = " and ".join(in_words(cost["milliseconds"] / 1000) for cost in own)
+        batched = " and ".join(f"{cost['examples_per_second']:,.0f}" for cost in own)
+        words = [f"one alone takes {names} {alone}", f"in batches {batched} are read in a second"]
+        if task in costs["break_even"]:
+            searches = [
+                marked(search["then"])
+                for cost in own
+                for search in cost["searches"]
+                if (search["work"], search["n"]) == ("query", STORY) and search["by"] != "cosine"
+            ]
+            words.append(
+                f"a search among {STORY:,} texts, whose embeddings the bi-encoder has, takes "
+                f"{' and '.join(searches)}"
+            )
+            words.append(_cheaper(costs["break_even"][task]))
+        sentences.append(f"Costs of {task}: {'; '.join(words)}.")
+    return sentences
+
+
+def _cheaper(pairs: float | None) -> str:
+    """Return from how many pairs per text the bi-encoder takes less time."""
+    if pairs is None:
+        return (
+            "the bi-encoder is never the cheaper one: its head alone takes as long as the "
+            "cross-encoder"
+        )
+    return f"the bi-encoder is the cheaper one where a text is in {pairs:.1f} pairs or more"
 
 
 def measured_on(costs: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from heads.rates import Choice
 from heads.train import FittedHead, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
-from report.cell import ALL, Cell, Coordinates
+from report.cell import ALL, COSINE, Cell, Coordinates
 from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import world_size
@@ -188,7 +188,7 @@ def scored(
         bare = features.bare(fitted.inputs[split].columns) if task.kind == "score" else None
         if bare is not None:
             behind["cosines"] = bare
-            scores["metrics"]["cosine_spearman"] = spearman(bare, labels)
+            scores["metrics"][COSINE] = spearman(bare, labels)
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
         # What the probabilities say beyond the predictions, where it applies.

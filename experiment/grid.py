@@ -41,6 +41,22 @@ def fits_published(task: str, encoder: str, pretrain: str) -> bool:
     return pretrain == "none" and (encoder == "cross" or not TASKS[task].is_pair)
 
 
+def baseline(settings: Settings) -> list[str]:
+    """Return the tasks whose frozen bi-encoder is trained on the untuned encoder, too.
+
+    That tells what SimCSE changed. [] where the user names the untuned encoder, or where no frozen
+    bi-encoder could be compared with it.
+    """
+    if settings.no_baseline or "none" in settings.pretrain or "frozen" not in settings.tune:
+        return []
+    return [task for task, encoder in pairings(settings) if encoder == "bi"]
+
+
+def stages(settings: Settings) -> tuple[str, ...]:
+    """Return the contrastive stages of a run in their order, the baseline's `none` first."""
+    return ("none", *settings.pretrain) if baseline(settings) else settings.pretrain
+
+
 def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
     """Yield the trainings on one backbone."""
 
@@ -57,6 +73,12 @@ def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training
             train_rows=rows,
         )
 
+    if pretrain not in settings.pretrain:
+        # Verdicts are on the most labels.
+        most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
+        for task in baseline(settings):
+            yield Training((head(task, "bi", "frozen", most),))
+        return
     for tune in settings.tune:
         if tune != "joint":
             for task, encoder in pairings(settings):

@@ -19,7 +19,7 @@ from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.selection import hold_out, selection_pairs
 from data.tasks import TASKS, Splits, read_task
-from experiment.grid import pairings
+from experiment.grid import baseline, pairings, stages
 from experiment.settings import Settings
 from heads.config import TUNES
 from heads.published import fitting_labels
@@ -213,10 +213,12 @@ def open_run(inputs: Inputs) -> Run:
         settings.precision,
         tuning=True,
     )
-    if settings.pooling and "none" in settings.pretrain:
-        copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
+    if settings.pooling and "none" in stages(settings):
+        with _hint("--no-baseline" if baseline(settings) else ""):
+            copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
     if any(kind == "cross" for _, kind in pairings(settings)):
-        encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
+        with _hint("--encoder bi"):
+            encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
     singles = [task for task in inputs.splits if not TASKS[task].is_pair]
     if "none" in settings.tune and singles and pooling != "cls_before_pooler":
@@ -239,7 +241,7 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    seen = {name: Seen() for name in settings.pretrain}
+    seen = {name: Seen() for name in stages(settings)}
     texts = {}
     for name, path in inputs.files.items():
         # Read once: its token ids for training, its texts for the audit.
@@ -253,3 +255,12 @@ def open_run(inputs: Inputs) -> Run:
             seen[name],
         )
     return Run(inputs, folder, backbone, objectives, texts, seen)
+
+
+@contextmanager
+def _hint(flags: str) -> Iterator[None]:
+    """Add to what a checkpoint cannot do the flags with which nothing needs it, "" for none."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; try {flags}" if flags else f"{error}") from None

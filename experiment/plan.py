@@ -9,7 +9,7 @@ import torch
 
 from data.tasks import TASKS
 from experiment.cells import to_try, trained_on
-from experiment.grid import pairings, trainings
+from experiment.grid import baseline, pairings, trainings
 from experiment.opening import Inputs, Run
 from heads.published import fitting_labels
 from report.run_folder import provenance
@@ -52,6 +52,9 @@ def plan(inputs: Inputs) -> str:
     )
     if inputs.own_labels is not None and set(settings.tune) != {"none"}:
         lines.append(f"own head  {_own_head(inputs, inputs.own_labels)}")
+    if tasks := baseline(settings):
+        before = " ".join(f"{task}/bi" for task in tasks)
+        lines.append(f"before    none x {before}; frozen")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += rates_in_words(inputs)

@@ -53,7 +53,7 @@ PRESET_TABLE = """presets: length, batch size, learning rate (--help-all has the
 EXAMPLES = """
 examples:
   python run_multitask.py --pretrain sup --task sts
-  python run_multitask.py --pretrain none unsup sup --task all --encoder bi cross
+  python run_multitask.py --pretrain none unsup sup --task all
 The same command again reuses finished cells, tuned encoders and cached embeddings.
 Exit codes: 0 done, 2 wrong input, 130 interrupted (--resume continues), 1 a bug here."""
 
@@ -77,9 +77,15 @@ class Settings:
         metavar="TASK",
     )
     encoder: tuple[str, ...] = option(
-        ("bi",),
+        ("bi", "cross"),
         "bi: texts alone; cross: as a pair; late: tokens",
         choices=tuple(ENCODERS),
+    )
+    no_baseline: bool = option(
+        False,
+        "without --pretrain none: no frozen bi-encoder heads on the untuned encoder, from which "
+        "the verdict tells what SimCSE changed",
+        rare=True,
     )
     tune: tuple[str, ...] = option(
         ("frozen",),
@@ -190,7 +196,7 @@ class Settings:
     run_dir: Path | None = option(None, "where results go (runs/<name>)", metavar="DIR")
     resume: bool = option(False, "continue an interrupted run of this command")
     cost_seconds: float = option(
-        10.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
+        6.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
     )
     dry_run: bool = option(False, "print the plan and stop")
 
@@ -311,6 +317,7 @@ class Settings:
         unused += [] if "teacher" in self.pretrain else ["teacher", "teacher_precision"]
         unused += ["train_rows"] if self.train_rows == ("all",) else []
         unused += [] if self.rates else ["rates"]
+        unused += [] if self.no_baseline else ["no_baseline"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))

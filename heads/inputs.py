@@ -208,6 +208,7 @@ def frozen_embeddings(
                 into,
                 partial(features.embed, encoder),
                 label=f"encode {'pairs' if features.parts else 'texts'}",
+                show_progress=None,
             )
             into.flush()
             seal(temporary, path.name)

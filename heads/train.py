@@ -53,7 +53,7 @@ from runtime.training import (
 
 Score = Callable[[np.ndarray], float | None]
 
-SPEED_ROWS = 512  # enough to measure speed, few enough to take little time
+SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
 
 
 @dataclass(frozen=True)

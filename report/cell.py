@@ -12,7 +12,8 @@ from typing import Any
 from data.tasks import TASKS
 from evaluation.metrics import METRICS, Metrics
 
-METRIC_COLUMNS = (*METRICS, "cosine_spearman")  # of results.csv
+COSINE = "cosine_spearman"  # of the bare cosine with the gold scores, without any head
+METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
 # A run folder holds one backbone and one data set; few labels are named only where they are few.
 NOT_IN_NAME = ("backbone", "data", "train_rows")
 ALL = "all"
@@ -123,7 +124,7 @@ class Cell(Coordinates):
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
         numbers += [self.overlap["sentences"], *self.overlap["metrics_on_rest"].values()]
         numbers += [self.metrics[name] for name in METRICS]
-        numbers.append(self.metrics.get("cosine_spearman"))
+        numbers.append(self.metrics.get(COSINE))
         for tag in self.phenomena.values():
             numbers += [tag["n"], tag["error"]]
         for interval in filter(None, self.interval.values()):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from evaluation.costs import (
     Reader,
     break_even,
     compare_rankings,
+    cost_sentences,
     measure_cost,
     measured_on,
     retrieval_of,
@@ -42,6 +44,7 @@ from minbert.flops import encoder_flops, linear_flops
 from report.cell import Cell, of_most_labels
 from report.run_folder import COSTS, RunFolder
 from runtime.files import read_json, write_text
+from runtime.progress import progress
 from runtime.streams import Say
 
 TYPICAL = 1000  # examples that costs are measured on
@@ -49,16 +52,16 @@ MOST_QUERIES = 200
 
 
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure a run that has just ended, in about `seconds` in all, and write its costs.json.
+    """Measure a run that has just ended, in about `seconds` in all, and say what it costs.
 
-    Nothing is done where costs of its best cells are there, perhaps of a longer measurement.
+    Nothing is measured where costs of its best cells are there, perhaps of a longer measurement.
     Rankings are left out: they say little of the few queries that so short a time allows.
 
     Args:
         run: the folder.
         seconds: shared by the cells that are measured; 0 measures nothing.
         device: `auto`, `cpu` or `cuda`.
-        say: called with what was written.
+        say: called with the costs in words, and where costs.json is.
 
     Raises:
         UserError, OSError: as `measure_run`, or the file cannot be written.
@@ -69,13 +72,17 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     try:
         costs = read_json(run / COSTS)
         measured_on(costs)
-        measured = {cell["cell"] for cell in costs["cells"]}
+        cost_sentences(costs)
+        known = {cell.name for cell in best} <= {cell["cell"] for cell in costs["cells"]}
     except (OSError, ValueError, KeyError, TypeError):
-        measured = set()  # none, or nothing that a page could show
-    if {cell.name for cell in best} <= measured:
-        return
-    costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
-    write_costs(run / COSTS, costs, say)
+        known = False  # none, or nothing that a page could show
+    if not known:
+        costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
+    for sentence in cost_sentences(costs):
+        say(f"\n{fill(sentence, 100, break_on_hyphens=False)}")
+    if not known:
+        say("")
+        write_costs(run / COSTS, costs, say)
 
 
 def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
@@ -115,16 +122,18 @@ def measure_run(
     home = data_folder(best[0].data)
     machine: dict[str, Any] = {}
     measured: list[tuple[Cell, Cost]] = []
-    for cell in best:
-        say(f"measuring {cell.name}")
-        head = load_head(folder.head_path(cell.name), load_tuned, device)
-        machine = machine or _machine(head)
-        task = TASKS[cell.task]
-        dev = task.read(split_file(home, task, "dev"))
-        # The same examples every time, drawn from all of the file.
-        rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
-        texts = [dev[row].texts for row in rows]
-        measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
+    with progress("costs", len(best), "head") as bar:
+        for cell in best:
+            say(f"measuring {cell.name}")
+            head = load_head(folder.head_path(cell.name), load_tuned, device)
+            machine = machine or _machine(head)
+            task = TASKS[cell.task]
+            dev = task.read(split_file(home, task, "dev"))
+            # The same examples every time, drawn from all of the file.
+            rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
+            texts = [dev[row].texts for row in rows]
+            measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
+            bar.update()
     of_kind = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
     break_evens, stories, retrieval = {}, [], None
     for name in dict.fromkeys(cell.task for cell in best):

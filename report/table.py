@@ -10,10 +10,10 @@ from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
 from evaluation.significance import shown
 from evaluation.table import markdown
-from report.cell import ALL, Cell, by_system, of_most_labels
+from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
 from report.learning import LearningCurves
 from report.rates import at_one_rate, chosen_rates
-from report.verdict import Judged, paragraph
+from report.verdict import Judged, verdict_of
 
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
 HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
@@ -26,10 +26,11 @@ def summary(
     folder: Path,
 ) -> str:
     """Return how a run ends: the table, where everything is, and the verdict as the last."""
-    table, verdict = results_table(cells, judged), paragraph(of_most_labels(cells), judged)
-    rates = (f"{one}." for one in at_one_rate(of_most_labels(cells)))
-    curves = (f"{one.sentence()}." for one in learning if one.crossing)
-    sentences = filter(None, (*rates, verdict, *curves))
+    table = results_table(cells, judged)
+    headline, details = verdict_of(of_most_labels(cells), judged)
+    sentences = [f"{one}." for one in at_one_rate(of_most_labels(cells))]
+    sentences += f"{headline} {details}".strip().splitlines()
+    sentences += [f"{one.sentence()}." for one in learning if one.crossing]
     end = "".join(f"\n\n{fill(one, 100, break_on_hyphens=False)}" for one in sentences)
     return f"{table}\nresults, predictions, heads and curves: {folder}{end}"
 
@@ -63,7 +64,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
             _spread([cell.metrics[name] for cell in members]) if name in task.metrics else "-"
             for name in METRICS
         ]
-        bare = [cell.metrics.get("cosine_spearman") for cell in members]
+        bare = [cell.metrics.get(COSINE) for cell in members]
         has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
         seen = statistics.mean(cell.overlap["sentences"] for cell in members)
         rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]

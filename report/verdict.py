@@ -1,7 +1,7 @@
 """What the data can tell: every metric with its interval, every two systems with their test.
 
-A run writes it as comparisons.json, and puts it into one paragraph: which encoder, by how much, and
-how far to trust it.
+A run writes it as comparisons.json, and puts it into a few sentences: which encoder, by how much,
+what SimCSE changed, and how far to trust it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,10 @@ from evaluation.significance import (
     turned,
 )
 from heads.config import ENCODERS
-from report.cell import Cell, best_known, by_system
+from report.cell import COSINE, Cell, best_known, by_system
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
+from runtime.progress import progress
 
 STAGES = {"none": "without SimCSE", "unsup": "with unsup SimCSE", "sup": "with sup SimCSE"}
 TUNING = {
@@ -59,6 +60,13 @@ class Judged:
         metric = TASKS[self.task].main_metric
         return {each.system: each for each in self.estimates if each.metric == metric}
 
+    def between(self, a: Cell, b: Cell, metric: str) -> Comparison | None:
+        """Return the comparison of two systems, a minus b; None where they were not compared."""
+        for versus in self.comparisons:
+            if versus.metric == metric and {versus.a, versus.b} == {a.system, b.system}:
+                return versus if versus.a == a.system else turned(versus)
+        return None
+
     def main_comparisons(self) -> list[Comparison]:
         """Return the comparisons in the task's main metric."""
         metric = TASKS[self.task].main_metric
@@ -71,13 +79,14 @@ def judge(
     clusters: Mapping[Place, np.ndarray] | None = None,
     pairs: Mapping[Place, Sequence[Pair]] | None = None,
     cells: Sequence[Cell] = (),
+    cosines: Mapping[Place, Systems] | None = None,
 ) -> list[Judged]:
     """Return all metrics of all systems, and all comparisons with their tests.
 
     The own question of a run of two encoders is whose best system of a task is ahead: it is tested
     by itself; three encoders make three. What is adjusted together, by Holm: all comparisons of a
     split in the main metric of each task, and, as they repeat the same questions, those in all
-    other metrics.
+    other metrics; and those of the bare cosines.
 
     Args:
         systems: (task, split) -> predictions by name of the system and seed.
@@ -85,30 +94,42 @@ def judge(
         clusters: (task, split) -> (N,) as of `clusters_of`; every row by itself if None.
         pairs: (task, split) -> what to compare; every two systems if None.
         cells: the run's, if it is one and has such a question.
+        cosines: (task, split) -> the bare cosines of bi-encoders, as `systems` has predictions.
     """
-    found: dict[Place, Judged] = {}
-    for place, predictions in systems.items():
-        estimates: list[Estimate] = []
-        comparisons: list[Comparison] = []
-        wanted = None if pairs is None else pairs[place]
-        shared = None if clusters is None else clusters[place]
-        for metric in TASKS[place[0]].metrics:
-            own = compare(place[0], metric, predictions, labels[place], wanted, shared)
-            estimates += own[0]
-            comparisons += own[1]
-        found[place] = Judged(*place, tuple(estimates), tuple(comparisons))
+    work = [
+        (place, metric, predictions)
+        for place, predictions in systems.items()
+        for metric in TASKS[place[0]].metrics
+    ]
+    work += [(place, COSINE, own) for place, own in (cosines or {}).items()]
+    found = {place: Judged(*place, (), ()) for place in systems}
+    with progress("compare", len(work), "metric", delay=2) as bar:
+        for place, metric, predictions in work:
+            measure = "spearman" if metric == COSINE else metric
+            wanted = None if pairs is None else pairs[place]
+            shared = None if clusters is None else clusters[place]
+            own = compare(place[0], measure, predictions, labels[place], wanted, shared)
+            estimates = [replace(one, metric=metric) for one in own[0]]
+            comparisons = [replace(versus, metric=metric) for versus in own[1]]
+            found[place] = replace(
+                found[place],
+                estimates=(*found[place].estimates, *estimates),
+                comparisons=(*found[place].comparisons, *comparisons),
+            )
+            bar.update()
     questions = [verdict.question for verdict in _task_verdicts(cells, list(found.values()))]
-    families: dict[tuple[str, bool] | None, list[tuple[Place, Comparison]]] = {}
+    families: dict[tuple[str, str] | None, list[tuple[Place, Comparison]]] = {}
     for place, each in found.items():
         for versus in each.comparisons:
             is_main = versus.metric == TASKS[each.task].main_metric
             asked = is_main and (place, {versus.a, versus.b}) in questions
-            family = families.setdefault(None if asked else (each.split, is_main), [])
+            kind = "main" if is_main else COSINE if versus.metric == COSINE else "other"
+            family = families.setdefault(None if asked else (each.split, kind), [])
             family.append((place, versus))
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
-    for kind, family in families.items():
+    for together, family in families.items():
         tested = [versus for _, versus in family]
-        corrected = tested if kind is None else adjusted(tested)
+        corrected = tested if together is None else adjusted(tested)
         for (place, _), versus in zip(family, corrected, strict=True):
             compared[place].append(versus)
     return [replace(each, comparisons=tuple(compared[place])) for place, each in found.items()]
@@ -123,6 +144,7 @@ def judge_cells(
         DataError: predictions are missing or damaged.
     """
     systems: dict[Place, dict[str, dict[int, np.ndarray]]] = {}
+    cosines: dict[Place, dict[str, dict[int, np.ndarray]]] = {}
     labels: dict[Place, np.ndarray] = {}
     clusters: dict[Place, np.ndarray] = {}
     for cell in cells:
@@ -130,9 +152,13 @@ def judge_cells(
         examples = getattr(splits[cell.task], cell.split)
         seeds = systems.setdefault(place, {}).setdefault(cell.system, {})
         seeds[cell.seed] = folder.predictions(cell, examples)
+        behind = folder.soft(cell, examples) if cell.tune == "frozen" else {}
+        if "cosines" in behind:
+            seeds = cosines.setdefault(place, {}).setdefault(cell.system, {})
+            seeds[cell.seed] = behind["cosines"]
         if place not in labels:
             labels[place], clusters[place] = labels_of(examples), clusters_of(examples)
-    return judge(systems, labels, clusters, cells=cells)
+    return judge(systems, labels, clusters, cells=cells, cosines=cosines)
 
 
 def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None:
@@ -153,6 +179,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         )
         for each in judged
         for estimate in each.estimates
+        if estimate.metric != COSINE  # some versions did not judge it
     }
     wanted = {
         (own[0].task, own[0].split, own[0].system, metric): _score(
@@ -205,18 +232,14 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
     return [Judged(*place, tuple(own), tuple(versus)) for place, (own, versus) in places.items()]
 
 
-# A whole run in a paragraph.
-
-
-def paragraph(cells: Sequence[Cell], judged: Sequence[Judged]) -> str:
-    """Return the verdict in plain words, hedged by the tests; "" where nothing was judged."""
-    return " ".join(filter(None, verdict_of(cells, judged))).replace("\n", " ")
+# A whole run in a few sentences.
 
 
 def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, str]:
     """Return the answer in a few words, "" where no task has several encoders; what it rests on.
 
-    The latter is a line for each task, and one on how far they carry.
+    The latter is a line for each task, one for each contrastive stage on what it changed, and one
+    on how far they carry.
     Of each task, the best system of each encoder is compared with those of the others, best by the
     dev split, in the main metric on the test split if that has labels; then under each setting.
     """
@@ -224,8 +247,8 @@ def verdict_of(cells: Sequence[Cell], judged: Sequence[Judged]) -> tuple[str, st
     if not verdicts:
         return "", ""
     seeds = len({cell.seed for cell in best_known(cells)})
-    sentences = [*(verdict.sentence() for verdict in verdicts), _hedge(verdicts, seeds)]
-    return _headline(verdicts), "\n".join(sentences)
+    sentences = [line for own in verdicts for line in (own.sentence(), *own.changes())]
+    return _headline(verdicts), "\n".join([*sentences, _hedge(verdicts, seeds)])
 
 
 def _task_verdicts(cells: Sequence[Cell], judged: Sequence[Judged]) -> list["_TaskVerdict"]:
@@ -295,10 +318,7 @@ class _TaskVerdict:
 
     def between(self, first: Cell, second: Cell) -> Comparison | None:
         """Return the comparison of two systems, first minus second, in the main metric."""
-        for versus in self.final.main_comparisons():
-            if {versus.a, versus.b} == {first.system, second.system}:
-                return versus if versus.a == first.system else turned(versus)
-        return None
+        return self.final.between(first, second, self.task.main_metric)
 
     def sentence(self) -> str:
         """Return the sentence on the task."""
@@ -349,6 +369,38 @@ class _TaskVerdict:
             answer = f"the {ENCODERS[ahead]} is ahead" if ahead else "it is undecided"
             words.append(f"{answer} {where}")
         return f"; like with like, {' and '.join(words)}" if words else ""
+
+    def changes(self) -> list[str]:
+        """Return a sentence on what each contrastive stage changed in the frozen bi-encoder."""
+        frozen = {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
+        before = frozen.pop("none", None)
+        sentences = []
+        for name, after in frozen.items() if before else ():
+            changed = [
+                self._changed("the bare cosine", COSINE, before, after),
+                self._changed("the bi-encoder's head", self.task.main_metric, before, after),
+            ]
+            if told := "; ".join(filter(None, changed)):
+                stage = STAGES.get(name, f"with {name}")
+                sentences.append(f"On {self.task.name} {stage}, {told}.")
+        return sentences
+
+    def _changed(self, what: str, metric: str, before: Cell, after: Cell) -> str:
+        """Return how a score rose or fell, "" where it is not known."""
+        versus = self.final.between(after, before, metric)
+        scores = {one.system: one.mean for one in self.final.estimates if one.metric == metric}
+        first, last = scores.get(before.system), scores.get(after.system)
+        if versus is None or versus.difference is None or first is None or last is None:
+            return ""
+        unit = "spearman" if metric == COSINE else metric
+        size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
+        if not versus.decided:
+            return (
+                f"the data cannot tell whether {what} changed: {first:.3f} before, {last:.3f} "
+                f"after, {size} in {unit}"
+            )
+        verb = "rises" if versus.difference > 0 else "falls"
+        return f"{what} {verb} from {first:.3f} to {last:.3f}, {size} in {unit}"
 
     def _leader(self, best: Cell) -> str:
         """Return the best of one encoder's systems, beside its rivals."""

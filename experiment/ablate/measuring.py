@@ -270,7 +270,7 @@ def grid_settings(table: Table, rows: Sequence[Row], options: AblateOptions) -> 
         raise UserError(f"unknown setting {', '.join(sorted(unknown))} of run_multitask.py")
     folder = options.out / "runs" / f"{table.name}-{digest(shared)[:8]}"
     values |= {"seeds": options.seeds, "seed": options.seed, "run_dir": folder, "resume": True}
-    return Settings(**values, cost_seconds=0)
+    return Settings(**values, no_baseline=True, cost_seconds=0)
 
 
 def measured_grid(
@@ -321,7 +321,7 @@ def measured_linear(row: Row, options: AblateOptions) -> list[Measured]:
     """
     names = ("backbone", "data", "device", "precision")
     values = {name: getattr(options, name) for name in names}
-    settings = Settings(task=("sts",), features=row.settings["features"], **values)
+    settings = Settings(task=("sts",), encoder=("bi",), features=row.settings["features"], **values)
     opened = open_run(find_inputs(settings))
     how = (settings.features, *(values[name] for name in names))
     path = options.out / "measured" / f"linear-{digest([*how, opened.digests['sts']])[:16]}.json"

@@ -107,6 +107,8 @@ def settings_of(
     values = {
         "pretrain": row.pretrain,
         "task": "sts",
+        "encoder": "bi",
+        "no_baseline": True,
         "backbone": options.backbone,
         "data": options.data,
         "unsup_data": options.unsup_data,

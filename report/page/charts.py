@@ -8,7 +8,7 @@ import numpy as np
 
 from data.examples import DataError
 from data.tasks import TASKS, Task
-from evaluation.costs import in_words, marked, measured_on
+from evaluation.costs import cost_sentences, in_words, marked, measured_on
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from evaluation.slices import cosine_densities
@@ -42,7 +42,7 @@ Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve 
 
 
 def bar_figures(run: FinishedRun) -> list[Figure]:
-    """Return a figure per task; tasks whose metric is nowhere defined have none."""
+    """Return a figure per task; tasks whose metric is defined for one system at most have none."""
     figures = []
     for task in run.tasks:
         scores: dict[str, dict[str, Estimate]] = {}  # setting -> encoder -> score
@@ -52,7 +52,7 @@ def bar_figures(run: FinishedRun) -> list[Figure]:
                 one = run.estimate(cells[0], task.main_metric)
                 if one is not None and one.mean is not None:
                     scores[setting][kind] = one
-        if any(scores.values()):
+        if sum(map(len, scores.values())) > 1:  # one number is no figure
             split, metric = run.shown[0].split, task.main_metric
             figure = draw(
                 f"bars-{task.name}",
@@ -275,26 +275,27 @@ def _trajectory(stages: Trained) -> Iterator[Figure]:
 # Cost beside quality, from what `python -m report cost` measured.
 
 
-def cost_figures(run: FinishedRun) -> tuple[list[Figure], list[str]]:
-    """Return the figures of cost and quality, and sentences: what they come to, and rest on.
+def cost_figures(run: FinishedRun) -> tuple[list[Figure], list[str], list[str]]:
+    """Return the figures of cost and quality, what each encoder costs, and what that rests on.
 
     Raises:
         DataError: the costs in the run folder are not what the command writes.
     """
     costs = run.costs
     if costs is None:
-        return [], []
+        return [], [], []
     try:
         figures = [_frontier(task, costs["cells"], run) for task in run.tasks]
-        sentences = [str(costs["story"]), f"Measured on {measured_on(costs)}."]
-        return [*filter(None, figures)], [*filter(None, sentences)]
+        rests_on = [str(costs["story"]), f"Measured on {measured_on(costs)}."]
+        told = cost_sentences(costs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         where = run.path / COSTS
         raise DataError(f"{where}: not a run's costs ({error!r}); delete it") from None
+    return [*filter(None, figures)], told, [*filter(None, rests_on)]
 
 
 def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figure | None:
-    """Return quality against the time of a search, a point per system; None for single texts.
+    """Return quality against the time of a search, a point per system; None with one encoder.
 
     Systems of one encoder differ in weights alone, and cost the same: one of them was measured.
     """
@@ -319,7 +320,7 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
         score = number(estimate.mean, 3, interval(estimate.interval))
         rows.append([word(label), score, _time(then), *speeds, *work])
-    if not points:
+    if len({kind for kind, *_ in points}) < 2:
         return None
     header = ("system", task.main_metric, f"among {AMONG:,}", "pairs per second", "ms for one")
 

@@ -13,14 +13,13 @@ from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
 from evaluation.slices import Slice, groups, slices
-from report.cell import Cell, by_system
+from report.cell import COSINE, Cell, by_system
 from report.finished import DUEL, FinishedRun
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
 from report.rates import scores_by_rate
 from runtime.options import shown_value
 
 MOST = 10  # examples where each encoder is ahead, of each task and setting
-COSINE = "cosine_spearman"
 # The difference of the encoders' errors that has the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 
@@ -58,8 +57,12 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
                 note = f"{interval(estimate.interval)}{spread}".strip()
                 row.append(number(estimate.mean, 3, note))
         on_unseen = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in own]
+        cosine = run.estimate(own[0], COSINE)
         row += [
-            number(_mean_of_all([cell.metrics.get(COSINE) for cell in own])),
+            number(
+                _mean_of_all([cell.metrics.get(COSINE) for cell in own]),
+                note=interval(cosine.interval) if cosine else "",
+            ),
             share(mean(cell.overlap["sentences"] for cell in own)),
             number(_mean_of_all(on_unseen)),
             number(own[0].n, 0),
@@ -92,17 +95,19 @@ def rate_table(run: FinishedRun) -> Table:
 
 
 def comparison_table(run: FinishedRun) -> Table:
-    """Return every two systems of a task with their paired test, in the main metric."""
+    """Return every two systems of a task with their paired test: main metric, and bare cosine."""
     rows = []
     labels = {cell.system: run.label(cell) for cell in run.cells}
     places = {(cell.task, cell.split) for cell in run.shown}
     for each in run.judged:
-        for versus in each.main_comparisons() if (each.task, each.split) in places else ():
+        cosines = [versus for versus in each.comparisons if versus.metric == COSINE]
+        known = [*each.main_comparisons(), *cosines]
+        for versus in known if (each.task, each.split) in places else ():
             a, b = (labels.get(name, name) for name in (versus.a, versus.b))
             place = f"{versus.metric}, {each.split}"
             rows.append([Entry(f"{each.task}: {a} − {b}", note=place), *_comparison(versus, a, b)])
     header = ("A minus B", "difference", "ahead", "p (Holm)", "p", "test")
-    return Table("Main metric: every two systems, paired on the same rows", header, rows)
+    return Table("Every two systems, paired on the same rows", header, rows)
 
 
 def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:

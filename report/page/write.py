@@ -58,7 +58,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
     """
     from report.page import charts, sections
 
-    frontier, costs = charts.cost_figures(run)
+    frontier, costs, rests_on = charts.cost_figures(run)
     scores, other_scores = sections.score_tables(run)
     config = dict(run.config)
     words = config.pop("command", None)
@@ -91,6 +91,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "densities": charts.density_figures(run),
         "frontier": frontier,
         "costs": costs,
+        "rests_on": rests_on,
         "curves": charts.curve_figures(run),
         "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
         "settings": json.dumps(config, indent=2),

@@ -91,7 +91,7 @@ def environments(count: int, seed: int, folder: Path, only: Sequence[str] = ()) 
     """Yield a trial of each environment, in an order drawn, or of `only` some."""
     assert forked.run(lambda: write_material(folder) or 0, folder).code == 0
     given = material(folder)
-    usual = Scene("usual", grid("--pretrain unsup --task sts"))
+    usual = Scene("usual", grid("--pretrain unsup --task sts --encoder bi --no-baseline"))
     ended = start(usual, given, folder / "place", False)
     assert ended.code == 0, ended.said
     expected = what_is_left(folder / "place" / "run")
@@ -109,7 +109,7 @@ def _run(
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     argv = ["--backbone", given.checkpoint, "--data", given.data, *TINY]
-    argv += ["--pretrain", "unsup", "--task", "sts"]
+    argv += "--pretrain unsup --task sts --encoder bi --no-baseline".split()
     words = [sys.executable, ROOT / "run_multitask.py", *argv]
     words += [b"--run-dir=" + os.fsencode(place) + b"/" + environment.run_dir]
     variables = {**os.environ, "PYTHONPATH": str(ROOT)} | environment.variables

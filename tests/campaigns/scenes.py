@@ -109,14 +109,14 @@ SCENES = {
     scene.name: scene
     for scene in (
         Scene("grid", grid("--pretrain unsup --task sst sts --encoder bi cross")),
-        Scene("frozen", grid("--pretrain sup --task para --encoder bi")),
+        Scene("frozen", grid("--pretrain sup --task para --encoder bi --no-baseline")),
         Scene("full", grid("--task sts --encoder cross --tune full")),
-        Scene("joint", grid("--task sst sts --tune joint")),
+        Scene("joint", grid("--task sst sts --encoder bi --tune joint")),
         Scene("pretrain", _pretraining),
         Scene("search", _indexing),
         Scene("encode", _encoding),
         Scene("download", _downloading),
-        Scene("two", grid("--pretrain unsup --task sts"), ranks=2),
+        Scene("two", grid("--pretrain unsup --task sts --encoder bi --no-baseline"), ranks=2),
     )
 }
 

@@ -15,7 +15,7 @@ import report.costs
 import report.page.write
 from baselines.isbert import load_tuned
 from data.tasks import read_task
-from evaluation.costs import measured_on
+from evaluation.costs import cost_sentences, measured_on
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.__main__ import main
@@ -35,9 +35,12 @@ def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
     page = (finished / "report.html").read_bytes()
     assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
     said = capsys.readouterr().out
-    *_, verdict, last = said.strip().rsplit("\n\n", 1)[1].rsplit("\n", 1)
+    verdict, last = said.strip().split("heads and curves: ")[1].rsplit("\n", 1)
     assert last == f"page: {finished / 'report.html'}"
-    assert "Similarity 0-5 (sts): " in verdict and max(map(len, verdict.splitlines())) <= 100
+    assert (
+        "Similarity 0-5 (sts): " in verdict
+        and max(map(len, verdict.split("\n\n", 1)[1].splitlines())) <= 100
+    )
     assert escape(" ".join(verdict.split()).split("(sts): ")[1][:60], quote=False) in page.decode()
     (finished / "report.html").unlink()
     assert main(["html", str(finished)]) == 0
@@ -105,7 +108,7 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
         assert f'<figure id="{figure}">' in page
 
 
-def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path):
+def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path, capsys):
     folder = tmp_path / "r"
     short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
@@ -113,6 +116,9 @@ def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_pat
     assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
     assert costs["budget"] == pytest.approx(0.1 / 3) and costs["retrieval"] is None
     page = (folder / "report.html").read_text()
+    told = " ".join(capsys.readouterr().out.split())
+    (sentence,) = cost_sentences(costs)
+    assert sentence in told and escape(sentence, quote=False) in page
     table = page[page.index("sts: cost (~ projected)") :]
     for system in ("none bi", "none late", "none cross"):
         assert f">{system}<" in table.replace("\n", "")
@@ -141,7 +147,7 @@ def test_costs_and_a_page_that_fail_leave_the_results(
     assert "no costs (TypeError" in caplog.text and "python -m report cost" in caplog.text
     assert "a bug" in caplog.text and "python -m report html" in caplog.text
     assert main(["html", str(folder)]) == 0
-    assert "Not measured for this run" in (folder / "report.html").read_text()
+    assert "Costs were not measured" in (folder / "report.html").read_text()
     # A run of one encoder has no comparison.
     assert main(["cost", str(folder), "--budget", "0.05", "--device", "cpu"]) == 0
     text = capsys.readouterr().out

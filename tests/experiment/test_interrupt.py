@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp_path):
-    argv = ["--pretrain", "sup", "--task", "sts", "--device", "cpu"]
+    argv = "--pretrain sup --task sts --encoder bi --no-baseline --device cpu".split()
     argv += ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--precision", "float32"]
     argv += ["--simcse-steps", "48", "--simcse-epochs", "200", "--eval-steps", "4"]
     argv += ["--head-epochs", "2", "--cost-seconds", "0", "--threads", "1", "--run-dir"]
@@ -58,7 +58,7 @@ def test_resume_reaches_the_head_and_only_when_asked(
     flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
 ):
     argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
-    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4"]
+    argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--encoder", "bi"]
     argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
     train_epoch = HeadTrainer._train_epoch
     epochs = []

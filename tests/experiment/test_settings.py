@@ -137,7 +137,7 @@ def test_the_objectives_to_choose_from_are_those_of_the_table():
 
 def test_the_folders_name_differs_with_any_setting_that_decides_a_number():
     plain = Settings(task=("sst", "sts"))
-    assert re.fullmatch(r"runs/none_sst\+sts_bi_frozen_[0-9a-f]{8}", str(plain.folder()))
+    assert re.fullmatch(r"runs/none_sst\+sts_bi\+cross_frozen_[0-9a-f]{8}", str(plain.folder()))
     others = [
         *({"task": "sst"}, {"encoder": "cross"}, {"tune": "full"}, {"pretrain": "sup"}),
         *({"seed": 1}, {"seeds": 2}, {"features": "concat"}, {"preset": "paper"}),

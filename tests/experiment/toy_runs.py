@@ -14,7 +14,8 @@ from runtime.files import file_digest
 __all__ = ["compare"]
 
 SMALL = ["--simcse-steps", "4", "--eval-steps", "2", "--head-epochs", "2", "--device", "cpu"]
-SMALL += ["--cost-seconds", "0"]
+# The fewest cells, unless a test names more.
+SMALL += ["--cost-seconds", "0", "--encoder", "bi", "--no-baseline"]
 GRID = ["--pretrain", "none", "sup", "--task", "all", "--encoder", "bi", "cross"]
 GRID += ["--tune", "frozen", "full", "--pooling", "avg", "--geometry-steps", "2"]
 
@@ -38,7 +39,8 @@ def small(checkpoint, data, folder, **more: Any) -> Settings:
     simcse = {"max_steps": 4, "eval_steps": 2} | more.pop("simcse", {})
     return Settings(
         backbone=str(checkpoint), data=str(data), run_dir=Path(folder), device="cpu",
-        precision="float32", simcse=simcse, head={"num_epochs": 2}, **more,
+        precision="float32", simcse=simcse, head={"num_epochs": 2},
+        **{"encoder": "bi", "no_baseline": True} | more,
     )  # fmt: skip
 
 

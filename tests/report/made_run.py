@@ -122,5 +122,5 @@ def add_costs(run: Path) -> None:
         cells.append({"cell": name, "task": "para", "cost": cost})
     machine = {"name": "m", "cores": 4, "device": "cpu", "precision": "p", "threads": 1, "load": 1}
     costs = {"cells": cells, "story": "Sixty-five hours & five seconds."}
-    costs |= {"machine": machine, "budget": 2.0}
+    costs |= {"machine": machine, "budget": 2.0, "break_even": {"para": 1.5}}
     (run / "costs.json").write_text(json.dumps(costs))

@@ -1,6 +1,6 @@
 """Does what contrastive tuning teaches carry over to other data? Bare cosines, over seeds.
 
-    python run_multitask.py --pretrain none unsup sup --task sts --seeds 5 --run-dir RUN
+    python run_multitask.py --pretrain none unsup sup --task sts --encoder bi --seeds 5
     python -m data.synthetic.probes.carry_over RUN --synthetic data/bundled --data DATA
 
 Encoders: the backbones of a finished run, one per contrastive objective and seed. Sets: the dev and
