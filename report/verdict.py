@@ -373,9 +373,11 @@ class _TaskVerdict:
     def changes(self) -> list[str]:
         """Return a sentence on what each contrastive stage changed in the frozen bi-encoder."""
         frozen = {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
-        before = frozen.pop("none", None)
+        if "none" not in frozen:
+            return []
+        before = frozen.pop("none")
         sentences = []
-        for name, after in frozen.items() if before else ():
+        for name, after in frozen.items():
             changed = [
                 self._changed("the bare cosine", COSINE, before, after),
                 self._changed("the bi-encoder's head", self.task.main_metric, before, after),
