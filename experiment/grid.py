@@ -76,16 +76,14 @@ def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training
     if pretrain not in settings.pretrain:
         # Verdicts are on the most labels.
         most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
-        for task in baseline(settings):
-            yield Training((head(task, "bi", "frozen", most),))
+        yield from (Training((head(task, "bi", "frozen", most),)) for task in baseline(settings))
         return
     for tune in settings.tune:
         if tune != "joint":
             for task, encoder in pairings(settings):
-                if tune == "none" and not fits_published(task, encoder, pretrain):
-                    continue
-                for rows in settings.train_rows:
-                    yield Training((head(task, encoder, tune, rows),))
+                if tune != "none" or fits_published(task, encoder, pretrain):
+                    for rows in settings.train_rows:
+                        yield Training((head(task, encoder, tune, rows),))
             continue
         for joint in settings.joints:
             for encoder in settings.encoder:
