@@ -78,7 +78,7 @@ class Settings:
     )
     encoder: tuple[str, ...] = option(
         ("bi", "cross"),
-        "bi: texts alone; cross: as a pair; late: tokens",
+        "bi: apart; cross: as a pair; late: by token",
         choices=tuple(ENCODERS),
     )
     no_baseline: bool = option(
