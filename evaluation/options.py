@@ -13,7 +13,9 @@ the embeddings. Each distinct text is encoded once; embeddings are cached on dis
 
 EPILOG = """\
 examples:
-  all suites on the synthetic sets, which ship with the project, with all baselines:
+  all suites on the synthetic sets, which ship with the project:
+    python -m evaluation --backbone mini-sts mini
+  the same with all baselines, built on the first encoder:
     python -m evaluation --backbone mini --baselines
   a tuned encoder against the one it came from:
     python -m evaluation --backbone mini runs/backbones/sup-* --suite sts geometry
@@ -33,8 +35,8 @@ class EvaluationOptions:
 
     backbone: tuple[str, ...] = option(
         (),
-        "encoders to measure: mini, checkpoint folders, hub ids; random:NAME is the same encoder "
-        "with random weights",
+        "encoders to measure: mini-sts, mini, checkpoint folders, hub ids; random:NAME is the same "
+        "encoder with random weights",
         metavar="NAME",
         required=True,
         group="what to measure",

@@ -20,6 +20,7 @@ from runtime.processes import world_size
 NOTES = {
     "mini": "the small BERT that ships with this project; the original: "
     "--backbone bert-base-uncased",
+    "mini-sts": "mini, distilled into a sentence encoder; ships with this project",
     "bundled": "synthetic data that ships with this project; the course's: --data cs224n",
 }
 

@@ -131,7 +131,7 @@ class Settings:
 
     backbone: str = option(
         "mini",
-        "mini, which ships with this project; a checkpoint folder; a hub id: bert-base-uncased",
+        "mini, mini-sts: ship with this project; a folder; a hub id: bert-base-uncased",
         metavar="NAME",
         group="where things come from",
     )

@@ -15,6 +15,8 @@ SAFETENSORS, INDEX, PICKLE = (
     "pytorch_model.bin",
 )
 MINI = Path(__file__).parent / "mini"
+# The encoders that ship with this project.
+SHIPPED = {"mini": MINI, "mini-sts": MINI.with_name("mini_sts")}
 # The small files of a checkpoint: sizes, vocabulary (merges.txt is RoBERTa's), and how
 # sentence-transformers pools it.
 SMALL_FILES = [
@@ -30,7 +32,7 @@ SMALL_FILES = [
 def find_checkpoint(path_or_name: str | Path) -> Path:
     """Return the folder of a checkpoint: a folder, the local Hugging Face cache, or the hub.
 
-    The name `mini` is the small BERT that ships with this project.
+    The names `mini` and `mini-sts` are the small encoders that ship with this project.
 
     Raises:
         CheckpointError: it is in none of the three; the message lists the places.
@@ -42,8 +44,8 @@ def find_checkpoint(path_or_name: str | Path) -> Path:
         sweep(folder.parent, folder.name)  # a killed process may have been about to replace it
     if folder.is_dir():
         return folder
-    if name == "mini":
-        return MINI
+    if name in SHIPPED:
+        return SHIPPED[name]
     if folder.exists():
         raise CheckpointError(f"{folder}: is a file; expected a checkpoint folder or a hub id")
     if name.count("/") > 1 or name.startswith((".", "/", "~")) or name.endswith("/"):

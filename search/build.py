@@ -66,7 +66,7 @@ def make_index(options: IndexOptions) -> None:
         next(lines_of(options.file), None)  # says so before an encoder is loaded
     stored = StoredVectors(options.vectors) if options.vectors else None
     made = old or stored  # what says how
-    name = options.backbone or (made.backbone if made else "mini")
+    name = options.backbone or (made.backbone if made else "mini-sts")
     pooling = options.pooling or (made.pooling if made else None)
     encoder = open_encoder(name, pooling, options.device, options.precision)
     if stored:

@@ -34,7 +34,9 @@ class Options:
     id_column: str | None = option(
         None, "of tables: the column with the ids (else FILE:LINE)", metavar="NAME"
     )
-    backbone: str = option("mini", "mini, a checkpoint folder or a hub id", metavar="NAME")
+    backbone: str = option(
+        "mini-sts", "mini-sts, mini, a checkpoint folder or a hub id", metavar="NAME"
+    )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
     max_length: int | None = option(
         None, "tokens of a text that are kept (what the checkpoint states)", least=3, most=100_000

@@ -135,6 +135,19 @@ def test_the_model_card_shows_the_curve():
     assert told in MODEL_CARD
 
 
+def test_the_card_of_mini_sts_shows_the_curve():
+    folder = ROOT / "minbert" / "mini_sts"
+    notes = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    records = {record["step"]: record for record in notes["history"]}
+    for step, loss, neighbour, dev in table((folder / "README.md").read_text("utf-8"), "curve"):
+        record = records[int(step.replace(",", ""))]
+        assert [loss, neighbour, dev] == [
+            f"{record['loss']:.2f}",
+            f"{record['accuracy']:.3f}",
+            f"{record['dev_score']:.3f}",
+        ]
+
+
 def test_the_data_card_shows_the_shortcuts():
     lines = (RESULTS / "bundled-shortcuts.txt").read_text(encoding="utf-8").splitlines()
     para = {line[6:56].strip(): line.split()[-2:] for line in lines if line.startswith("para")}
