@@ -50,8 +50,8 @@ class IndexOptions:
     out: Path = option(**INDEX, required=True)
     backbone: str | None = option(
         None,
-        "mini-sts, mini, a checkpoint folder or a hub id (mini-sts; for an index that is there, its "
-        "own)",
+        "mini-sts, mini, a checkpoint folder or a hub id (mini-sts; for an index that is there, "
+        "its own)",
         metavar="NAME",
     )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)

@@ -30,7 +30,7 @@ EITHER = "its memory|"  # the limit refuses it, or whoever watches was there bef
 STOPS = {
     "endless_loop": "CPU seconds",
     "memory_bomb": EITHER,
-    "shared_memory_bomb": EITHER,
+    "shared_memory_bomb": f"{EITHER}|ended by itself",
     "leave_early": "ended by itself",
     "forged_results": "",
     "always_equal": "",

@@ -250,6 +250,7 @@ def test_two_processes_make_one_run_folder(ranks, scratch):
     assert "2 processes" in told and told.count("machine   cpu") == 1
     results = json.loads((scratch / "run" / "results.json").read_text())
     assert [(cell["pretrain"], cell["encoder"]) for cell in results] == [
+        ("none", "bi"),
         ("sup", "bi"),
         ("sup", "cross"),
     ]
