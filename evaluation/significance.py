@@ -162,10 +162,10 @@ def sentence(versus: Comparison) -> str:
 
 
 def reach(versus: Comparison) -> str:
-    """Return `; 0.021 would be found with 80 % power`, "" where that is not known."""
+    """Return ` (0.021 would be found with 80 % power)`, "" where that is not known."""
     if not versus.findable:
         return ""
-    return f"; {versus.findable:.3f} would be found with {POWER:.0%} power".replace("%", " %")
+    return f" ({versus.findable:.3f} would be found with {POWER:.0%} power)".replace("%", " %")
 
 
 def shown(interval: Interval | None) -> str:
