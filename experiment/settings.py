@@ -48,7 +48,7 @@ PRESET_TABLE = """presets: length, batch size, learning rate (--help-all has the
   sup     40 steps, 64, 5e-4      3 epochs, 128, 5e-5       3 epochs, 512, 5e-5
   head    frozen encoder: 10 (sst), 5 (para), 20 (sts) epochs, 64, 1e-3 in all presets
   tuned   3 epochs, 64, 1e-3;     10/5/20 epochs, 64,       as report
-          encoder rate searched   1e-5; encoder 1e-5"""
+          encoder 5e-4 (searched) 1e-5; encoder 1e-5"""
 
 EXAMPLES = """
 examples:
