@@ -25,6 +25,7 @@ from assignment.isolation import Job, Limits
 from assignment.marks import Mark
 from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
+from runtime.files import is_alive
 
 DRIVER = Path(__file__).parent / "driver.py"
 CASES = Path(__file__).parent / "cases"
@@ -64,7 +65,7 @@ def workplace() -> Iterator[Path]:
     """Yield a temporary folder; those of graders that were killed are deleted."""
     for left in Path(tempfile.gettempdir()).glob("grade-*-*"):
         process = left.name.split("-")[1]
-        if process.isdecimal() and not _is_alive(int(process)):
+        if process.isdecimal() and not is_alive(int(process)):
             _delete(left)
     folder = Path(tempfile.mkdtemp(prefix=f"grade-{os.getpid()}-"))
     folder.chmod(0o711)  # a submission's user enters its own folder in it
@@ -72,16 +73,6 @@ def workplace() -> Iterator[Path]:
         yield folder
     finally:
         _delete(folder)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)  # sends nothing
-    except ProcessLookupError:
-        return False
-    except OSError:  # it is another user's
-        pass
-    return True
 
 
 def _delete(folder: Path) -> None:

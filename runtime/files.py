@@ -295,13 +295,18 @@ def _is_abandoned(path: Path, piece: re.Match[str]) -> bool:
         return time.time() - path.lstat().st_mtime > PATIENCE
     if process == os.getpid():
         return piece["run"] != RUN
+    return not is_alive(process)
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process of this machine runs (POSIX only)."""
     try:
         os.kill(process, 0)  # sends nothing
     except ProcessLookupError:
-        return True
+        return False
     except OSError:  # it is another user's
         pass
-    return False
+    return True
 
 
 def to_disk(path: Path) -> None:
