@@ -13,7 +13,6 @@ import numpy as np
 
 from baselines.embedder import Embedder, similarities
 from baselines.words import tfidf, word_overlap
-from benchmarks.probe import random_twin
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
 from data.tasks import TASKS, Splits, read_task
@@ -23,6 +22,8 @@ from heads.config import head_config
 from heads.inputs import Inputs
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
+from minbert.model import BertModel
+from runtime.training import set_seed
 
 OVERLAP, TFIDF = "word overlap", "TF-IDF"
 FIRST_SEED = 42  # as for run_multitask.py
@@ -168,6 +169,15 @@ def halves(measured: Measured) -> Measured:
 def held_out_rows(data: DataSet, task: str) -> np.ndarray:
     """Return which scored rows hold what the bundled data keeps for their part, (N,)."""
     return held_out(task, data.part(task), [row.texts for row in data.scored(task)])
+
+
+def random_twin(encoder: SentenceEncoder, seed: int = 0) -> SentenceEncoder:
+    """Return an encoder of the same sizes, tokenizer and pooling with fresh weights."""
+    set_seed(seed)
+    model = BertModel(encoder.model.config, encoder.model.pooler is not None)
+    twin = SentenceEncoder(model, encoder.tokenizer, encoder.pooling, str(encoder.device))
+    twin.max_length = encoder.max_length
+    return twin
 
 
 def encoders_named(

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.probe import encoders_option
 from data.synthetic.probes.agreement import (
     CLEAR,
     Scores,
@@ -65,7 +64,12 @@ COLUMNS = (
 class Options:
     """What the command line says."""
 
-    encoders: tuple[str, ...] = encoders_option()
+    encoders: tuple[str, ...] = option(
+        help="mini, a folder or a hub id, and what to call it",
+        flag="encoders",
+        metavar="[TITLE=]ENCODER",
+        required=True,
+    )
     synthetic: Path = option(
         help="where python -m data.synthetic wrote", metavar="DIR", required=True
     )
