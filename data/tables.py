@@ -11,6 +11,7 @@ import hashlib
 import math
 import os
 import re
+import string
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -279,12 +280,12 @@ def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, l
 
 
 # Python's float also reads 1_0, digits of every script, nan and infinity.
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def number(text: str | None) -> float | None:
     """Return the finite number that a field spells as a plain decimal (3, -0.5, 1e-3), or None."""
-    spelled = (text or "").strip()
+    spelled = (text or "").strip(string.whitespace)  # which float strips of ASCII, and no more
     value = float(spelled) if DECIMAL.fullmatch(spelled) else math.inf
     return value if math.isfinite(value) else None
 

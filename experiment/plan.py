@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 
+from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from experiment.cells import to_try, trained_on
 from experiment.grid import baseline, pairings, trainings
 from experiment.opening import Inputs, Run
+from experiment.settings import SMALL
+from heads.config import RATES, head_config
 from heads.published import fitting_labels
+from minbert.config import BertConfig
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.options import shown_value
@@ -76,23 +80,52 @@ def _own_head(inputs: Inputs, labels: int) -> str:
 
 
 def rates_in_words(inputs: Inputs) -> list[str]:
-    """Return what it costs to choose the rates of encoders, [] where all are given.
+    """Return what it costs to choose the rates of encoders, and which are given but too high.
 
     Raises:
         UserError: the user names several rates, and there is too little to choose by.
+        CheckpointError: the backbone's config.json is missing or damaged.
     """
     settings = inputs.settings
     rates = settings.rates_to_try("full")
     sizes: dict[str, None] = {}  # each line once, in order
+    given: dict[str, float] = {}  # encoder rate by how it is tuned
     for training in trainings(settings, settings.pretrain[0], settings.seed):
         head = training.heads[0]
         if training.joint is None and (parts := to_try(settings, inputs.splits, head)):
             every = len(trained_on(inputs.splits, head))
             share = f"on {len(parts.train):,} of {every:,} rows, {len(parts.dev):,} others choose"
             sizes[f"          {head.task}{head.few}: {share}"] = None
+        elif not training.frozen:
+            config = settings.head_config(head.task, head.tune, head.seed)
+            given[head.tune] = config.backbone_learning_rate
     words = " ".join(map(shown_value, rates))
     first = f"rates     {words}: {len(rates)} trainings before that of a tuned cell, without dev"
-    return [first, *sizes] if sizes else []
+    return [*([first, *sizes] if sizes else []), *_too_high(inputs, given)]
+
+
+def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
+    """Return a line if a rate is quick's and the encoder larger than what those are for, or []."""
+    settings = inputs.settings
+    backbone = BertConfig.from_json(inputs.backbone_folder / "config.json")
+    size = backbone.hidden_size, backbone.num_hidden_layers
+    if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
+        return []
+    found = []
+    for name in inputs.files:
+        rate = settings.simcse_config(name, settings.seed).learning_rate
+        published = ALL_PRESETS["report"][name].learning_rate
+        if rate == ALL_PRESETS["quick"][name].learning_rate != published:
+            found.append(f"{name} {shown_value(rate)} (--simcse-lr {shown_value(published)})")
+    lower = f"--backbone-lr {shown_value(min(RATES))}"
+    for tune, rate in given.items():
+        if rate == head_config("quick", tune, "").backbone_learning_rate:
+            named = settings.rates and not tune.startswith("joint")
+            found.append(f"{tune} {shown_value(rate)} ({'leave out --rates' if named else lower})")
+    return [
+        f"warning   quick's rates are for encoders up to {SMALL[0]} wide, {SMALL[1]} layers; this "
+        f"one has {size[0]}, {size[1]}: {', '.join(found)}"
+    ][: len(found)]
 
 
 def run_config(run: Run) -> dict[str, Any]:

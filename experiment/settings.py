@@ -42,7 +42,11 @@ NEEDS = {"pcgrad": "round-robin", "replay": "sequential"}
 DESCRIPTION = """Tune a BERT with SimCSE, freeze it, train heads for sentiment, paraphrase and
 similarity, and compare bi- with cross-encoders: accuracy, F1, Pearson, Spearman, cost."""
 
-PRESET_TABLE = """presets: length, batch size, learning rate (--help-all has the flags)
+# Hidden size and layers of mini: what quick's rates, ten times bert-base's, are for.
+SMALL = (256, 4)
+
+TITLE = "presets: length, batch size, rate (quick's: for encoders up to {} wide, {} layers)"
+PRESET_TABLE = f"""{TITLE.format(*SMALL)}
           quick                   report                    paper
   unsup   40 steps, 64, 1e-4      1 epoch, 64, 3e-5         1 epoch, 64, 3e-5
   sup     40 steps, 64, 5e-4      3 epochs, 128, 5e-5       3 epochs, 512, 5e-5

@@ -167,21 +167,31 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise DiskError(f"{path}: is a folder; name a file")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
-    _make_folder(path, temporary)
+    with _folder_of(path, temporary):
+        try:
+            with writing(path, temporary):
+                yield temporary
+                to_disk(temporary)
+                os.replace(temporary, path)
+                to_disk(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _folder_of(path: Path, temporary: Path) -> Iterator[None]:
+    """Make the folder of a file that is written in the block; if that fails, it goes again."""
+    made: list[Path] = []  # innermost first
     try:
         with writing(path, temporary):
-            yield temporary
-            to_disk(temporary)
-            os.replace(temporary, path)
-            to_disk(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _make_folder(path: Path, temporary: Path) -> None:
-    """Make the folder of a file that is to be written."""
-    with writing(path, temporary):
-        path.parent.mkdir(parents=True, exist_ok=True)
+            made += [folder for folder in path.parents if not folder.exists()]
+            path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in made:
+            with suppress(OSError):  # something else is in it
+                folder.rmdir()
+        raise
 
 
 def write_text(path: Path, content: str) -> None:
@@ -215,15 +225,15 @@ def scratch_folder(target: Path) -> Iterator[Path]:
         DiskError: no room, or no permission.
     """
     start = f".{target.name}.{_process()}-"
-    _make_folder(target, target.with_name(start))
-    with writing(target, target.with_name(start)):
-        temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
-    temporary.chmod(0o755)  # mkdtemp's folders are private
-    try:
-        with writing(target, temporary):
-            yield temporary
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with _folder_of(target, target.with_name(start)):
+        with writing(target, target.with_name(start)):
+            temporary = Path(tempfile.mkdtemp(".tmp", start, target.parent))
+        temporary.chmod(0o755)  # mkdtemp's folders are private
+        try:
+            with writing(target, temporary):
+                yield temporary
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _replace(target: Path, filled: Path) -> None:

@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -144,8 +145,11 @@ def test_labels_and_scores():
         choice, "f:1", "maybe", ("yes", "no")
     )
     assert [score("f:1", text) for text in ("5.000", " .5", "5.", "+1e-1")] == [5.0, 0.5, 5.0, 0.1]
-    for text in ("", "x", "5.1", "-1", "nan", "1_0", "٣"):
+    for text in ("", "x", "5.1", "-1", "nan", "1_0", "٣", "\x1c 2"):
         assert "f:1: score is" in error_of(score, "f:1", text)
+    started = time.perf_counter()
+    assert "f:1: score is" in error_of(score, "f:1", "1" * 140_000 + "x")
+    assert time.perf_counter() - started < 5  # not a time that grows with the square: minutes
 
 
 # --- lines of any length

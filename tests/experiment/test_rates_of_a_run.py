@@ -1,5 +1,6 @@
 """A run in which tuned encoders choose their rates: results, resuming, keys, what is refused."""
 
+import json
 import shutil
 
 import pytest
@@ -162,3 +163,28 @@ def test_rates_that_cannot_be_used_are_one_line(
         code = end.code
     assert code == 2 and said in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
+
+
+TOO_HIGH = {  # words -> what the plan says, or nothing
+    "--pretrain unsup sup --tune joint --task sst sts": "unsup 1e-4 (--simcse-lr 3e-5), "
+    "sup 5e-4 (--simcse-lr 5e-5), joint-annealed 5e-4 (--backbone-lr 5e-5)",
+    "--task sts --tune full --rates 5e-4": "full 5e-4 (leave out --rates)",
+    "--task sts --tune full --train-rows 40": "full 5e-4 (--backbone-lr 5e-5)",  # none to choose by
+    "--pretrain sup --simcse-lr 5e-5 --task sts": "",
+    "--task sts --tune full": "",
+    "--task sst sts --tune joint --backbone-lr 5e-5": "",
+    "--pretrain sup --task sst sts --tune joint --preset report": "",
+}
+
+
+@pytest.mark.parametrize("words", TOO_HIGH)
+def test_quicks_rates_on_a_larger_encoder_are_told(
+    tiny_checkpoint, more_data, tmp_path, capsys, words
+):
+    large = shutil.copytree(tiny_checkpoint, tmp_path / "large")
+    config = json.loads((large / "config.json").read_text())
+    for checkpoint, size, told in ((tiny_checkpoint, 32, ""), (large, 384, TOO_HIGH[words])):
+        (large / "config.json").write_text(json.dumps(config | {"hidden_size": size}))
+        assert run(checkpoint, more_data, tmp_path / "r", *words.split(), "--dry-run") == 0
+        said = [line for line in capsys.readouterr().out.split("\n") if "warning" in line]
+        assert len(said) == bool(told) and all(line.endswith(f"384, 3: {told}") for line in said)

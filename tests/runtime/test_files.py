@@ -58,6 +58,15 @@ def test_a_file_that_fails_to_be_filled_leaves_the_older_one(error, older, tmp_p
     assert content_of(tmp_path) == older
 
 
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+@pytest.mark.parametrize("error", ERRORS)
+def test_folders_that_were_made_for_it_go_with_it_and_others_stay(whole, error, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(error), whole(tmp_path / "empty" / "new" / "newer" / "name"):
+        raise error("no")
+    assert content_of(tmp_path) == {"empty": "/"}
+
+
 def test_a_file_that_nobody_filled_is_an_error_and_leaves_the_older_one(tmp_path):
     (tmp_path / "file").write_text("old")
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "file"):
