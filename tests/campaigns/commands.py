@@ -95,22 +95,24 @@ def draw(program: Program, rng: random.Random) -> list[str]:
     module, _, name = program.options.rpartition(".")
     settings = getattr(import_module(module), name)
     words = program.command.split()
+    # Many odd flags end at the first; one gets further.
+    share = rng.choice((0.02, 0.15))
     for field, option in options_of(settings):
         if option.nested is None:
-            words += _flag(settings, field.name, option, rng)
+            words += _flag(settings, field.name, option, share, rng)
         else:
             for inner, own in options_of(option.nested):
-                words += _flag(option.nested, inner.name, own, rng)
+                words += _flag(option.nested, inner.name, own, share, rng)
     if rng.random() < 0.05:
         words.insert(rng.randrange(len(words) + 1), rng.choice(["--nosuch", "--", "-", "surplus"]))
     return words + program.always.split()
 
 
-def _flag(settings: type, name: str, option: Option, rng: random.Random) -> list[str]:
+def _flag(settings: type, name: str, option: Option, share: float, rng: random.Random) -> list[str]:
     """Return a flag with values, or nothing; what is required is nearly always given."""
     flag = flag_of(name, option)
     positional = not flag.startswith("-")
-    if rng.random() > (0.97 if positional or option.required else 0.15):
+    if rng.random() > (0.97 if positional or option.required else share):
         return []
     kind = typing.get_type_hints(settings)[name]
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
