@@ -17,20 +17,23 @@ MOST_TO_TRY = 4000
 FEWEST_TO_CHOOSE = 20
 
 
-def selection_pairs(folder: Path) -> list[SentencePair]:
+def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> list[SentencePair]:
     """Return the STS pairs to select checkpoints by, [] where the folder has no STS training file.
 
     CS224N reshuffled all of STS-Benchmark, so the official dev set would leak labels of its dev and
     test files. The official-dev rows inside its *train* file (1,031) are safe. In a file without
     official rows, the first thousand training pairs are used.
 
+    Args:
+        folder: of the tasks' files.
+        pairs: those of the STS training file, where they have been read; None reads it.
+
     Raises:
         DataError: a broken file.
     """
-    path = split_file(folder, TASKS["sts"], "train")
-    if not path.is_file():
-        return []
-    pairs = read_sts(path)
+    if pairs is None:
+        path = split_file(folder, TASKS["sts"], "train")
+        pairs = read_sts(path) if path.is_file() else []
     return official_dev(pairs) or pairs[:MOST]
 
 

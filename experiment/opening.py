@@ -79,7 +79,8 @@ def find_inputs(settings: Settings) -> Inputs:
         # The teacher reads what unsup reads.
         source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
         files[name] = training_file(name, source, named, folder, flag)
-    selection = selection_pairs(folder) if files else []
+    pairs = splits["sts"].train if "sts" in splits else None
+    selection = selection_pairs(folder, pairs) if files else []
     found = Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
     if "none" in settings.tune:
         check_published(found)

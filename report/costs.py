@@ -120,6 +120,13 @@ def measure_run(
     folder = RunFolder(run, read_only=True)
     best = best_cells(folder)
     home = data_folder(best[0].data)
+    names = list(dict.fromkeys(cell.task for cell in best))
+    texts = {}
+    for name in names:
+        dev = TASKS[name].read(split_file(home, TASKS[name], "dev"))
+        # The same examples every time, drawn from all of the file.
+        rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
+        texts[name] = [dev[row].texts for row in rows]
     machine: dict[str, Any] = {}
     measured: list[tuple[Cell, Cost]] = []
     with progress("costs", len(best), "head") as bar:
@@ -127,16 +134,12 @@ def measure_run(
             say(f"measuring {cell.name}")
             head = load_head(folder.head_path(cell.name), load_tuned, device)
             machine = machine or _machine(head)
-            task = TASKS[cell.task]
-            dev = task.read(split_file(home, task, "dev"))
-            # The same examples every time, drawn from all of the file.
-            rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
-            texts = [dev[row].texts for row in rows]
-            measured.append((cell, measure_cost(reader_of(head, texts), texts, budget)))
+            own = texts[cell.task]
+            measured.append((cell, measure_cost(reader_of(head, own), own, budget)))
             bar.update()
     of_kind = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
     break_evens, stories, retrieval = {}, [], None
-    for name in dict.fromkeys(cell.task for cell in best):
+    for name in names:
         if (name, "bi") not in of_kind or (name, "cross") not in of_kind:
             continue
         (bi_cell, bi), (cross_cell, cross) = of_kind[name, "bi"], of_kind[name, "cross"]

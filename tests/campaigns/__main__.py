@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from campaigns.artefacts import artefacts
+from campaigns.busy import busy
 from campaigns.commands import commands
 from campaigns.disks import disk
 from campaigns.environments import environments
@@ -22,6 +23,7 @@ CAMPAIGNS = {  # and how many trials are a whole one
     "disk": (disk, 140),
     "environments": (environments, 100),
     "commands": (commands, 2000),
+    "busy": (busy, 60),
 }
 # What the tests run: a case or two of the cheapest scenes.
 QUICK = {
@@ -30,6 +32,7 @@ QUICK = {
     "artefacts": (4, ("cache", "state", "index", "checkpoint")),
     "disk": (2, ("encode",)),
     "commands": (100, ()),
+    "busy": (2, ("encode",)),
 }
 
 

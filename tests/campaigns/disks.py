@@ -60,13 +60,13 @@ def _trial(
         accident = f"files of {length} bytes"
         ended = start(_limited(scene, length), given, place, False)
     about = ("disk", scene.name, accident)
-    trial = _judged(about, ended) or finish(scene, given, place, whole, accident)
+    trial = judged(about, ended) or finish(scene, given, place, whole, accident)
     subprocess.run(["umount", "-l", "-q", str(place)], check=False)
     shutil.rmtree(place)
     return trial._replace(campaign="disk", said=trial.said or ended.said.strip()[-200:])
 
 
-def _judged(about: tuple[str, str, str], ended: forked.Ended) -> Trial | None:
+def judged(about: tuple[str, str, str], ended: forked.Ended) -> Trial | None:
     """Return how it went wrong, None where it ended with one line, or did not meet the limit."""
     if ended.code < 0:
         return Trial(*about, "crash or hang", ended.said[-1500:])

@@ -31,7 +31,7 @@ def kill(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Itera
         known = {scene.name: undisturbed(scene, given, folder) for scene in scenes}
         for number in range(count):
             scene = scenes[number % len(scenes)]
-            yield _trial(scene, given, folder, known[scene.name], draw)
+            yield killed(scene, given, folder, known[scene.name], draw)
 
 
 def undisturbed(scene: Scene, given: Material, folder: Path) -> Undisturbed:
@@ -77,7 +77,7 @@ def differences(expected: dict[str, str], found: dict[str, str]) -> str:
     )
 
 
-def _trial(scene: Scene, given: Material, folder: Path, whole: Undisturbed, draw) -> Trial:
+def killed(scene: Scene, given: Material, folder: Path, whole: Undisturbed, draw) -> Trial:
     """Kill a command once to three times, let it end, and compare."""
     place, accidents = folder / "place", []
     for again in range(draw.choice([1, 1, 1, 2, 3])):

@@ -8,9 +8,11 @@ import toy_runs
 from safetensors.torch import load_file
 
 from baselines.objectives import ALL_OBJECTIVES
+from data import tables
 from data.tasks import read_task
 from minbert import encoder as encoder_module
 from minbert.encoder import SentenceEncoder
+from report.costs import measure_run
 from simcse import stage
 
 
@@ -63,6 +65,17 @@ def test_a_training_file_is_read_and_hashed_once_whatever_the_seeds(
     cells = toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
     assert len(cells) == 4
     assert reads == hashes == {"wiki1m_for_simcse.txt": 1, "nli_for_simcse.csv": 1}
+
+
+def test_a_table_is_read_once_by_a_run_and_once_by_its_costs(
+    tiny_checkpoint, toy_data, tmp_path, counted
+):
+    read = counted(tables, "open_file", lambda path: path.name)
+    grid = {"pretrain": "unsup", "task": "sts", "encoder": ("bi", "cross")}
+    toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
+    assert read["sts-train.csv"] == read["sts-dev.csv"] == 1  # to select by, to train on, to score
+    measure_run(tmp_path / "r", 0.01, "cpu", lambda line: None)
+    assert read["sts-dev.csv"] == 2
 
 
 def test_the_bare_cosine_costs_no_second_encoding(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
