@@ -134,7 +134,7 @@ def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
 
 def in_words(error: BaseException) -> str:
     """Return what was raised, and where in the student's code, if it was there."""
-    tree = sys.path[0] + os.sep
+    tree = sys.path[1] + os.sep
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if f.filename.startswith(tree) and f.filename != __file__]
     last = [f"{f.filename.removeprefix(tree)}:{f.lineno}: {f.line}\n" for f in inside[-1:]]
@@ -159,12 +159,13 @@ def _array(name: str, value: Any) -> np.ndarray:
 
 
 def import_from(tree: Path) -> None:
-    """Let the packages be imported from `tree`, whatever was imported before."""
+    """Let the packages be imported from `tree` and from `kit/` in it, whatever was before."""
     for name in list(sys.modules):
         if name.partition(".")[0] in PACKAGES:
             del sys.modules[name]
     here = {str(Path(__file__).parent), str(Path(__file__).parents[1]), ""}
-    sys.path[:] = [str(tree.resolve()), *(path for path in sys.path if path not in here)]
+    tree = tree.resolve()
+    sys.path[:] = [str(tree / "kit"), str(tree), *(path for path in sys.path if path not in here)]
     importlib.invalidate_caches()
 
 

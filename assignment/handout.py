@@ -13,12 +13,21 @@ from assignment.parts import Part
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_handout(student: Path, instructor: Path, parts: Sequence[Part]) -> None:
-    """Write handout.md with its figures to the student's folder, and the rubric."""
+def write_handout(
+    student: Path, instructor: Path, parts: Sequence[Part], ai_usage: bool = False
+) -> None:
+    """Write handout.md with its figures to the student's folder, and the rubric.
+
+    Args:
+        ai_usage: whether students hand in a page on their use of AI, which lies there to fill in.
+    """
     content: dict[str, Any] = {
         "parts": parts,
         "total": sum(part.points for part in parts),
+        "ai_usage": ai_usage,
     }
+    if ai_usage:
+        shutil.copyfile(TEMPLATES / "ai-usage.md", student / "ai-usage.md")
     (student / "handout.md").write_text(_render("handout.md.j2", content), encoding="utf-8")
     (student / "figures").mkdir()
     for part in parts:

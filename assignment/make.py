@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assignment.parts import chosen_parts, seed_of
-from assignment.trees import ROOT, write_tree
+from assignment.trees import KIT, ROOT, write_tree
 from runtime.commands import exit_code
 from runtime.errors import UserError
 from runtime.files import whole_folder
@@ -40,6 +40,7 @@ class MakeOptions:
     data: Path | None = option(
         None, "folder with CS224N's files (default: synthetic data of this term)", metavar="DIR"
     )
+    ai_usage: bool = option(False, "hand out a page on the use of AI, too, to be filled in")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,7 +64,7 @@ Exit codes: 0 done, 2 wrong input.""",
 
 
 def _make(options: MakeOptions) -> None:
-    make(options.out, options.parts, secrets_of(options.term_seed), options.data)
+    make(options.out, options.parts, secrets_of(options.term_seed), options.data, options.ai_usage)
     print(f"{options.out}/student: to hand out; {options.out}/instructor: to keep")
     if options.term_seed is not None:
         print(f"drawn as {options.term_seed} says: a test, not for a class")
@@ -81,7 +82,13 @@ def secrets_of(term_seed: int | None = None) -> dict[str, int]:
     return {name: seed_of(term_seed, name) for name in names}
 
 
-def make(out: Path, names: Sequence[str], keys: dict[str, int], data: Path | None = None) -> None:
+def make(
+    out: Path,
+    names: Sequence[str],
+    keys: dict[str, int],
+    data: Path | None = None,
+    ai_usage: bool = False,
+) -> None:
     """Write an assignment.
 
     Args:
@@ -89,6 +96,7 @@ def make(out: Path, names: Sequence[str], keys: dict[str, int], data: Path | Non
         names: of the parts, none for all.
         keys: as `secrets_of` returns them.
         data: as for `course_data.write_data`.
+        ai_usage: hand out a page on the use of AI, too.
 
     Raises:
         UserError: an unknown part, no data, or a folder of other things in the way.
@@ -108,13 +116,14 @@ def make(out: Path, names: Sequence[str], keys: dict[str, int], data: Path | Non
         instructor.mkdir(mode=0o700)
         write_tree(student, parts, solved=False)
         write_tree(instructor / "reference", parts, solved=True)
-        (student / "minbert" / "mini").mkdir()
+        mini = student / KIT / "minbert" / "mini"
+        mini.mkdir()
         suites = {"public": student / "checks", "hidden": instructor / "hidden"}
         write_suites(suites, parts, keys, Path(work))
         (student / "requirements.txt").write_text(_requirements(), encoding="utf-8")
         for name in CHECKPOINT:
-            shutil.copyfile(ROOT / "minbert" / "mini" / name, student / "minbert" / "mini" / name)
-        write_handout(student, instructor, parts)
+            shutil.copyfile(ROOT / "minbert" / "mini" / name, mini / name)
+        write_handout(student, instructor, parts, ai_usage)
         write_data(data, student / "datasets", instructor / "gold", keys["data"])
         _write_autograder(instructor, student)
         (instructor / "secrets.json").write_text(json.dumps(keys, indent=1) + "\n", "utf-8")

@@ -1,9 +1,10 @@
 """`python -m assignment similar`: the submissions of a class that are alike, as a table.
 
-A file becomes a row of tokens in which variables have no names and comments, docstrings and layout
-are gone. Two submissions are alike by the share of their runs of K tokens that are in both, without
-those of the code that all were given. A list to read, not a verdict: short functions of an equation
-are alike because the equation is.
+A file becomes a set of statements in which variables have no names and comments, docstrings and
+layout are gone. Two submissions are alike by the share of their statements that are in both, longer
+ones counting for more, without those of the code that all were given. So neither other names nor
+another order help, nor statements between that do nothing. A list to read, not a verdict: short
+functions of an equation are alike because the equation is.
 """
 
 import builtins
@@ -12,7 +13,7 @@ import keyword
 import tempfile
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -27,9 +28,10 @@ from runtime.files import write_text
 from runtime.options import option, parse
 from runtime.streams import printable
 
-K = 19  # tokens in a run: shorter ones are shared by chance
-# A run in more submissions than this is how the task is solved, and says nothing of who knew whom.
+LENGTH = 6  # tokens of a statement: shorter ones are shared by chance
+# A statement in more submissions is how the task is solved, and says nothing of who knew whom.
 MOST_SHARERS = 10
+GAP = 2  # lines between two statements of one place
 SHOWN = 20  # pairs
 PLACES = 5  # of a pair, in the table
 
@@ -37,29 +39,44 @@ LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, toke
 KEPT_NAMES = set(keyword.kwlist) | set(dir(builtins))
 
 Place = tuple[str, int, int]  # file, first and last line
-Runs = dict[tuple[str, ...], Place]  # K tokens, and where they are
+Statements = dict[tuple[str, ...], Place]  # their tokens, and where they are
 
 
 class Pair(NamedTuple):
-    """Two submissions, the runs that both have, and these as a share of each one's own."""
+    """Two submissions, how many statements both have, and their share of each one's own code."""
 
     a: str
     b: str
-    runs: int
+    statements: int
     of_a: float
     of_b: float
     places: list[str]  # "file:first-last = file:first-last", the longest first
 
 
-def tokens(source: str) -> list[tuple[str, int]]:
-    """Return kind or text, and line, of a file's tokens; of code that breaks off, those before."""
+def statements(files: Mapping[str, str]) -> Statements:
+    """Return the statements in sources by name, and where each is first.
+
+    Of code that breaks off, those before count.
+    """
+    places: Statements = {}
+    for name, source in files.items():
+        for found in _statements(source):
+            if len(found) >= LENGTH:
+                kinds = tuple(kind for kind, _ in found)
+                places.setdefault(kinds, (name, found[0][1], found[-1][1]))
+    return places
+
+
+def _statements(source: str) -> Iterator[list[tuple[str, int]]]:
+    """Yield kind or text, and line, of the tokens of each statement; of `if` and `for` the head."""
     found: list[tuple[str, int]] = []
-    begins_line = True
-    previous = ""
+    begins, previous = True, ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.NEWLINE:
+                yield found
+                found, begins = [], True
             if token.type in LAYOUT:
-                begins_line |= token.type != tokenize.COMMENT
                 continue
             kind = token.string
             if token.type == tokenize.NAME:
@@ -67,30 +84,18 @@ def tokens(source: str) -> list[tuple[str, int]]:
                 kind = kind if previous == "." or kind in KEPT_NAMES else "name"
             elif token.type not in (tokenize.OP, tokenize.NUMBER):
                 kind = tokenize.tok_name[token.type]
-            # A string that begins a line is a docstring, or one that does nothing.
-            if not (token.type == tokenize.STRING and begins_line) and token.string:
+            # A string that begins a statement is a docstring, or one that does nothing.
+            if not (token.type == tokenize.STRING and begins) and token.string:
                 found.append((kind, token.start[0]))
-            begins_line, previous = False, token.string
+            begins, previous = False, token.string
     except (tokenize.TokenError, SyntaxError):
         pass
-    return found
-
-
-def runs(files: Mapping[str, str]) -> Runs:
-    """Return all runs of K tokens in sources by name, and where each is first."""
-    places: Runs = {}
-    for name, source in files.items():
-        found = tokens(source)
-        for start in range(len(found) - K + 1):
-            run = found[start : start + K]
-            places.setdefault(tuple(kind for kind, _ in run), (name, run[0][1], run[-1][1]))
-    return places
 
 
 def similar(
     sources: Mapping[str, Mapping[str, str]], starter: Mapping[str, str], least: int
 ) -> list[Pair]:
-    """Return the pairs of submissions that share at least `least` runs.
+    """Return the pairs of submissions that share at least `least` statements.
 
     Args:
         sources: of each submission by name: file -> source.
@@ -99,34 +104,40 @@ def similar(
     Returns:
         the pairs, those first of which the larger share is shared.
     """
-    given = runs(starter)
+    given = statements(starter)
     owners: dict[tuple[str, ...], dict[str, Place]] = defaultdict(dict)
     for name in sorted(sources):
-        for run, place in runs(sources[name]).items():
-            if run not in given:
-                owners[run][name] = place
-    rare = [places for places in owners.values() if len(places) <= MOST_SHARERS]
-    sizes = Counter(name for places in rare for name in places)
-    shared: dict[tuple[str, str], list[tuple[Place, Place]]] = defaultdict(list)
-    for places in rare:
+        for statement, place in statements(sources[name]).items():
+            if statement not in given:
+                owners[statement][name] = place
+    sizes: Counter[str] = Counter()
+    common: Counter[tuple[str, str]] = Counter()
+    matches: dict[tuple[str, str], list[tuple[Place, Place]]] = defaultdict(list)
+    for statement, places in owners.items():
+        if len(places) > MOST_SHARERS:
+            continue
+        sizes.update(dict.fromkeys(places, len(statement)))
         for a, b in combinations(places, 2):
-            shared[a, b].append((places[a], places[b]))
+            common[a, b] += len(statement)
+            matches[a, b].append((places[a], places[b]))
     pairs = [
-        Pair(a, b, len(matches), len(matches) / sizes[a], len(matches) / sizes[b], _joined(matches))
-        for (a, b), matches in shared.items()
-        if len(matches) >= least
+        Pair(a, b, len(both), common[a, b] / sizes[a], common[a, b] / sizes[b], _joined(both))
+        for (a, b), both in matches.items()
+        if len(both) >= least
     ]
-    return sorted(pairs, key=lambda pair: (-max(pair.of_a, pair.of_b), -pair.runs, pair.a, pair.b))
+    return sorted(
+        pairs, key=lambda pair: (-max(pair.of_a, pair.of_b), -pair.statements, pair.a, pair.b)
+    )
 
 
 def _joined(matches: Iterable[tuple[Place, Place]]) -> list[str]:
-    """Return where two submissions share code: matches that overlap in both are one."""
+    """Return where two submissions share code: matches close to each other in both are one."""
     joined: list[tuple[Place, Place]] = []
     for a, b in sorted(matches):
         if joined:
             (file_a, first_a, last_a), (file_b, first_b, last_b) = joined[-1]
-            inside_b = first_b <= b[1] <= last_b + 1
-            if (file_a, file_b) == (a[0], b[0]) and a[1] <= last_a + 1 and inside_b:
+            near_b = first_b <= b[1] <= last_b + GAP
+            if (file_a, file_b) == (a[0], b[0]) and a[1] <= last_a + GAP and near_b:
                 a, b = (a[0], first_a, max(last_a, a[2])), (b[0], first_b, max(last_b, b[2]))
                 joined.pop()
         joined.append((a, b))
@@ -145,7 +156,7 @@ class SimilarOptions:
         Path("student"), "the tree as handed out, whose code does not count", metavar="DIR"
     )
     out: Path | None = option(None, "write all pairs there, as CSV", metavar="FILE")
-    least: int = option(10, f"runs of {K} tokens that a pair shares at least", least=1)
+    least: int = option(3, "statements that a pair shares at least", least=1)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -156,13 +167,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m assignment similar",
         description="""\
 List the submissions that share code beyond what was handed out. Names of variables,
-comments and layout do not matter, nor does the order of functions. Read the places before
-you judge: the functions of an assignment are alike by nature.""",
-        epilog=f"""\
+comments, layout and order do not matter, nor what is written between. Read the places
+before you judge: the functions of an assignment are alike by nature.""",
+        epilog="""\
 example:
   python -m assignment similar submissions --starter made/student --out similar.csv
 
-Whatever two submissions share of {K} tokens or more is found. What more than ten
+A statement of six tokens or more that two submissions share is found. What more than ten
 submissions share is left out.""",
     )
     return exit_code(lambda: list_pairs(options))
@@ -189,14 +200,14 @@ def list_pairs(options: SimilarOptions) -> None:
     for pair in pairs[:SHOWN]:
         names = f"{printable(pair.a)} and {printable(pair.b)}"
         own = f"{pair.of_a:.0%} and {pair.of_b:.0%} of their own"
-        print(f"{names}: {own}, {pair.runs} runs  {printable(pair.places[0])}")
+        print(f"{names}: {own}, {pair.statements} statements  {printable(pair.places[0])}")
     print(f"pairs that share {options.least} or more: {len(pairs)}, of {len(sources)} submissions")
     if options.out is not None:
         rows: list[list[object]] = []
         for pair in pairs:
             shares = [round(pair.of_a, 3), round(pair.of_b, 3)]
             places = printable("; ".join(pair.places[:PLACES]))
-            rows.append([printable(pair.a), printable(pair.b), pair.runs, *shares, places])
-        header = ["a", "b", "runs", "of a", "of b", "places"]
+            rows.append([printable(pair.a), printable(pair.b), pair.statements, *shares, places])
+        header = ["a", "b", "statements", "of a", "of b", "places"]
         write_text(options.out, csv_text(header, rows))
         print(f"pairs: {options.out}")

@@ -1,7 +1,8 @@
 """Trees of code: the student's with holes, the reference without, and mutants of the reference.
 
 A place is a function of the plain model, `file:name`; students write its body below the docstring.
-No tree holds `minbert/fast`, which would give a solution away.
+No tree holds `minbert/fast`, which would give a solution away. At its top lie the programs and what
+students write; all that these build on is in `kit/`, whose packages take in the folders beside it.
 """
 
 import ast
@@ -13,11 +14,18 @@ from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 
+from assignment.intake import asked_files
 from assignment.parts import Mistake, Part
 from runtime.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100
+KIT = "kit"
+PROGRAMS = ("train.py", "check.py")
+JOINED = """
+# What you write of this package lies in a folder of the same name beside kit/.
+__path__ = __import__("pkgutil").extend_path(__path__, __name__)
+"""
 # What lies elsewhere here: an encoder without the fast forms, heads without what opens finished
 # runs, and the student's own programs.
 ELSEWHERE = {
@@ -37,14 +45,17 @@ def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
         solved: keep these parts' solutions, too, as the reference does.
     """
     cases = [f"assignment/cases/{part.name}.py" for part in parts if part.cases]
+    at_the_top = {*PROGRAMS, *asked_files(part.name for part in parts)}
     for name in (*tree_files(), *cases):
         source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
         if not solved:
             source = _with_holes(name, source, parts)
-        path = folder / name
+        if name.endswith("__init__.py"):
+            source += JOINED
+        path = folder / name if name in at_the_top else folder / KIT / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
-    shutil.copyfile(ROOT / "LICENSE", folder / "LICENSE")
+    shutil.copyfile(ROOT / "LICENSE", folder / KIT / "LICENSE")
 
 
 @contextmanager
@@ -85,7 +96,7 @@ def with_mistake(source: str, mistake: Mistake) -> str:
 def tree_files() -> list[str]:
     """Return what is in every tree but the cases: the programs and all that they import."""
     found: set[str] = set()
-    waiting = ["train.py", "check.py", "assignment/driver.py", "assignment/cases/__init__.py"]
+    waiting = [*PROGRAMS, "assignment/driver.py", "assignment/cases/__init__.py"]
     while waiting:
         name = waiting.pop()
         if name not in found:

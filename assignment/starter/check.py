@@ -6,6 +6,8 @@ In a student's tree it is `check.py`.
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent / "kit"))
+
 from assignment.check import main
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Every way in which courses spell predictions: names of files, headers, separators, numbers.
 
-CS224N's code writes `sst-dev-output.csv` with a header between tabs above rows `id , value`, its
-hand-out asks for `sst-dev-out.csv` with `id, value`; its first half puts an option in front of the
-name.
+The code of CS224N's minBERT project (2023-24) writes `sst-dev-output.csv` with a header between
+tabs above rows `id , value`, its hand-out asks for `sst-dev-out.csv` with `id, value`; its first
+half puts an option in front of the name. The GPT-2 project after it writes `para-dev-output.csv`
+in the same way, where "yes" and "no" may be tokens of the model that was asked for the next word.
 """
 
 import io
@@ -37,6 +38,7 @@ NAME = re.compile(
 # A file is taken for one of predictions by its name, a nearly right one too, or by its header.
 MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
 COLUMN = "predicted_"
+GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens "yes" and "no", for pairs of questions
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
 
 

@@ -1,8 +1,15 @@
 """Similarity of submissions: what does not matter, and what does."""
 
-import random
+import ast
+from itertools import count
+from pathlib import Path
 
-from assignment.similar import MOST_SHARERS, K, runs, similar, tokens
+import pytest
+
+from assignment.intake import asked_files
+from assignment.parts import PARTS, chosen_parts
+from assignment.similar import LENGTH, MOST_SHARERS, similar, statements
+from assignment.trees import with_body, write_tree
 
 GIVEN = '''
 """Pools token states."""
@@ -33,10 +40,10 @@ import torch
 
 def pool(hidden, sizes):
     # My own idea.
-    out, begin = [], 0
     out = []
     begin = 0
     for size in sizes:
+        nothing = begin
 
         part = hidden[
             begin : begin + size
@@ -64,7 +71,7 @@ def alike(given: str = GIVEN, **sources: str):
 def test_names_comments_and_layout_do_not_matter():
     (pair,) = alike(ada=ONE, bob=RENAMED, cleo=OTHER)
     assert (pair.a, pair.b) == ("ada", "bob") and pair.of_a > 0.6
-    assert pair.places == ["pool.py:8-14 = pool.py:8-17"]
+    assert pair.places == ["pool.py:11-14 = pool.py:12-17"]
 
 
 def test_what_was_handed_out_and_what_everybody_writes_do_not_count():
@@ -77,20 +84,67 @@ def test_what_was_handed_out_and_what_everybody_writes_do_not_count():
 
 
 def test_code_that_breaks_off_is_read_up_to_there():
-    assert tokens(ONE + "\n'''never closed")[:20] == tokens(ONE)[:20]
-    assert tokens("x = (((") and tokens("") == []
-    assert isinstance(tokens("a\x00b = 1\n\tc\n d"), list)
+    assert statements({"a.py": ONE + "\n'''never closed"}) == statements({"a.py": ONE})
+    assert statements({"a.py": "x = ((("}) == statements({"a.py": ""}) == {}
+    assert isinstance(statements({"a.py": "a\x00b = 1\n\tc\n d"}), dict)
 
 
 def test_docstrings_go_and_other_texts_stay():
-    found = [text for text, _ in tokens('def f():\n    """Doc."""\n    return "x" + y.strip()')]
-    start = ["def", "name", "(", ")", ":", "return", "STRING"]
-    assert found == [*start, "+", "name", ".", "strip", "(", ")"]
+    (found,) = statements(
+        {"a.py": 'def f():\n    """A long and wordy doc."""\n    return "x" + f(1)'}
+    )
+    assert found == ("return", "STRING", "+", "name", "(", "1", ")") and len(found) > LENGTH
 
 
-def test_a_run_is_found_wherever_it_stands():
-    draw = random.Random(0)
-    row, before, after = (" ".join(str(draw.randrange(9)) for _ in range(n)) for n in (K, 30, 7))
-    alone = runs({"a.py": row})
-    assert len(alone) == 1 and alone.keys() <= runs({"b.py": f"{before} {row} {after}"}).keys()
-    assert not runs({"a.py": "+" * (K - 1)})
+def class_of_honest_students(place: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the sources of all, each solved in a way of its own, and of what was handed out."""
+    files = asked_files(PARTS)
+    for solved in (False, True):
+        write_tree(place / str(solved), chosen_parts(), solved)
+    given = {name: (place / "False" / name).read_text("utf-8") for name in files}
+    sources = {"reference": {name: (place / "True" / name).read_text("utf-8") for name in files}}
+    for path in sorted((Path(__file__).parent / "alternatives").glob("*.txt")):
+        own = sources[path.stem] = dict(given)
+        for section in path.read_text("utf-8").split("\n## ")[1:]:
+            place_, body = section.split("\n", 1)
+            file, _, name = place_.partition(":")
+            own[file] = with_body(own[file], name, body.splitlines())
+    return sources, given
+
+
+def disguised(source: str) -> str:
+    """Return code with other names and order, and a dead statement beside each statement."""
+    tree, dead = ast.parse(source), count()
+    stored = (
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+    names = {*stored, *(n.arg for n in ast.walk(tree) if isinstance(n, ast.arg))}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in names:
+            node.id = f"other_{node.id}"
+        elif isinstance(node, ast.arg):
+            node.arg = f"other_{node.arg}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            node.body.reverse()
+        elif isinstance(node, ast.FunctionDef | ast.For | ast.If | ast.With):
+            lines = [
+                ast.parse(f"unused_{next(dead)} = {next(dead)} + 1").body[0] for _ in node.body
+            ]
+            # Before each, as nothing may follow a return.
+            node.body = [line for pair in zip(lines, node.body, strict=True) for line in pair]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    return class_of_honest_students(tmp_path_factory.mktemp("class"))
+
+
+@pytest.mark.parametrize("name", "reference einsum formulas library loops padded".split())
+def test_a_copy_in_disguise_ranks_above_all_honest_pairs(honest, name):
+    sources, given = honest
+    copy = {f: disguised(s) if s != given[f] else s for f, s in sources[name].items()}
+    first, *others = similar({**sources, "copy": copy}, given, least=1)
+    assert {first.a, first.b} == {name, "copy"} and max(first.of_a, first.of_b) > 0.6
+    assert len(sources) == 6 and all(max(pair.of_a, pair.of_b) < 0.3 for pair in others)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assignment.course_data import TASKS_GIVEN, write_data
+from assignment.handout import write_handout
 from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
 from assignment.trees import ROOT, body_of, write_tree
@@ -52,7 +53,7 @@ def test_no_line_of_a_solution_is_in_the_students_tree(made):
     lines = revealing()
     assert len(lines) > 100
     texts = contents(made / "student")
-    del texts["minbert/mini/model.safetensors"]
+    del texts["kit/minbert/mini/model.safetensors"]
     for name, text in texts.items():
         inside = {line.strip() for line in text.splitlines()}
         left = {line for line in lines if line in inside or (len(line) > 30 and line in text)}
@@ -79,7 +80,7 @@ def test_every_place_is_a_hole_with_its_task_above(made):
 def test_parts_that_are_not_given_stay_solved(tmp_path):
     write_tree(tmp_path, chosen_parts(["attention"]), solved=False)
     texts = contents(tmp_path)
-    assert "raise NotImplementedError" not in texts["heads/heads.py"]
+    assert "raise NotImplementedError" not in texts["kit/heads/heads.py"]
     assert "raise NotImplementedError" in texts["minbert/attention.py"]
     everything = "\n".join(texts.values())
     assert not {line for line in revealing(["attention"]) if line in everything and len(line) > 30}
@@ -98,6 +99,16 @@ def test_sheet_and_rubric_name_every_part_place_and_its_points(made):
     cases = sum(int(n) for n in re.findall(r"^\| \w+ \| (\d+) \|", rubric, re.MULTILINE))
     by_hand = sum(int(n) for n in re.findall(r"\((\d+)\)", rubric))
     assert cases + by_hand == sum(part.points for part in PARTS.values())
+
+
+def test_a_page_on_the_use_of_ai_is_handed_out_if_asked_for(tmp_path):
+    for asked in (False, True):
+        student, instructor = tmp_path / f"{asked}/student", tmp_path / f"{asked}/instructor"
+        student.mkdir(parents=True)
+        instructor.mkdir()
+        write_handout(student, instructor, chosen_parts(["pooling"]), asked)
+        assert (student / "ai-usage.md").exists() == asked
+        assert ("ai-usage.md" in (student / "handout.md").read_text("utf-8")) == asked
 
 
 def columns(path: Path) -> list[str]:

@@ -1,9 +1,21 @@
 """A function's body is cut by its name, and a hole or a mistake takes its place."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from assignment.parts import PARTS, Mistake
-from assignment.trees import ROOT, body_of, mistaken, tree_files, with_hole, with_mistake
+from assignment.parts import PARTS, Mistake, chosen_parts
+from assignment.trees import (
+    ROOT,
+    body_of,
+    mistaken,
+    tree_files,
+    with_hole,
+    with_mistake,
+    write_tree,
+)
 from runtime.errors import UserError
 
 SOURCE = '''\
@@ -73,3 +85,24 @@ def test_a_tree_holds_the_programs_and_the_plain_model_alone():
     assert {"minbert/model.py", "heads/heads.py", "simcse/loss.py", "check.py"} <= files
     assert not [name for name in files if "/fast" in name or "/mistakes" in name]
     assert len(files) < 60
+
+
+def test_at_the_top_lies_what_students_write_and_all_else_is_in_one_folder(tmp_path):
+    write_tree(tmp_path, chosen_parts(["pooling", "metrics"]), solved=False)
+    files = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.py")]
+    own = {name for name in files if not name.startswith("kit/")}
+    assert own == {"minbert/pooling.py", "assignment/starter/metrics.py", "check.py", "train.py"}
+    assert {"kit/minbert/attention.py", "kit/assignment/driver.py"} <= set(files)
+    # A package is the folder in kit/ and the one beside it, under names of their own as well.
+    (tmp_path / "minbert" / "mine.py").write_text("from minbert import pooling")
+    code = "import minbert.mine, assignment.starter.metrics as m; print(minbert.mine.pooling, m)"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "kit")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert str(tmp_path / "minbert" / "pooling.py") in found
+    assert str(tmp_path / "assignment" / "starter" / "metrics.py") in found

@@ -82,6 +82,16 @@ def test_the_handout_and_the_code_are_spelled_as_they_print():
     assert "Predicted_Similiary" in code.text(sts, rows)
 
 
+def test_the_gpt2_projects_answers_are_read_as_far_as_the_task_is_here(gold):
+    rows = [f"{id}, {(3919, 8505)[k % 2]} \n" for k, id in enumerate(ids_of("para", "dev"))]
+    text = "".join(["id \t Predicted_Is_Paraphrase \n", *rows])
+    found = check(Document("para-dev-output.csv", text.encode()), gold)
+    assert not found.faults and [a.value for a in found.answers.values()] == [0, 1] * 20
+    text = text.replace("Is_Paraphrase", "Sentiment").replace("para", "sst")
+    found = check(Document("sst-dev-output.csv", text.encode()), gold)
+    assert "prediction is '3919', expected a class from 0 to 4" in found.faults[0]
+
+
 def test_equal_ids_are_told_apart_by_their_order(tmp_path):
     rows = ["\tid\tsentence\tsentiment", "0\ta1\tx\t4", "1\tb2\ty\t0", "2\ta1\tz\t3"]
     (tmp_path / "ids-sst-dev.csv").write_text("\n".join(rows) + "\n")
