@@ -123,20 +123,27 @@ def overlap(examples: Sequence[Example], seen: Seen) -> Overlap:
 def groups_by_text(examples: Sequence[Example]) -> np.ndarray:
     """Return the group of each example of one task, (n,): those of one group are tied by texts.
 
-    Two examples that share a text are of one group, and so are those tied by others in between.
+    Texts are equal if their normalised forms are; see `tied`.
+    """
+    hashes = _hash_examples(examples)
+    _, texts = np.unique(hashes, return_inverse=True)
+    return tied(texts.reshape(hashes.shape))
+
+
+def tied(texts: np.ndarray) -> np.ndarray:
+    """Return the group of each row of texts, (n,): what a chain of shared texts connects is one.
+
+    Args:
+        texts: (n, 1) or (n, 2) numbers from 0; groups are numbered in the order of their least.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    hashes = _hash_examples(examples)
-    distinct, texts = np.unique(hashes, return_inverse=True)
-    texts = texts.reshape(hashes.shape)
-    # A graph of texts, in which each example is an edge from its first text to its last.
-    edges = coo_array(
-        (np.ones(len(texts)), (texts[:, 0], texts[:, -1])), shape=(len(distinct), len(distinct))
-    )
-    _, groups = connected_components(edges, directed=False)
-    return np.asarray(groups[texts[:, 0]])
+    # A graph of texts, in which each row is an edge from its first text to its last.
+    ends = texts[:, 0], texts[:, -1]
+    count = int(texts.max(initial=-1)) + 1
+    _, groups = connected_components(coo_array((np.ones(len(texts)), ends), (count, count)), False)
+    return np.asarray(groups[ends[0]], np.int64)
 
 
 def noted(texts: Iterable[str], seen: Seen | None) -> Iterator[str]:

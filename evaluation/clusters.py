@@ -7,28 +7,16 @@ texts connects (Miller 2024, arXiv 2411.00640); a row that shares none is a clus
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
 
 from data.examples import Example
+from data.overlap import tied
 
 
 def clusters_of(examples: Sequence[Example]) -> np.ndarray:
     """Return each row's cluster, (N,) numbers from 0 in the order of their first rows."""
-    if not examples:
-        return np.empty(0, np.int64)
     numbers: dict[str, int] = {}
-    row, text = np.array(
-        [
-            (row, numbers.setdefault(text, len(numbers)))
-            for row, example in enumerate(examples)
-            for text in example.texts
-        ]
-    ).T
-    # A graph of rows and texts, in which every row is tied to its texts.
-    nodes = len(examples) + len(numbers)
-    ties = scipy.sparse.coo_array((np.ones(len(row)), (row, len(examples) + text)), (nodes, nodes))
-    _, found = scipy.sparse.csgraph.connected_components(ties, directed=False)
-    return np.asarray(found[: len(examples)], np.int64)
+    texts = [[numbers.setdefault(t, len(numbers)) for t in one.texts] for one in examples]
+    return tied(np.array(texts)) if texts else np.empty(0, np.int64)
 
 
 def alone(n: int) -> np.ndarray:

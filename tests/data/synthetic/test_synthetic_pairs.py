@@ -1,6 +1,5 @@
 """Pairs of the paraphrase task: right labels, and nothing beside the meaning that tells them."""
 
-import collections
 import csv
 from dataclasses import replace
 from random import Random
@@ -9,22 +8,15 @@ import pytest
 
 from data.synthetic import write
 from data.synthetic.changes import EDITS, shows
-from data.synthetic.duplicates import KINDS, ORDER, labelled_pair
+from data.synthetic.duplicates import ORDER, labelled_pair
 from data.synthetic.frames import Frame, Phrase
 from data.synthetic.meaning import same_meaning
 from data.synthetic.probes import labels
-from data.synthetic.probes.baselines import read
-from data.synthetic.probes.shortcuts import shortcuts
 from data.synthetic.sampling import kept
 from data.synthetic.vocabulary import lexicon
 from data.synthetic.words import Quality
 
 pytestmark = pytest.mark.synthetic
-
-
-@pytest.fixture(scope="module")
-def parts(bundled_data):
-    return read(bundled_data, "para")
 
 
 @pytest.fixture(scope="module")
@@ -96,22 +88,6 @@ def test_the_check_would_find_a_wrong_label(monkeypatch, capsys):
 
 
 # --- what must not tell the label
-
-
-def test_every_kind_occurs_under_both_labels(parts):
-    counts = collections.Counter(
-        (row["phenomenon"], row["is_duplicate"]) for part in parts for row in part
-    )
-    for kind in KINDS:
-        both = [counts[kind.name, label] for label in ("1.0", "0.0")]
-        assert min(both) > 20 and 0.25 < both[0] / sum(both) < 0.55, kind.name
-
-
-def test_texts_alone_lengths_and_function_words_tell_nothing(parts):
-    found = {finding.name: finding for finding in shortcuts(parts, "para")}
-    for name in ("first text alone", "second text alone", "lengths", "function words"):
-        assert found[name].value < found[name].chance + 0.03, name
-    assert found["words, linear"].value <= 0.72
 
 
 def test_no_pair_of_train_holds_a_kept_frame(drawn):
