@@ -13,8 +13,6 @@ WORKS = {
     "heads": "heads",
     "cross": "encoding",
     "mlm": "training",
-    "tokenization": "small",
-    "startup": "small",
     "growth": "encoding",
     "search": "search",
 }
@@ -25,8 +23,6 @@ EPILOG = """works:
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   mlm           pre-training; mini's shape
-  tokenization  texts to token ids, and a stream of a million lines
-  startup       --help and imports
   growth        encoding against number of sentences, length, threads; mini
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
 

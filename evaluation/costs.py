@@ -3,12 +3,9 @@
 A bi-encoder reads every text once and then compares vectors, by a head or by the bare cosine. A
 cross-encoder reads every pair. Both are functions here; nothing in this file knows an encoder.
 Work of growing sizes is timed until a budget of seconds ends, and larger work is projected from
-there. Then both search: the hybrid retrieves k texts by the cosine and lets the cross-encoder order
-these k (Nogueira & Cho 2019; sentence-transformers' "retrieve & re-rank"). `costs.json` of a run
-folder holds the numbers, and `cost_lines` puts them into words.
+there. `costs.json` of a run folder holds the numbers, and `cost_lines` puts them into words.
 
-Legend: N texts or pairs, H the size of an embedding; Q queries, C candidates, K candidates that the
-cross-encoder has read of each query.
+Legend: N texts or pairs, H the size of an embedding.
 """
 
 import time
@@ -19,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from data.examples import SentencePair
 from evaluation.table import markdown
 
 FIRST = 16  # the smallest size that is measured
@@ -31,14 +27,10 @@ SAMPLE = 512  # distinct texts whose vectors are compared; the values do not mat
 HEAD_BLOCK = 4096  # pairs that a head compares at a time
 BLOCK = 1024  # rows of the (N, N) cosines at a time
 MIB = 2**20
-DEPTHS = (1, 5, 10, 20, 50)  # k
-FEWEST_QUERIES = 10  # fewer would say nothing, even where the budget allows no more
 # Durations below so many seconds are written in a unit of so many.
 UNITS = ((1e-3, 1e-6, "µs"), (1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"))
 
 Texts = tuple[str, ...]
-# Pairs of texts -> (N,), higher for paraphrases.
-Score = Callable[[Sequence[tuple[str, str]]], np.ndarray]
 
 
 # Timing: measured up to where the budget ends, projected from there.
@@ -364,144 +356,6 @@ def in_words(seconds: float) -> str:
     return f"{hours:.0f} h" if hours < 100 else f"{hours / 24:,.0f} days"
 
 
-# Finding a paraphrase among many texts: by the bi-encoder, the cross-encoder, or both in turn.
-
-
-@dataclass(frozen=True)
-class Retrieval:
-    """Queries, candidates, and which candidate is each query's paraphrase.
-
-    Other candidates may be paraphrases, too, without a label that says so; they count as wrong.
-    """
-
-    queries: list[str]
-    candidates: list[str]
-    partners: np.ndarray  # (Q,) rows of candidates
-
-    def first(self, count: int) -> "Retrieval":
-        """Return the task with the first queries only, and all candidates."""
-        return Retrieval(self.queries[:count], self.candidates, self.partners[:count])
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How well and how fast one way ranks the candidates.
-
-    Attributes:
-        by: "bi", "hybrid" or "cross".
-        k: candidates per query that the cross-encoder reads; 0 for "bi", C for "cross".
-        mrr: mean reciprocal rank of the partner, 0 to 1; None where it was not computed.
-        recall_at_1: share of queries whose partner comes first; None likewise.
-        duration: of one query, the candidates' embeddings given; projected from measured pairs
-            where another number of them was scored.
-    """
-
-    by: str
-    k: int
-    mrr: float | None
-    recall_at_1: float | None
-    duration: Duration
-
-
-def retrieval_of(pairs: Sequence[SentencePair]) -> Retrieval:
-    """Return the task that labelled pairs (1.0 = paraphrase) make.
-
-    Queries are the distinct first texts of positive pairs, candidates the distinct second texts of
-    all pairs. A text with several partners is to find its first one. A query that is a candidate
-    itself, word for word, would find itself, and is left out.
-    """
-    candidates = {text: row for row, text in enumerate(dict.fromkeys(p.text_b for p in pairs))}
-    partners: dict[str, int] = {}
-    for pair in pairs:
-        if pair.label == 1 and pair.text_a not in candidates:
-            partners.setdefault(pair.text_a, candidates[pair.text_b])
-    rows = np.fromiter(partners.values(), np.int64, len(partners))
-    return Retrieval(list(partners), list(candidates), rows)
-
-
-def compare_rankings(
-    task: Retrieval,
-    similarities: np.ndarray,
-    bi_seconds: float,
-    score: Score,
-    budget: float,
-    depths: Sequence[int] = DEPTHS,
-) -> list[Ranking]:
-    """Return the bi-encoder, the hybrid at each depth, and the cross-encoder over all candidates.
-
-    The cross-encoder reads the deepest list of each query once, which holds all shorter ones; all
-    candidates only if that, too, stays within the budget. Otherwise its quality is None.
-
-    Args:
-        task: Q queries among C candidates; Q at least 1.
-        similarities: (Q, C), by the bi-encoder.
-        bi_seconds: that these took per query.
-        score: the cross-encoder.
-        budget: seconds for it.
-        depths: k of the hybrid, at least one; C stands for larger ones.
-    """
-    wanted, count = task.partners, len(task.candidates)
-    depths = sorted({min(k, count) for k in depths})
-    rankings = [_ranking("bi", 0, _ranks(similarities, wanted), Duration(bi_seconds, True))]
-    # Most similar first; equal ones in the order of the candidates.
-    order = np.argsort(-similarities, axis=1, kind="stable")
-    started = time.perf_counter()
-    scores = _scored(task, order[:, : depths[-1]], score)
-    per_pair = (time.perf_counter() - started) / scores.size
-    for k in depths:
-        ranks = hybrid_ranks(similarities, order[:, :k], scores[:, :k], wanted)
-        took = Duration(bi_seconds + k * per_pair, k == depths[-1])
-        rankings.append(_ranking("hybrid", k, ranks, took))
-    took = Duration(count * per_pair, False)
-    if len(wanted) * took.seconds > budget:
-        return [*rankings, Ranking("cross", count, None, None, took)]
-    started = time.perf_counter()
-    everything = np.tile(np.arange(count), (len(wanted), 1))
-    ranks = _ranks(_scored(task, everything, score), wanted)
-    took = Duration((time.perf_counter() - started) / len(wanted), True)
-    return [*rankings, _ranking("cross", count, ranks, took)]
-
-
-def hybrid_ranks(
-    similarities: np.ndarray, rows: np.ndarray, scores: np.ndarray, wanted: np.ndarray
-) -> np.ndarray:
-    """Return the rank, from 1, of each query's partner after re-ranking, (Q,).
-
-    Args:
-        similarities: (Q, C), which rank what was not retrieved, below all that was.
-        rows: (Q, K) candidates retrieved for each query.
-        scores: (Q, K) of these by the cross-encoder.
-        wanted: (Q,) rows of the partners.
-    """
-    # Above what was not retrieved are at least the K that were.
-    ranks = _ranks(similarities, wanted)
-    query, place = np.nonzero(rows == wanted[:, None])
-    ranks[query] = _ranks(scores[query], place)
-    return ranks
-
-
-def _ranks(scores: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the rank, from 1, of column `wanted` (Q,) in each row of (Q, C).
-
-    Equal scores count against it: a function that calls all texts alike finds nothing.
-    """
-    return (scores >= np.take_along_axis(scores, wanted[:, None], axis=1)).sum(axis=1)
-
-
-def _scored(task: Retrieval, rows: np.ndarray, score: Score) -> np.ndarray:
-    """Return the cross-encoder's scores of each query with its candidates `rows`, (Q, K)."""
-    pairs = [
-        (query, task.candidates[row])
-        for query, own in zip(task.queries, rows.tolist(), strict=True)
-        for row in own
-    ]
-    return np.asarray(score(pairs)).reshape(rows.shape)
-
-
-def _ranking(by: str, k: int, ranks: np.ndarray, took: Duration) -> Ranking:
-    return Ranking(by, k, float((1 / ranks).mean()), float((ranks == 1).mean()), took)
-
-
 # costs.json in words.
 
 
@@ -522,8 +376,6 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
         lines += ["", f"{task}: {_cheaper(pairs)}", "", _search_table(costs, task)]
     if costs["story"]:
         lines += ["", costs["story"]]
-    if costs["retrieval"]:
-        lines += ["", *_ranking_lines(costs["retrieval"])]
     return lines
 
 
@@ -610,20 +462,3 @@ def _search_table(costs: dict[str, Any], task: str) -> str:
             rows.append(own)
     late_too = rows and len(rows[0]) > len(header)
     return markdown([*header, *(["late", "its MiB"] if late_too else [])], rows)
-
-
-def _ranking_lines(retrieval: dict[str, Any]) -> list[str]:
-    rows = []
-    for ranking in retrieval["rankings"]:
-        quality = [
-            "not computed" if ranking[name] is None else f"{ranking[name]:.3f}"
-            for name in ("mrr", "recall_at_1")
-        ]
-        depth = str(ranking["k"] or "-")
-        rows.append([ranking["by"], depth, *quality, marked(ranking["duration"])])
-    title = (
-        f"{retrieval['task']}: {retrieval['queries']} texts, each to find its paraphrase among "
-        f"{retrieval['candidates']:,}; bi is {retrieval['bi']} (cosine), cross is "
-        f"{retrieval['cross']}"
-    )
-    return [title, "", markdown(["ranked by", "k", "MRR", "first is right", "per query"], rows)]

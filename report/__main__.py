@@ -79,7 +79,7 @@ def cost_command(words: Sequence[str]) -> None:
         prog="python -m report cost",
         description="""\
 Measure what bi- and cross-encoder of a finished run cost on this machine: a pair, a search, the
-most similar two of many; and how well retrieving with one and re-ranking with the other does.
+most similar two of many.
 What would take longer than the budget is projected from measured rates, and marked with ~.
 RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
     )

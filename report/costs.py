@@ -1,4 +1,4 @@
-"""The heads of a finished run, opened and measured: what each costs, and how well both rank.
+"""The heads of a finished run, opened and measured: what each costs.
 
 Cells that differ in weights alone cost the same, so each task and encoder is measured once, in the
 cell with the best dev score. `costs.json` of the run folder keeps the numbers, from which the
@@ -8,7 +8,6 @@ command's tables and the page's figures are made.
 import json
 import os
 import platform
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -22,22 +21,16 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.locate import data_folder
-from data.tasks import TASKS, Splits, read_task, split_file
+from data.tasks import TASKS, split_file
 from evaluation.costs import (
-    DEPTHS,
-    FEWEST_QUERIES,
     Cost,
     Reader,
     break_even,
-    compare_rankings,
     cost_sentences,
     measure_cost,
     measured_on,
-    retrieval_of,
     story,
 )
-from evaluation.geometry import unit
-from evaluation.metrics import is_labelled
 from heads.maxsim import compared, token_states
 from heads.saved import SavedHead, load_head
 from minbert.flops import encoder_flops, linear_flops
@@ -48,14 +41,12 @@ from runtime.progress import progress
 from runtime.streams import Say
 
 TYPICAL = 1000  # examples that costs are measured on
-MOST_QUERIES = 200
 
 
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     """Measure a run that has just ended, in about `seconds` in all, and say what it costs.
 
     Nothing is measured where costs of its best cells are there, perhaps of a longer measurement.
-    Rankings are left out: they say little of the few queries that so short a time allows.
 
     Args:
         run: the folder.
@@ -77,7 +68,7 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         known = False  # none, or nothing that a page could show
     if not known:
-        costs = measure_run(run, seconds / len(best), device, lambda line: None, ranking=False)
+        costs = measure_run(run, seconds / len(best), device, lambda line: None)
     for sentence in cost_sentences(costs):
         say(f"\n{fill(sentence, 100, break_on_hyphens=False)}")
     if not known:
@@ -91,17 +82,14 @@ def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
     say(f"costs     {path}")
 
 
-def measure_run(
-    run: Path, budget: float, device: str, say: Say, ranking: bool = True
-) -> dict[str, Any]:
+def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, Any]:
     """Measure the heads of a run, each for about `budget` seconds.
 
     Args:
         run: the folder of a finished run; its data and backbones must still be where they were.
-        budget: seconds per cell, and for the rankings.
+        budget: seconds per cell.
         device: `auto`, `cpu` or `cuda`.
         say: called with what is being done.
-        ranking: whether to rank, too. All candidates are encoded, whatever the budget.
 
     Returns:
         The content of costs.json:
@@ -112,7 +100,6 @@ def measure_run(
         cells: one per task and encoder, with its name, task and `evaluation.costs.Cost`.
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
         story: the most similar two of 10,000 sentences in one sentence; "" without both encoders.
-        retrieval: None without both encoders on a task of labelled paraphrases, or not measured.
 
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
@@ -137,22 +124,20 @@ def measure_run(
             own = texts[cell.task]
             measured.append((cell, measure_cost(reader_of(head, own), own, budget)))
             bar.update()
+<<<<<<< HEAD
     of_kind = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
     break_evens, stories, retrieval = {}, [], None
     for name in names:
+=======
+    of_kind = {(cell.task, cost.encoder): cost for cell, cost in measured}
+    break_evens, stories = {}, []
+    for name in dict.fromkeys(cell.task for cell in best):
+>>>>>>> 55f9588 (report cost measures no re-ranking, one figure of trajectories, benchmarks without start-up: what no page shows goes)
         if (name, "bi") not in of_kind or (name, "cross") not in of_kind:
             continue
-        (bi_cell, bi), (cross_cell, cross) = of_kind[name, "bi"], of_kind[name, "cross"]
+        bi, cross = of_kind[name, "bi"], of_kind[name, "cross"]
         break_evens[name] = break_even(bi, cross)
         stories.append((TASKS[name].kind != "score", story(bi, cross)))
-        if ranking and TASKS[name].kind == "binary":
-            say(f"ranking   {name}")
-            bi_head, cross_head = (
-                load_head(folder.head_path(cell.name), load_tuned, device)
-                for cell in (bi_cell, cross_cell)
-            )
-            if ranked := _ranked(read_task(home, name), bi_head, cross_head, budget):
-                retrieval = {"task": name, "bi": bi_cell.name, "cross": cross_cell.name, **ranked}
     return {
         "run": str(run),
         "machine": machine,
@@ -161,7 +146,6 @@ def measure_run(
         "break_even": break_evens,
         # Of a similarity task, of another one if there is none.
         "story": min(stories, key=lambda each: each[0])[1] if stories else "",
-        "retrieval": retrieval,
     }
 
 
@@ -220,32 +204,3 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
         head.logits,
         *ways[head.kind],
     )
-
-
-def _ranked(
-    splits: Splits, bi: SavedHead, cross: SavedHead, budget: float
-) -> dict[str, Any] | None:
-    """Return how many queries and candidates there are, and how both rank; None without queries.
-
-    The pairs are those of the test split, or of the dev split where that has no labels.
-    """
-    retrieval = retrieval_of(splits.test if is_labelled(splits.test) else splits.dev)
-    if not retrieval.queries:
-        return None
-    # As many queries as the cross-encoder re-ranks within the budget.
-    pairs = [(query, retrieval.candidates[0]) for query in retrieval.queries[:FEWEST_QUERIES]] * 10
-    started = time.perf_counter()
-    cross.logits(pairs)
-    each = max(DEPTHS) * (time.perf_counter() - started) / len(pairs)
-    retrieval = retrieval.first(min(MOST_QUERIES, max(FEWEST_QUERIES, int(budget / each))))
-    candidates = unit(bi.embed([(text,) for text in retrieval.candidates]))
-    started = time.perf_counter()
-    queries = unit(bi.embed([(text,) for text in retrieval.queries]))
-    similarities = queries @ candidates.T
-    seconds = (time.perf_counter() - started) / len(queries)
-    rankings = compare_rankings(retrieval, similarities, seconds, cross.logits, budget)
-    return {
-        "queries": len(queries),
-        "candidates": len(candidates),
-        "rankings": [asdict(ranking) for ranking in rankings],
-    }

@@ -10,7 +10,6 @@ the seeds for what varies. With one seed everything is undecided.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -22,12 +21,10 @@ from evaluation.intervals import Interval, over_seeds
 from evaluation.table import csv_text, markdown
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import ALIKE, LESS, TUNING, Expectation, Table
-from report.page import tables
-from report.page.figure import PAPER, SERIES, STYLES, draw, legend
+from report.page import charts
 from report.run_folder import provenance
 
 STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
-GEOMETRY = ("uniformity", "alignment")
 NOWHERE = "-"
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 UNMEASURED = "not measured"
@@ -171,41 +168,13 @@ def json_of(
 
 def trajectory(table: Table, measured: Sequence[Measured]) -> str:
     """Return the way of each row's first seed during tuning, SimCSE's figure 2, as an .svg file."""
-    ways = {
-        label: np.array([[at[name] for name in GEOMETRY] for at in points_of(own[0])], np.float64)
-        for label, own in by_row(table, measured).items()
-        if own and points_of(own[0])
-    }
-    lines = [
-        [tables.word(label), *(tables.number(value) for end in (way[0], way[-1]) for value in end)]
-        for label, way in ways.items()
+    ways = [
+        (charts.look_of(k, label), [own[0].history])
+        for k, (label, own) in enumerate(by_row(table, measured).items())
+        if own
     ]
-    ends = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
-    figure = draw(
-        f"trajectory-{table.name}",
-        "Alignment and uniformity during tuning",
-        "Each line goes from the untuned encoder (hollow) to the last state (filled), first seed; "
-        "lower is better for both.",
-        tables.Table("Alignment and uniformity", ("row", *ends), lines),
-        partial(_paint_ways, ways=ways),
-    )
+    (figure,) = charts.trajectory(ways)
     # In the page's light colours.
     style = STYLE.read_text(encoding="utf-8")
     light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
     return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], figure.svg) + "\n"
-
-
-def points_of(one: Measured) -> list[dict[str, Any]]:
-    """Return the records of a tuning that hold its geometry, in the order of their steps."""
-    return [at for at in one.history if all(at.get(name) is not None for name in GEOMETRY)]
-
-
-def _paint_ways(axes: Any, ways: dict[str, np.ndarray]) -> None:
-    for k, (label, way) in enumerate(ways.items()):
-        colour, style = SERIES[k % len(SERIES)], STYLES[k // len(SERIES) % len(STYLES)]
-        axes.plot(*way.T, color=colour, ls=style, marker=".", label=label)
-        axes.plot(*way[:1].T, "o", mfc=PAPER, mec=colour)
-        axes.plot(*way[-1:].T, "o", color=colour)
-    axes.set_xlabel(GEOMETRY[0])
-    axes.set_ylabel(GEOMETRY[1])
-    legend(axes, 4)

@@ -145,7 +145,7 @@ def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int 
     legend(axes, columns)
 
 
-def _look(k: int, label: str | None, colours: Sequence[str] = SERIES) -> dict[str, Any]:
+def look_of(k: int, label: str | None, colours: Sequence[str] = SERIES) -> dict[str, Any]:
     """Return the look of the line of number k: no two differ by colour alone."""
     return {"color": colours[k % len(colours)], "ls": STYLES[k % len(STYLES)], "label": label}
 
@@ -170,7 +170,7 @@ def density_figures(run: FinishedRun) -> list[Figure]:
                 rows.append(row)
                 if one.density:
                     points = list(zip(one.cosines, one.density, strict=True))
-                    lines.append((points, _look(k, one.band, BANDS)))
+                    lines.append((points, look_of(k, one.band, BANDS)))
             header = ("gold score", "pairs", "mean", "deviation")
             figure = draw(
                 f"density-{task.name}-{setting}",
@@ -195,7 +195,7 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
     for pretrain, seed in dict.fromkeys((cell.pretrain, cell.seed) for cell in run.cells):
         if records := run.curves.get(f"{pretrain}-{seed}"):
             stages.setdefault(pretrain, []).append(records)
-    of_stages = [(_look(k, name), curves) for k, (name, curves) in enumerate(stages.items())]
+    of_stages = [(look_of(k, name), curves) for k, (name, curves) in enumerate(stages.items())]
     figures = [_curves("tuning", "Contrastive tuning", "step", of_stages)]
     for task in run.tasks:
         # Colours are settings, line styles encoders.
@@ -204,10 +204,10 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
             for kind, cells in kinds.items():
                 curves = [run.curves[c.name] for c in cells if c.name in run.curves]
                 style = {"ls": STYLES[list(LOOKS).index(kind)]}
-                of_heads.append((_look(k, f"{setting} {kind}") | style, curves))
+                of_heads.append((look_of(k, f"{setting} {kind}") | style, curves))
         title = f"Heads of {task.name}: {task.main_metric} on dev"
         figures.append(_curves(f"heads-{task.name}", title, "epoch", of_heads))
-    return [*filter(None, figures), *_trajectory(of_stages)]
+    return [*filter(None, figures), *trajectory(of_stages)]
 
 
 def _drawn(trained: Trained, x: str, y: str) -> Iterator[tuple[Any, dict[str, Any], list[Entry]]]:
@@ -250,7 +250,7 @@ def _curves(name: str, title: str, x: str, trained: Trained) -> Figure | None:
     )
 
 
-def _trajectory(stages: Trained) -> Iterator[Figure]:
+def trajectory(stages: Trained) -> Iterator[Figure]:
     """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
     rows, lines = [], []
     for points, look, named in _drawn(stages, *GEOMETRY[::-1]):

@@ -12,7 +12,7 @@ import torch
 from conftest import real_checkpoint
 
 from benchmarks import __main__ as command
-from benchmarks import encoding, engine, heads, inputs, peers, run, search, small, training
+from benchmarks import encoding, engine, heads, inputs, peers, run, search, training
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI
@@ -140,7 +140,7 @@ def tiny(tmp_path, monkeypatch):
     real_checkpoint()
     mini = tmp_path / "mini"
     SentenceEncoder.from_pretrained("mini", device="cpu").save(mini)  # in float32
-    for module in (inputs, heads, small):
+    for module in (inputs, heads):
         monkeypatch.setattr(module, "minilm", lambda bench: mini)
     recipe = replace(heads.head_config("report", "frozen", "sts"), num_epochs=2)
     monkeypatch.setattr(heads, "head_config", lambda *_: recipe)
@@ -160,7 +160,6 @@ def tiny(tmp_path, monkeypatch):
         (training, "MLM_LENGTH", 16),
         (heads, "TEXTS", 16),
         (heads, "DEV_ROWS", 8),
-        (small, "LINES", 50),
         (search, "ROWS", 300),
         (search, "MINED", 200),
         (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
@@ -169,8 +168,7 @@ def tiny(tmp_path, monkeypatch):
     monkeypatch.setattr(peers, "ENGINES", {})  # they have a test of their own
 
 
-def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(small.subprocess, "run", lambda *_, **__: None)
+def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     out = tmp_path / "figures.json"
     assert command.main(["--rounds", "1", "--json", str(out)]) == 0
     report = json.loads(out.read_text())
@@ -204,6 +202,6 @@ def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):
 
 
 def test_missing_things_are_one_line(tmp_path, capsys):
-    assert command.main(["--only", "startup", "--data", str(tmp_path)]) == 2
+    assert command.main(["--only", "search", "--data", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1

@@ -239,7 +239,7 @@ def test_the_numbers_of_a_run_in_words(machine):
     cells = [{"cell": f"{c.encoder} cell", "task": "sts", "cost": asdict(c)} for c in both]
     about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
     found = {"cells": cells, "machine": about | {"load": 0.25}, "budget": 5.0}
-    found |= {"break_even": {"sts": 1.25, "para": None}, "story": "A story.", "retrieval": None}
+    found |= {"break_even": {"sts": 1.25, "para": None}, "story": "A story."}
     text = "\n".join(cost_lines(found))
     assert measured_on(found) in text and "load of the minute before 0.2 on 4 cores" in text
     assert "| bi cell    | 2      | 20.0   | 1.0   | 20.0       | 50         | 100     |" in text
@@ -254,9 +254,3 @@ def test_the_numbers_of_a_run_in_words(machine):
     with_late = "\n".join(cost_lines(found | {"cells": more}))
     (row,) = [line for line in with_late.splitlines() if "most similar two of N | 10 " in line]
     assert [cell.strip() for cell in row.split("|")[3:-1]] == [*expected, "45 ms", "0.0"]
-    ranking = {"by": "hybrid", "k": 5, "mrr": 0.5, "recall_at_1": None}
-    ranking |= {"duration": {"seconds": 2.0, "measured": False}}
-    retrieval = {"task": "para", "bi": "x", "cross": "y", "queries": 9, "candidates": 1000}
-    text = "\n".join(cost_lines(found | {"retrieval": retrieval | {"rankings": [ranking]}}))
-    assert "para: 9 texts, each to find its paraphrase among 1,000; bi is x (cosine)" in text
-    assert "| hybrid    | 5 | 0.500 | not computed   | ~2.0 s    |" in text

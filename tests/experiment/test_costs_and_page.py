@@ -81,7 +81,7 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     text = capsys.readouterr().out
     assert "| most similar two of N | 10,000 " in text and "~" in text
     assert "para: the bi-encoder is" in text and "65 hours and 5 seconds" in text
-    assert "| hybrid " in text and f"costs     {finished / COSTS}" in text
+    assert f"costs     {finished / COSTS}" in text
     numbers = json.loads((finished / COSTS).read_text())
     cells = numbers["cells"]
     assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
@@ -95,8 +95,6 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
         best = max(rivals, key=lambda rival: rival["metrics"][metric])
         assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
     assert numbers["break_even"].keys() == {"para", "sts"} and numbers["budget"] == 0.05
-    assert numbers["retrieval"]["task"] == "para" and numbers["retrieval"]["queries"] > 0
-    assert numbers["retrieval"]["rankings"][0]["by"] == "bi"
     known = {"device": "cpu", "precision": "float32", "threads": torch.get_num_threads()}
     assert known.items() <= numbers["machine"].items()
     # And the page shows them.
@@ -114,7 +112,7 @@ def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_pat
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
     costs = json.loads((folder / COSTS).read_text())
     assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
-    assert costs["budget"] == pytest.approx(0.1 / 3) and costs["retrieval"] is None
+    assert costs["budget"] == pytest.approx(0.1 / 3)
     page = (folder / "report.html").read_text()
     told = " ".join(capsys.readouterr().out.split())
     (sentence,) = cost_sentences(costs)
