@@ -124,15 +124,9 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
             own = texts[cell.task]
             measured.append((cell, measure_cost(reader_of(head, own), own, budget)))
             bar.update()
-<<<<<<< HEAD
-    of_kind = {(cell.task, cost.encoder): (cell, cost) for cell, cost in measured}
-    break_evens, stories, retrieval = {}, [], None
-    for name in names:
-=======
     of_kind = {(cell.task, cost.encoder): cost for cell, cost in measured}
     break_evens, stories = {}, []
-    for name in dict.fromkeys(cell.task for cell in best):
->>>>>>> 55f9588 (report cost measures no re-ranking, one figure of trajectories, benchmarks without start-up: what no page shows goes)
+    for name in names:
         if (name, "bi") not in of_kind or (name, "cross") not in of_kind:
             continue
         bi, cross = of_kind[name, "bi"], of_kind[name, "cross"]
