@@ -9,7 +9,7 @@ import torch
 
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
-from experiment.cells import to_try, trained_on
+from experiment.cells import to_try
 from experiment.grid import baseline, pairings, trainings
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL
@@ -93,8 +93,7 @@ def rates_in_words(inputs: Inputs) -> list[str]:
     for training in trainings(settings, settings.pretrain[0], settings.seed):
         head = training.heads[0]
         if training.joint is None and (parts := to_try(settings, inputs.splits, head)):
-            every = len(trained_on(inputs.splits, head))
-            share = f"on {len(parts.train):,} of {every:,} rows, {len(parts.dev):,} others choose"
+            share = f"on {len(parts.train):,} rows, {len(parts.dev):,} others choose"
             sizes[f"          {head.task}{head.few}: {share}"] = None
         elif not training.frozen:
             config = settings.head_config(head.task, head.tune, head.seed)

@@ -55,11 +55,3 @@ def test_no_other_colours_are_used():
     assert text <= {"var(--ink)", "var(--muted)", "var(--link)", "inherit"}
     behind = set(re.findall(r"background: var\(--([\w-]+)\)", rules))
     assert behind == {"paper", "soft", *SHADES}
-
-
-def test_muted_text_stands_on_paper_alone():
-    """What is muted has no background of its own, and shaded tables set their notes in ink."""
-    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", STYLE):
-        if "color: var(--muted)" in body:
-            assert "background: var(--paper)" in body or "background" not in body, selector
-    assert ".heat small { color: inherit; }" in STYLE
