@@ -17,6 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
+from data.locate import BUNDLED
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
@@ -114,6 +115,12 @@ def tiny_checkpoint(tmp_path_factory) -> Path:
 @pytest.fixture
 def tiny_encoder(tiny_checkpoint) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(str(tiny_checkpoint), device="cpu", precision="float32")
+
+
+@pytest.fixture(scope="session")
+def bundled_data() -> Path:
+    """Return the folder of the bundled data set."""
+    return BUNDLED
 
 
 def toy_sentences(count: int, seed: int = 0) -> list[str]:
