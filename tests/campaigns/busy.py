@@ -5,6 +5,7 @@ programs hold the rest. It gives one line, or the work is done; with memory agai
 ends as if nothing had been.
 """
 
+import os
 import random
 import resource
 import shutil
@@ -20,7 +21,7 @@ from campaigns.kills import Undisturbed, finish, killed, start, undisturbed
 from campaigns.outcomes import Trial
 from campaigns.scenes import SCENES, Material, Scene, material, write_material
 
-OTHERS = 6  # processes
+OTHERS = 6  # processes that compute
 LONGEST = 600  # seconds of a command among them
 
 
@@ -32,7 +33,8 @@ def busy(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Itera
     given = material(folder)
     scenes = [SCENES[name] for name in only or ("grid", "search", "encode")]
     with ExitStack() as others:
-        for _ in range(OTHERS):
+        # Those that others have started count.
+        for _ in range(OTHERS - int(os.getloadavg()[0])):
             other = subprocess.Popen([sys.executable, "-c", "while True: sum(range(10**5))"])
             others.callback(other.wait)
             others.callback(other.kill)
