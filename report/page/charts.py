@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,9 @@ def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], me
                 axes.plot([labels] * 2, ends, color=colour, lw=1.0)
     axes.set_xscale("log")
     sizes = sorted({labels for own in points.values() for labels, _ in own})
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    # Two sizes that lie near each other would be written over each other.
+    apart = [near > 1.8 * size for size, near in pairwise(sizes)] + [True]
+    axes.set_xticks(sizes, [f"{n:,}" if far else "" for n, far in zip(sizes, apart, strict=True)])
     axes.minorticks_off()
     axes.set_xlabel("labelled examples")
     axes.set_ylabel(metric)

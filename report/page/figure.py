@@ -129,7 +129,7 @@ def _spoken(svg: str, name: str, title: str, description: str) -> str:
     )
 
 
-def legend(axes: Any, columns: int = 3) -> None:
+def legend(axes: Any, columns: int = 2) -> None:
     """Put the legend above the panel, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
