@@ -6,7 +6,7 @@ from functools import partial
 from statistics import mean, median, quantiles
 from typing import Any
 
-from assignment.marks import Mark, ranked_names, total
+from assignment.marks import Mark, most, ranked_names, total
 from assignment.pages import filled_in
 from report.page.figure import INK, SERIES, Figure, draw
 from report.page.tables import Entry, Table, number, share, word
@@ -25,7 +25,7 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
     """
     failed = [mark for mark in everybody if mark.machine]
     marks = [mark for mark in everybody if not mark.machine]
-    most = sum(case["points"] for case in about["cases"])
+    points = most(about)
     scores = [total(mark, about) for mark in marks]
     stops = [
         [word(printable(mark.name)), word(case), word(why)]
@@ -42,10 +42,10 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
             [[word(printable(mark.name)), word(printable(mark.machine))] for mark in failed],
             kind="long",
         ),
-        most=most,
+        most=points,
         mean=mean(scores),
         median=median(scores),
-        distribution=distribution(scores, most),
+        distribution=distribution(scores, points),
         parts=_parts_table(marks, about),
         mistakes=_mistakes_table(marks, about),
         cases=_cases_table(marks, about),
@@ -54,11 +54,11 @@ def render(everybody: Sequence[Mark], about: dict[str, Any], sandbox: str) -> st
     )
 
 
-def distribution(scores: Sequence[float], most: float) -> Figure:
+def distribution(scores: Sequence[float], points: float) -> Figure:
     """Return the histogram of total scores, in tenths of what can be earned."""
-    tenths = [min(BINS - 1, int(BINS * score / most)) if most else 0 for score in scores]
+    tenths = [min(BINS - 1, int(BINS * score / points)) if points else 0 for score in scores]
     counts = [tenths.count(tenth) for tenth in range(BINS)]
-    edges = [most * tenth / BINS for tenth in range(BINS + 1)]
+    edges = [points * tenth / BINS for tenth in range(BINS + 1)]
     rows = [
         [word(f"{low:g} to {high:g}"), number(count, 0)]
         for low, high, count in zip(edges, edges[1:], counts, strict=False)
@@ -66,7 +66,7 @@ def distribution(scores: Sequence[float], most: float) -> Figure:
     return draw(
         "distribution",
         "Scores",
-        f"Submissions by score, in tenths of {most:g} points; the last bar has the full score.",
+        f"Submissions by score, in tenths of {points:g} points; the last bar has the full score.",
         Table("Submissions by score", ("points", "submissions"), rows),
         partial(_paint, edges=edges, counts=counts),
     )

@@ -20,7 +20,6 @@ from assignment.submission.score import (
     aggregate,
     combined,
     decimals,
-    ends,
     labelled,
     main_metric,
     measured_as,
@@ -32,7 +31,7 @@ from data.examples import DataError
 from evaluation.intervals import Interval
 from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence, shown
-from evaluation.table import csv_text, markdown
+from evaluation.table import markdown
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
@@ -87,7 +86,6 @@ class LeaderboardOptions:
     gold: str = option("bundled", DATA, metavar="DIR")
     split: str = option("test", "the split that counts", choices=("dev", "test"))
     tasks: tuple[str, ...] = option(CS224N, "tasks that count", choices=tuple(ASKED))
-    csv: Path | None = option(None, "write the ranking there", metavar="FILE")
     html: Path | None = option(None, "write the page there", metavar="FILE")
 
 
@@ -104,7 +102,7 @@ A broken submission is listed with its first fault and stops no other.""",
         epilog=f"""\
 examples:
   python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html
-  python -m assignment leaderboard submissions --gold hidden --split test --csv board.csv
+  python -m assignment leaderboard submissions --gold hidden --split test
 
 Zips are read in memory and within bounds; links, and entries that name places outside, are
 refused. {CODES}""",
@@ -113,11 +111,11 @@ refused. {CODES}""",
 
 
 def leaderboard(options: LeaderboardOptions) -> None:
-    """Rank the submissions of a folder, print the tables, write the files asked for.
+    """Rank the submissions of a folder, print the tables, write the page if asked.
 
     Raises:
         DataError: the folder holds no submission, or the data no labels.
-        OSError: a file cannot be written.
+        OSError: the page cannot be written.
     """
     gold, folder, split = Gold(options.gold), options.folder, options.split
     if not folder.is_dir():
@@ -145,8 +143,6 @@ def leaderboard(options: LeaderboardOptions) -> None:
         raise DataError(f"{folder}: no submission in it; expected folders and zips")
     board = make_board(submissions, labels, split, broken)
     print("\n\n".join(markdown_tables(board)))
-    if options.csv:
-        write_text(options.csv, board_csv(board))
     if options.html:
         write_text(options.html, render(board, folder.resolve().name))
 
@@ -275,24 +271,6 @@ def _p(p: float | None) -> str:
 def _escaped(text: str) -> str:
     """Return a stranger's words as Markdown that shows them and nothing else."""
     return MARKUP.sub(r"\\\1", text)
-
-
-def board_csv(board: Board) -> str:
-    """Return the ranking as CSV, broken submissions below it; names cannot be formulas."""
-    header = ["rank", "submission", "aggregate", "low", "high"]
-    for task in board.tasks:
-        header += [f"{task} {main_metric(task)}", f"{task} low", f"{task} high"]
-    header += ["difference to the next", "p", "p (Holm)", "fault"]
-    rows: list[list[object]] = []
-    for place, versus in zip(board.places, [*board.ahead, None], strict=False):
-        row: list[object] = [place.rank, place.name, place.value, *ends(place.interval)]
-        for one in place.estimates.values():
-            row += [one.mean, *ends(one.interval)]
-        row += [versus.difference, versus.p, versus.p_holm] if versus else [None] * 3
-        rows.append([*row, None])
-    filling = [None] * (len(header) - 3)
-    rows += [[None, name, *filling, fault] for name, fault in board.broken]
-    return csv_text(header, rows)
 
 
 def render(board: Board, name: str) -> str:
