@@ -94,6 +94,11 @@ def check(
         command += [word for name in cases for word in ("--case", name)]
         done = subprocess.run([*command, "--seconds", str(seconds)], check=False)
         results = [result for result in judge(suite, Path(out)) if result.case in cases]
+        remarks = {path.name.split(".")[0]: path for path in Path(out).glob("*.remarks.txt")}
+        results = [
+            replace(r, remarks=remarks[r.case].read_text("utf-8")) if r.case in remarks else r
+            for r in results
+        ]
     return _ended(results, done.returncode, seconds) if done.returncode else results
 
 
@@ -122,6 +127,8 @@ def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
             unwritten = result.reason.startswith("raised NotImplementedError")
             mark = "ok   " if result.passed else "to do" if unwritten else "wrong"
             lines.append(f"  {mark}  {result.case}{reason}")
+        remarks = dict.fromkeys(line for r in own for line in r.remarks.splitlines())
+        lines += [f"  by the way, and at no cost: {remark}" for remark in remarks]
         causes = dict.fromkeys(says[result.mistake] for result in own if result.mistake)
         lines += [f"  likely cause: {cause}" for cause in causes]
     return lines

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from assignment.seen import seen
 from assignment.walk import open_plain
 
 Arrays = dict[str, np.ndarray]
@@ -35,6 +36,7 @@ class CaseResult:
         passed: whether all arrays are as expected.
         reason: "" or the first thing that is wrong.
         mistake: the known mistake that gives the same answers, if there is one.
+        remarks: lines of what costs no points.
     """
 
     case: str
@@ -42,6 +44,7 @@ class CaseResult:
     passed: bool
     reason: str
     mistake: str | None = None
+    remarks: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,15 @@ def judge_arrays(
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
     reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
     causes = dict(_causes(suite, found, {name for name, reason in reasons.items() if reason}))
+    right = {name for name, reason in reasons.items() if not reason}
+    for case in suite.about["cases"]:
+        name = case["name"]
+        if reasons[name] and name not in causes:
+            told = [seen(suite.answers[name], found[name])] if name in found else []
+            # The same function, asked with less, may be right: the error comes with the more.
+            less = case.get("beyond", {})
+            told += [f"{other} passes, without {less[other]}" for other in less if other in right]
+            reasons[name] += "".join(f"; {words}" for words in told if words)
     return [
         CaseResult(name, case["part"], not reasons[name], reasons[name], causes.get(name))
         for case in suite.about["cases"]
@@ -176,11 +188,13 @@ def array_difference(expected: np.ndarray, found: np.ndarray) -> str:
     wrong |= np.isfinite(got) != np.isfinite(wanted)
     if not wrong.any():
         return ""
+    if expected.ndim == 0:
+        return f"is {got[0]:.6g}, expected {wanted[0]:.6g}"
     place = tuple(np.argwhere(wrong)[0].tolist())
     return (
         f"of shape {expected.shape} differs in {wrong.sum()} of {wrong.size} numbers, first at "
         f"{list(place)}: {got[place]:.6g}, expected {wanted[place]:.6g}; "
-        f"the largest difference is {np.nanmax(distance):.3g}"
+        f"the largest difference is {np.nanmax(distance, initial=0):.3g}"
     )
 
 

@@ -14,7 +14,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -38,11 +39,47 @@ class Given(dict[str, Tensor]):
         module.load_state_dict(state)
         return module.eval()
 
-    def squaring(self, module: nn.Module) -> Any:
-        """Put squares in the place of a module's dropout: no chance, and their place shows."""
-        del module.dropout
-        module.dropout = torch.square  # type: ignore[assignment]
-        return module
+    @contextmanager
+    def squaring(self, module: nn.Module) -> Iterator[Any]:
+        """Put squares in the place of dropout in training: no chance, and their place shows."""
+
+        def squares(input: Tensor, p: float = 0.5, training: bool = True, *_: Any) -> Tensor:
+            return input.square() if training else input
+
+        # `nn.Dropout` calls it, too.
+        own = nn.functional.dropout
+        nn.functional.dropout = squares  # type: ignore[assignment]
+        try:
+            yield module.train()
+        finally:
+            nn.functional.dropout = own
+
+    @contextmanager
+    def own_work(self, *names: str) -> Iterator[None]:
+        """Let what students are to write themselves refuse to do it.
+
+        Args:
+            names: modules of other packages, and `torch.optim.CLASS`.
+        """
+        before: dict[str, Any] = {}
+        for name in names:
+            place, _, last = name.rpartition(".")
+            if place == "torch.optim":
+                before[name] = getattr(torch.optim, last)
+                setattr(torch.optim, last, _refusal(name))
+            else:
+                before[name] = sys.modules.get(name)
+                sys.modules[name] = _Refusing(name)
+        try:
+            yield
+        finally:
+            for name, own in before.items():
+                if isinstance(own, type):
+                    setattr(torch.optim, own.__name__, own)
+                elif own is None:
+                    del sys.modules[name]
+                else:
+                    sys.modules[name] = own
 
     def number(self, name: str) -> Any:
         """Return an input that is one number."""
@@ -76,6 +113,24 @@ class Given(dict[str, Tensor]):
         )
 
 
+class _Refusing(ModuleType):
+    """In place of a module: whatever is called of it refuses."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # so that it may have modules of its own
+            return []
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return sys.modules.get(f"{self.__name__}.{name}") or _refusal(f"{self.__name__}.{name}")
+
+
+def _refusal(name: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError(f"{name} does not count: this part asks you to write it yourself")
+
+    return refuse
+
+
 def run(
     suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
 ) -> None:
@@ -104,7 +159,10 @@ def run(
             try:
                 if cpu_seconds:
                     signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-                answers = answer(functions[name], inputs)
+                remarks: list[str] = []
+                answers = answer(functions[name], inputs, remarks)
+                if remarks:
+                    (out / f"{name}.remarks.txt").write_text("\n".join(remarks), encoding="utf-8")
                 with (out / f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
@@ -120,8 +178,15 @@ def _too_long(seconds: float, *_: object) -> None:
     raise TimeoutError(f"computed for more than {seconds:g} s")
 
 
-def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the answers of a function of `cases/`, file.function; errors are the student's."""
+def answer(
+    function: str, inputs: dict[str, np.ndarray], remarks: list[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Return the answers of a function of `cases/`, file.function; errors are the student's.
+
+    Args:
+        function, inputs: of the case.
+        remarks: what costs no points but should be told is added to it.
+    """
     given = Given((name, torch.tensor(array)) for name, array in inputs.items())
     # What a wrong answer draws is the same wherever it runs. (`torch.manual_seed` asks the
     # accelerators, too, which takes longer than most cases.)
@@ -129,6 +194,17 @@ def answer(function: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray
     np.random.seed(0)
     file, _, name = function.partition(".")
     found = getattr(_load(CASES / f"{file}.py"), name)(given)
+    told = [
+        f'the input "{key}" is changed in place; the caller may still need it'
+        for key, array in inputs.items()
+        if not np.array_equal(given[key].numpy(), array, equal_nan=array.dtype.kind == "f")
+    ] + [
+        f'"{key}" is of type {type(value).__name__}; a tensor is asked for'
+        for key, value in found.items()
+        if not isinstance(value, Tensor)
+    ]
+    if remarks is not None:
+        remarks += told
     return {name: _array(name, value) for name, value in found.items()}
 
 

@@ -123,9 +123,10 @@ PARTS = {
             cases={
                 "packed": 2,
                 "packed_without_mask": 1,
+                "refused": 1,
                 "states": 2,
                 "states_dropped": 1,
-                "positions_after_padding": 2,
+                "positions_after_padding": 1,
             },
         ),
         Part("model", "The whole encoder", week=2, cases={"whole": 3}, figure="encoder.svg"),
@@ -139,7 +140,7 @@ PARTS = {
             "weights",
             "Loading a checkpoint",
             week=2,
-            cases={"renamed": 2, "loaded": 2, "missing": 1, "other_shape": 1},
+            cases={"renamed": 2, "loaded": 1, "missing": 1, "other_shape": 1, "not_finite": 1},
         ),
         Part("adamw", "AdamW", week=2, cases={"plain": 3, "decayed": 3, "tiny_gradients": 2}),
         Part(

@@ -119,6 +119,7 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
     seed = seed_of(key, f"{visibility} {number}" if number else visibility)
     cases: list[dict[str, Any]] = []
     inputs: dict[str, Arrays] = {}
+    names: dict[tuple[str, str], str] = {}
     for part in parts:
         module = importlib.import_module(f"assignment.cases.{part.name}") if part.cases else None
         for function, points in part.cases.items():
@@ -126,8 +127,11 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
             name = f"{part.name}-{function.replace('_', '-')}"
             if hidden:
                 name += f"-{own_seed:x}"[:7]
-            about = {"name": name, "part": part.name, "points": points}
+            about: dict[str, Any] = {"name": name, "part": part.name, "points": points}
             cases.append({**about, "function": f"{part.name}.{function}"})
+            names[part.name, function] = name
+            if less := getattr(module, "BEYOND", {}).get(function):
+                cases[-1]["beyond"] = {names[part.name, less[0]]: less[1]}
             values = getattr(module, f"draw_{function}")(Draw(own_seed))
             inputs[name] = {key: np.asarray(value) for key, value in values.items()}
     about = {

@@ -68,3 +68,10 @@ def heads(given: Any) -> dict[str, Tensor]:
 
     module = given.fill(BertSelfAttention(given.config()))
     return {"context": module(given["states"], given.batch())}
+
+
+# Case -> an easier one of the same function, and what that does without.
+BEYOND = {
+    "several_sequences": ("one_sequence", "a second sequence"),
+    "dropped": ("several_sequences", "dropout"),
+}

@@ -36,6 +36,26 @@ def packed_without_mask(given: Any) -> dict[str, Tensor]:
     return _fields(*pack_padded(given["input_ids"]))
 
 
+draw_refused = draw_packed
+
+
+def refused(given: Any) -> dict[str, Tensor]:
+    """Rows one of which has no real token, and as they should be."""
+    from minbert.packing import pack_padded
+
+    answers = {}
+    empty = given["mask"].clone()
+    empty[1] = 0
+    for name, mask in (("a row without a real token", empty), ("real rows", given["mask"])):
+        raised = 0
+        try:
+            pack_padded(given["input_ids"], mask, given["types"])
+        except ValueError:
+            raised = 1
+        answers[f"ValueError raised for {name}"] = torch.tensor(raised)
+    return answers
+
+
 def _fields(batch: Any, mask: Tensor) -> dict[str, Tensor]:
     return {
         "mask": mask.long(),
@@ -78,7 +98,8 @@ def states_dropped(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertEmbeddings
 
     module = given.fill(BertEmbeddings(given.config()))
-    return {"states": given.squaring(module)(given.batch())}
+    with given.squaring(module):
+        return {"states": module(given.batch())}
 
 
 def draw_positions_after_padding(draw: Any) -> dict[str, Any]:
@@ -92,3 +113,10 @@ def positions_after_padding(given: Any) -> dict[str, Tensor]:
 
     module = given.fill(BertEmbeddings(given.config(model_type="roberta")))
     return {"states": module(given.batch())}
+
+
+# Case -> an easier one of the same function, and what that does without.
+BEYOND = {
+    "states_dropped": ("states", "dropout"),
+    "positions_after_padding": ("states", "RoBERTa's positions"),
+}

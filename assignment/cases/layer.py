@@ -36,7 +36,8 @@ def residual_dropped(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertResidual
 
     module = given.fill(BertResidual(given.number("in_features"), given.config()))
-    return {"states": given.squaring(module)(given["update"], given["residual"])}
+    with given.squaring(module):
+        return {"states": module(given["update"], given["residual"])}
 
 
 def draw_intermediate(draw: Any) -> dict[str, Any]:
@@ -77,3 +78,9 @@ def layer(given: Any) -> dict[str, Tensor]:
     module.attention = lambda states, batch: states.roll(1, 0) - 0.3
     with torch.no_grad():
         return {"states": module(given["states"], given.batch())}
+
+
+# Case -> an easier one of the same function, and what that does without.
+BEYOND = {
+    "residual_dropped": ("residual", "dropout"),
+}

@@ -6,15 +6,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-NO_VALUE = -9.0  # stands for None
+# What others wrote of this part.
+OTHERS = ("sklearn", "sklearn.metrics", "scipy", "scipy.stats")
 
 
 def _arrays(given: Any) -> tuple[Any, Any]:
     return given["predictions"].numpy(), given["labels"].numpy()
 
 
-def _number(value: float | None) -> Tensor:
-    return torch.tensor(NO_VALUE if value is None else float(value), dtype=torch.float64)
+def _number(name: str, value: float | None) -> dict[str, Tensor]:
+    """Return a number, or that there is none."""
+    told = {f"{name} is None": torch.tensor(value is None)}
+    return told if value is None else {**told, name: torch.tensor(float(value)).double()}
 
 
 def draw_classes(draw: Any) -> dict[str, Any]:
@@ -31,12 +34,11 @@ def draw_classes(draw: Any) -> dict[str, Any]:
 
 def classes(given: Any) -> dict[str, Tensor]:
     """Accuracy and F1 of five classes, some of which are never predicted or never right."""
-    from assignment.starter.metrics import accuracy, macro_f1
+    with given.own_work(*OTHERS):
+        from assignment.starter.metrics import accuracy, macro_f1
 
-    return {
-        "accuracy": _number(accuracy(*_arrays(given))),
-        "macro F1": _number(macro_f1(*_arrays(given))),
-    }
+        own = _number("macro F1", macro_f1(*_arrays(given)))
+        return {**_number("accuracy", accuracy(*_arrays(given))), **own}
 
 
 def draw_correlations(draw: Any) -> dict[str, Any]:
@@ -49,14 +51,22 @@ def draw_correlations(draw: Any) -> dict[str, Any]:
 
 def correlations(given: Any) -> dict[str, Tensor]:
     """Pearson, ranks and Spearman of scores with ties."""
+    with given.own_work(*OTHERS):
+        return _correlations(*_arrays(given))
+
+
+def _correlations(predictions: Any, labels: Any) -> dict[str, Tensor]:
     from assignment.starter.metrics import pearson, ranks, spearman
 
-    predictions, labels = _arrays(given)
-    return {
-        "pearson": _number(pearson(predictions, labels)),
-        "ranks": torch.as_tensor(ranks(predictions)),
-        "spearman": _number(spearman(predictions, labels)),
-    }
+    found = np.asarray(ranks(predictions))
+    # In the order of the numbers, and of equal ones in their own: which of those a sort puts first
+    # depends on the machine, and Spearman with it.
+    answers = _number("pearson", pearson(predictions, labels))
+    in_order = found[np.lexsort((found, predictions))]
+    answers["ranks, from the smallest number on"] = torch.tensor(in_order)
+    if all(len(np.unique(found[predictions == one])) == 1 for one in predictions):
+        answers |= _number("spearman", spearman(predictions, labels))
+    return answers
 
 
 def draw_undefined(draw: Any) -> dict[str, Any]:
@@ -66,13 +76,14 @@ def draw_undefined(draw: Any) -> dict[str, Any]:
 
 
 def undefined(given: Any) -> dict[str, Tensor]:
-    """Both correlations with a constant, for which None is told as -9, and with the labels."""
-    from assignment.starter.metrics import pearson, spearman
-
+    """Both correlations with a constant, which are None, and with the labels."""
     predictions, labels = _arrays(given)
-    return {
-        "pearson": _number(pearson(predictions, labels)),
-        "spearman": _number(spearman(predictions, labels)),
-        "pearson with itself": _number(pearson(labels, labels)),
-        "spearman with itself": _number(spearman(labels, labels)),
-    }
+    answers: dict[str, Tensor] = {}
+    with given.own_work(*OTHERS):
+        from assignment.starter.metrics import pearson, spearman
+
+        for name, metric in (("pearson", pearson), ("spearman", spearman)):
+            answers |= _number(name, metric(predictions, labels))
+            answers |= _number(f"{name} with itself", metric(labels, labels))
+            answers |= _number(f"{name} with its negative", metric(-labels, labels))
+    return answers

@@ -41,7 +41,7 @@ def draw_loaded(draw: Any) -> dict[str, Any]:
     }
 
 
-draw_missing = draw_other_shape = draw_loaded
+draw_missing = draw_other_shape = draw_not_finite = draw_loaded
 
 
 def loaded(given: Any) -> dict[str, Tensor]:
@@ -57,6 +57,19 @@ def missing(given: Any) -> dict[str, Tensor]:
 def other_shape(given: Any) -> dict[str, Tensor]:
     """Weights whose matrix is the other way round, and as it should be."""
     return _beside_all(given, {**given, "weight": given["weight"].T})
+
+
+def not_finite(given: Any) -> dict[str, Tensor]:
+    """Weights one of which is NaN, infinite, or a whole number."""
+    answers: dict[str, Tensor] = {}
+    for name, tensor in (
+        ("NaN", given["bias"] * float("nan")),
+        ("infinity", given["bias"] / 0),
+        ("whole numbers", given["bias"].long()),
+    ):
+        found = _beside_all(given, {**given, "bias": tensor})
+        answers |= {f"{key}, {name}": value for key, value in found.items()}
+    return answers
 
 
 def _beside_all(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -78,5 +91,6 @@ def _load(given: Any, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         load_module(module, tensors, Path("weights"))
     except CheckpointError:
         refused = 1
-    state = dict(sorted(module.state_dict().items()))
+    # What was copied before a refusal does not matter.
+    state = {} if refused else dict(sorted(module.state_dict().items()))
     return {"CheckpointError raised": torch.tensor(refused), **state}

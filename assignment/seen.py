@@ -1,0 +1,105 @@
+"""What can be seen of a wrong answer without knowing its cause; each sentence is true as it stands.
+
+Where a known mistake gives the same answers it says more (`compare`).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def seen(expected: Arrays, found: Arrays) -> str:
+    """Return how wrong answers relate to the expected ones, "" if in no way that is known here.
+
+    Args:
+        expected, found: name -> array, of one case.
+    """
+    both = {name: (array, found[name]) for name, array in expected.items() if name in found}
+    pairs = {name: pair for name, pair in both.items() if not _close(*pair)}
+    return "; ".join([*_of_all(pairs), *_of_each(pairs, expected), *_right(both, pairs)][:3])
+
+
+def _close(one: np.ndarray, other: np.ndarray) -> bool:
+    # Twice as exact as what passes: a relation is not told where it holds by chance.
+    return one.shape == other.shape and bool(np.allclose(other, one, 5e-5, 5e-6, equal_nan=True))
+
+
+def _of_all(pairs: dict[str, tuple[np.ndarray, np.ndarray]]) -> Iterator[str]:
+    """Yield a factor that all wrong arrays share; of one number, any would do."""
+    if any(wanted.shape != got.shape for wanted, got in pairs.values()):
+        return
+    wanted, got = (
+        np.concatenate([np.ravel(pair[k]).astype(float) for pair in pairs.values()] or [np.ones(0)])
+        for k in (0, 1)
+    )
+    if len(wanted) > 1 and wanted.std() > 0 and np.isfinite(got).all():
+        factor = float(wanted @ got / (wanted @ wanted))
+        if not got.any():
+            yield "all wrong numbers are 0"
+        elif _close(wanted * factor, got):
+            yield "the sign is turned" if _close(wanted, -got) else f"{factor:.4g} times as large"
+        elif len(wanted) > 2 and _close(wanted + (got - wanted).mean(), got):
+            yield f"larger by {(got - wanted).mean():.4g} everywhere"
+
+
+def _of_each(pairs: dict[str, tuple[np.ndarray, np.ndarray]], expected: Arrays) -> Iterator[str]:
+    for name, (wanted, got) in pairs.items():
+        other = [n for n in expected if n != name and _close(expected[n], got) and got.size > 1]
+        if other:
+            yield f'"{name}" is what "{other[0]}" should be'
+        elif words := next(_of_one(wanted.astype(float), got.astype(float)), ""):
+            yield f'"{name}" {words}'
+
+
+def _of_one(wanted: np.ndarray, got: np.ndarray) -> Iterator[str]:
+    if wanted.ndim == 2 and _close(wanted.T, got):
+        yield "is transposed"
+    if wanted.shape != got.shape:
+        if _close(wanted.ravel(), got.ravel()):
+            yield "holds the right numbers in another shape"
+    elif wanted.ndim and len(wanted) > 1 and np.isfinite(got).all():
+        if _close(wanted[:-1], got[1:]):
+            yield "comes one row too late"
+        if _close(wanted[1:], got[:-1]):
+            yield "comes one row too early"
+        names = (
+            ("rows", "columns") if wanted.ndim < 3 else map("slices of axis {}".format, range(9))
+        )
+        for axis, words in zip(range(wanted.ndim), names, strict=False):
+            yield from _of_lines(np.moveaxis(wanted, axis, 0), np.moveaxis(got, axis, 0), words)
+        if _close(np.sort(wanted, axis=None), np.sort(got, axis=None)):
+            yield "holds the right numbers in another order"
+        if wanted.ndim == 2 and wanted.shape[1] > 2 and _close(_unit(wanted), _unit(got)):
+            yield "has rows of the right direction and of other lengths"
+
+
+def _of_lines(wanted: np.ndarray, got: np.ndarray, words: str) -> Iterator[str]:
+    # Of single numbers this would say little.
+    if wanted.ndim > 1 and all(
+        any(_close(line, other) for other in others)
+        for lines, others in ((got, wanted), (wanted, got))
+        for line in lines
+    ):
+        yield f"holds the right {words} in another place"
+    good = [_close(*pair) for pair in zip(wanted, got, strict=True)]
+    if any(good):
+        yield f"is right in the {words} {_runs(good)} only"
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    length: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(length > 0, length, 1)
+
+
+def _runs(good: list[bool]) -> str:
+    """Return where a list is true: "0 to 3, 7"."""
+    edges = np.flatnonzero(np.diff([False, *good, False])).reshape(-1, 2)
+    return ", ".join(f"{a}" if b - a == 1 else f"{a} to {b - 1}" for a, b in edges.tolist())
+
+
+def _right(both: Collection[str], pairs: Collection[str]) -> Iterator[str]:
+    right = [f'"{name}"' for name in both if name not in pairs]
+    if right and len(both) > 1:
+        yield f"right: {', '.join(right[:4])}"
