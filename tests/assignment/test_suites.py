@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
-from assignment import suites
+from assignment import driver, suites
 from assignment.cases import pooling
 from assignment.compare import difference, judge_arrays, read_suite
 from assignment.make import make, secrets_of
@@ -109,7 +112,7 @@ def bodies(path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", ALTERNATIVES, ids=lambda path: path.stem)
 def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, path):
-    assert len(ALTERNATIVES) == 5 and len(bodies(path)) >= 5
+    assert len(ALTERNATIVES) == 6 and len(bodies(path)) >= 5
     tree = shutil.copytree(made / "instructor" / "reference", tmp_path / "tree")
     for place, body in bodies(path).items():
         assert any(place in part.places for part in PARTS.values())
@@ -135,3 +138,40 @@ def test_what_always_says_the_same_earns_nothing(made, tmp_path, line):
     drawn = draw(chosen_parts(), KEYS["hidden"], "hidden")
     ((found, raised),) = ask(tree, [drawn])
     assert [r.case for r in judge_arrays(suite, found, raised) if r.passed] == []
+
+
+OTHERS_WORK = {
+    "assignment/starter/metrics.py:macro_f1": (
+        "from sklearn.metrics import f1_score",
+        "return f1_score(labels, predictions, average='macro')",
+    ),
+    "assignment/starter/adamw.py:AdamW.update": ("torch.optim.AdamW([parameter]).step()",),
+}
+
+
+def test_what_a_library_does_is_not_counted_where_it_is_to_be_written(tmp_path):
+    parts = chosen_parts(["adamw", "metrics"])
+    write_tree(tmp_path, parts, solved=True)
+    for place, body in OTHERS_WORK.items():
+        file, _, name = place.partition(":")
+        source = with_body((tmp_path / file).read_text("utf-8"), name, body)
+        (tmp_path / file).write_text(source, encoding="utf-8")
+    optimizer, modules = torch.optim.AdamW, set(sys.modules)
+    ((found, raised),) = ask(tmp_path, [draw(parts, 1, "public")])
+    assert set(found) == {"metrics-correlations", "metrics-undefined"} and len(raised) == 4
+    assert all("does not count: this part asks you to write it" in why for why in raised.values())
+    assert torch.optim.AdamW is optimizer and "sklearn" not in set(sys.modules) - modules
+
+
+def test_inputs_changed_in_place_and_arrays_for_tensors_are_remarks(monkeypatch):
+    def case(given):
+        given["x"].mul_(2)
+        return {"y": np.ones(2)}
+
+    monkeypatch.setattr(driver, "_load", lambda path: SimpleNamespace(case=case))
+    remarks: list[str] = []
+    driver.answer("part.case", {"x": np.ones(3)}, remarks)
+    assert remarks == [
+        'the input "x" is changed in place; the caller may still need it',
+        '"y" is of type ndarray; a tensor is asked for',
+    ]
