@@ -6,6 +6,7 @@ students' own scripts use commas or tabs throughout, and spell the header right.
 
 import logging
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,10 +86,10 @@ def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, l
     A comma separates where a line has one, tabs elsewhere: the course's files have both.
     """
     for line, text in lines:
-        if row := text.strip():
-            fields = [
-                field.strip() for field in (row.split(",") if "," in row else TABS.split(row))
-            ]
+        # ASCII's blanks alone: other separators do not belong to a number.
+        if row := text.strip(string.whitespace):
+            parts = row.split(",") if "," in row else TABS.split(row)
+            fields = [part.strip(string.whitespace) for part in parts]
             # An answer that is empty leaves a tab at the end of its row.
             yield line, fields if len(fields) > 1 or "\t" not in text else [*fields, ""]
 

@@ -54,6 +54,7 @@ def test_the_header_says_of_which_task_they_are(header, task, tmp_path):
             )
             for odd in ("high", "nan", "inf", "1_0", "٣", "３", "0x1", "1e999", "--1")
         ),
+        ("id,Predicted_Similarity\na1,\x1c 1\n", ":2: prediction is "),
         ("id,Predicted_Sentiment\na1,5\n", ":2: prediction is '5', expected a class from 0 to 4"),
         ("id,Predicted_Is_Paraphrase\na1,0.7\n", ":2: prediction is '0.7'"),
         ("id,Predicted_Similarity\na1,1\n\nA1,2\n", ":4: id 'a1' is on line 2 too"),
