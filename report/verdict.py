@@ -84,8 +84,9 @@ def judge(
     """Return all metrics of all systems, and all comparisons with their tests.
 
     The own question of a run of two encoders is whose best system of a task is ahead: it is tested
-    by itself; three encoders make three. What is adjusted together, by Holm: all comparisons of a
-    split in the main metric of each task, and, as they repeat the same questions, those in all
+    by itself; three encoders make three. What is adjusted together, by Holm, of a split: what the
+    contrastive stages changed in the bi-encoder's heads, which a run asks from the start; all other
+    comparisons in the main metric of each task; as they repeat the same questions, those in all
     other metrics; and those of the bare cosines.
 
     Args:
@@ -117,13 +118,17 @@ def judge(
                 comparisons=(*found[place].comparisons, *comparisons),
             )
             bar.update()
-    questions = [verdict.question for verdict in _task_verdicts(cells, list(found.values()))]
+    verdicts = _task_verdicts(cells, list(found.values()))
+    questions = [verdict.question for verdict in verdicts]
+    changes = [pair for verdict in verdicts for pair in verdict.stages]
     families: dict[tuple[str, str] | None, list[tuple[Place, Comparison]]] = {}
     for place, each in found.items():
         for versus in each.comparisons:
             is_main = versus.metric == TASKS[each.task].main_metric
             asked = is_main and (place, {versus.a, versus.b}) in questions
             kind = "main" if is_main else COSINE if versus.metric == COSINE else "other"
+            if is_main and (place, {versus.a, versus.b}) in changes:
+                kind = "changed"
             family = families.setdefault(None if asked else (each.split, kind), [])
             family.append((place, versus))
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
@@ -303,6 +308,18 @@ class _TaskVerdict:
         return (self.final.task, self.final.split), names
 
     @property
+    def frozen(self) -> dict[str, Cell]:
+        """Return the frozen bi-encoder of each contrastive stage."""
+        return {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
+
+    @property
+    def stages(self) -> list[tuple[Place, set[str]]]:
+        """Return the frozen bi-encoder before and after each contrastive stage, and the split."""
+        place, frozen = (self.final.task, self.final.split), self.frozen
+        before = frozen.pop("none", None)
+        return [(place, {before.system, own.system}) for own in frozen.values()] if before else []
+
+    @property
     def answer(self) -> str | None:
         """Return which encoder is ahead, "" where the data cannot tell; None with one encoder."""
         best = self.best
@@ -372,7 +389,7 @@ class _TaskVerdict:
 
     def changes(self) -> list[str]:
         """Return a sentence on what each contrastive stage changed in the frozen bi-encoder."""
-        frozen = {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
+        frozen = self.frozen
         if "none" not in frozen:
             return []
         before = frozen.pop("none")
@@ -486,7 +503,10 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
         if all(len(verdict.best) != 2 for verdict in verdicts):
             words += " after Holm's correction"
         elif any(verdict.chosen for verdict in verdicts):
-            words += ": best against best by itself, other pairs after Holm's correction"
+            words += (
+                ": best against best by itself; what SimCSE changed, and all other pairs, after "
+                "Holm's correction"
+            )
     if seeds > 1:
         return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
     return f"{words}. One seed: this describes these trained systems, not yet the method."
