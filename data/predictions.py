@@ -86,10 +86,11 @@ def prediction_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, l
     A comma separates where a line has one, tabs elsewhere: the course's files have both.
     """
     for line, text in lines:
-        # ASCII's blanks alone: other separators do not belong to a number.
-        if row := text.strip(string.whitespace):
-            parts = row.split(",") if "," in row else TABS.split(row)
-            fields = [part.strip(string.whitespace) for part in parts]
+        if text.strip():
+            row = text.strip(string.whitespace)
+            first, *others = row.split(",") if "," in row else TABS.split(row)
+            # Around an answer only ASCII's blanks: other separators do not belong to a number.
+            fields = [first.strip(), *(other.strip(string.whitespace) for other in others)]
             # An answer that is empty leaves a tab at the end of its row.
             yield line, fields if len(fields) > 1 or "\t" not in text else [*fields, ""]
 
