@@ -16,9 +16,17 @@ def seen(expected: Arrays, found: Arrays) -> str:
     Args:
         expected, found: name -> array, of one case.
     """
+    # A wrong answer may hold numbers whose squares are infinite; then no relation holds.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return "; ".join([*_relations(expected, found)][:3])
+
+
+def _relations(expected: Arrays, found: Arrays) -> Iterator[str]:
     both = {name: (array, found[name]) for name, array in expected.items() if name in found}
     pairs = {name: pair for name, pair in both.items() if not _close(*pair)}
-    return "; ".join([*_of_all(pairs), *_of_each(pairs, expected), *_right(both, pairs)][:3])
+    yield from _of_all(pairs)
+    yield from _of_each(pairs, expected)
+    yield from _right(both, pairs)
 
 
 def _close(one: np.ndarray, other: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ run() { # NAME OPTIONS...: one run, its results.csv under that name
 }
 
 # The README and the data card: what solves the bundled data set, and what does not.
-run bundled-mini --pretrain none unsup sup --task all --encoder bi cross
+run bundled-mini --pretrain none unsup sup --task all --seeds 3
 bundled=data/bundled
 python -m data.synthetic.probes.baselines $bundled > docs/results/bundled-baselines.txt
 python -m data.synthetic.probes.shortcuts $bundled > docs/results/bundled-shortcuts.txt

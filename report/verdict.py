@@ -120,15 +120,17 @@ def judge(
             bar.update()
     verdicts = _task_verdicts(cells, list(found.values()))
     questions = [verdict.question for verdict in verdicts]
-    changes = [pair for verdict in verdicts for pair in verdict.stages]
+    changes = [(own.place, {a.system, b.system}) for own in verdicts for a, b in own.stages]
     families: dict[tuple[str, str] | None, list[tuple[Place, Comparison]]] = {}
     for place, each in found.items():
         for versus in each.comparisons:
             is_main = versus.metric == TASKS[each.task].main_metric
-            asked = is_main and (place, {versus.a, versus.b}) in questions
-            kind = "main" if is_main else COSINE if versus.metric == COSINE else "other"
-            if is_main and (place, {versus.a, versus.b}) in changes:
-                kind = "changed"
+            pair = place, {versus.a, versus.b}
+            asked = is_main and pair in questions
+            if is_main:
+                kind = "changed" if pair in changes else "main"
+            else:
+                kind = COSINE if versus.metric == COSINE else "other"
             family = families.setdefault(None if asked else (each.split, kind), [])
             family.append((place, versus))
     compared: dict[Place, list[Comparison]] = {place: [] for place in systems}
@@ -302,22 +304,21 @@ class _TaskVerdict:
         return len(self.best) < len({cell.system for cell in self.cells})
 
     @property
+    def place(self) -> Place:
+        """Return what the verdict is about: task and split."""
+        return self.final.task, self.final.split
+
+    @property
     def question(self) -> tuple[Place, set[str]]:
         """Return the systems that the run compares first of all, on which split."""
-        names = {cell.system for cell in self.best.values()}
-        return (self.final.task, self.final.split), names
+        return self.place, {cell.system for cell in self.best.values()}
 
     @property
-    def frozen(self) -> dict[str, Cell]:
-        """Return the frozen bi-encoder of each contrastive stage."""
-        return {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
-
-    @property
-    def stages(self) -> list[tuple[Place, set[str]]]:
-        """Return the frozen bi-encoder before and after each contrastive stage, and the split."""
-        place, frozen = (self.final.task, self.final.split), self.frozen
+    def stages(self) -> list[tuple[Cell, Cell]]:
+        """Return the frozen bi-encoder before and after each contrastive stage."""
+        frozen = {c.pretrain: c for c in self.cells if (c.encoder, c.tune) == ("bi", "frozen")}
         before = frozen.pop("none", None)
-        return [(place, {before.system, own.system}) for own in frozen.values()] if before else []
+        return [(before, after) for after in frozen.values()] if before else []
 
     @property
     def answer(self) -> str | None:
@@ -389,18 +390,14 @@ class _TaskVerdict:
 
     def changes(self) -> list[str]:
         """Return a sentence on what each contrastive stage changed in the frozen bi-encoder."""
-        frozen = self.frozen
-        if "none" not in frozen:
-            return []
-        before = frozen.pop("none")
         sentences = []
-        for name, after in frozen.items():
+        for before, after in self.stages:
             changed = [
                 self._changed("the bare cosine", COSINE, before, after),
                 self._changed("the bi-encoder's head", self.task.main_metric, before, after),
             ]
             if told := "; ".join(filter(None, changed)):
-                stage = STAGES.get(name, f"with {name}")
+                stage = STAGES.get(after.pretrain, f"with {after.pretrain}")
                 sentences.append(f"On {self.task.name} {stage}, {told}.")
         return sentences
 

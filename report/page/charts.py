@@ -345,7 +345,7 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         _time_axis(axes, [point[2] for point in points])
         axes.set_xlabel(f"time for one text among {AMONG:,}")
         axes.set_ylabel(task.main_metric)
-        legend(axes, 2)
+        legend(axes)
 
     return draw(
         f"frontier-{task.name}",
