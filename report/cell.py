@@ -85,7 +85,7 @@ class Cell(Coordinates):
         """Return a cell of results.json.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: something that the table or the
+            KeyError, TypeError, ValueError, AttributeError, OverflowError: something that the table or the
                 key needs is missing or has the wrong type.
         """
         known = {each.name for each in fields(cls)}
@@ -133,6 +133,11 @@ class Cell(Coordinates):
             numbers += [interval["low"], interval["high"]]
         for metric in ("accuracy", "f1") if self.threshold else ():
             numbers += [self.threshold[metric][name] for name in ("value", "threshold")]
+        if self.rates != {}:
+            names = ("rate", "epoch", "rows", "chosen_by", "seconds")
+            numbers += [self.rates[name] for name in names]
+            for tried in self.rates["tried"]:
+                numbers += [tried["rate"], tried["score"]]
         for number in numbers:
             if number is not None:
                 float(number)

@@ -86,7 +86,7 @@ class RunFolder:
         try:
             raw = read_json(path) if path.is_file() else []
             cells = [Cell.from_json(each) for each in raw]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
         # 0.14.0 knew an encoder `distilled`, whose cells are left out.
         return [cell for cell in cells if cell.encoder in ENCODERS]
@@ -250,7 +250,10 @@ def read_curves(run: Path) -> list[dict[str, Any]]:
         records = [dict(json.loads(line)) for line in lines]
         if any(not isinstance(record["curve"], str) for record in records):
             raise TypeError("a curve's name is no text")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        for record in records:
+            for value in record.values():
+                float(value if isinstance(value, int) else 0)  # no figure has room for 10 ** 400
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
         raise DataError(f"{path}: not a run's curves ({reason}); fix or delete it") from None
     return records

@@ -106,7 +106,10 @@ def test_a_state_goes_when_its_results_are_written(tmp_path):
     assert not list(tmp_path.rglob(".*")), "something temporary is left"
 
 
-@pytest.mark.parametrize("line", [b"{}", b"\xff\xfe", b"[" * 100_000])
+LINES = [b"{}", b"\xff\xfe", b"[" * 100_000, b'{"curve": "a", "step": 1%s}' % (b"0" * 400)]
+
+
+@pytest.mark.parametrize("line", LINES)
 def test_a_damaged_curve_file_is_one_clear_line(line, tmp_path):
     (tmp_path / "metrics.jsonl").write_bytes(line + b"\n")
     with pytest.raises(DataError, match=r"metrics\.jsonl: not a run's curves") as raised:
