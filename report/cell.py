@@ -85,8 +85,8 @@ class Cell(Coordinates):
         """Return a cell of results.json.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError, OverflowError: something that the table or the
-                key needs is missing or has the wrong type.
+            KeyError, TypeError, ValueError, AttributeError, OverflowError: something that the table
+                or the key needs is missing, has the wrong type, or is no number that a float holds.
         """
         known = {each.name for each in fields(cls)}
         cell = cls(**{name: value for name, value in raw.items() if name in known})
@@ -133,14 +133,15 @@ class Cell(Coordinates):
             numbers += [interval["low"], interval["high"]]
         for metric in ("accuracy", "f1") if self.threshold else ():
             numbers += [self.threshold[metric][name] for name in ("value", "threshold")]
-        if self.rates != {}:
-            names = ("rate", "epoch", "rows", "chosen_by", "seconds")
-            numbers += [self.rates[name] for name in names]
-            for tried in self.rates["tried"]:
-                numbers += [tried["rate"], tried["score"]]
+        numbers += _numbers_of_rates(self.rates) if self.rates != {} else []
         for number in numbers:
             if number is not None:
                 float(number)
+
+
+def _numbers_of_rates(rates: dict[str, Any]) -> list[Any]:
+    own = [rates[name] for name in ("rate", "epoch", "rows", "chosen_by", "seconds")]
+    return own + [tried[name] for tried in rates["tried"] for name in ("rate", "score")]
 
 
 def csv_columns() -> list[str]:

@@ -85,16 +85,7 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
         {"overlap": None},
         {"rates": True},
         {"rates": None},
-        {
-            "rates": {
-                "rate": 1e-4,
-                "epoch": 1,
-                "rows": 2,
-                "chosen_by": 3,
-                "seconds": 4,
-                "tried": [5],
-            }
-        },
+        {"rates": {"rate": 1, "epoch": 1, "rows": 2, "chosen_by": 3, "seconds": 4, "tried": [5]}},
         {"n": 10**400},
         {"seconds": "fast"},
         {"task": ["sts"]},
