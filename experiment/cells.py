@@ -1,6 +1,5 @@
 """The cells of a training: what they are trained on, what decides their numbers, their scores."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -209,29 +208,8 @@ def scored(
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
             rates=asdict(choice) if choice else {},
-            cls_cosine=cosine_at_cls(run, head, encoder, examples),
             **scores,
         )
         run.folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
-
-
-def cosine_at_cls(
-    run: Run, head: Coordinates, encoder: SentenceEncoder, examples: Sequence[Example]
-) -> float | None:
-    """Return Spearman's correlation of the bare cosine with [CLS] as the embedding.
-
-    SimCSE's paper reads [CLS]: a mean orders sentences before any contrastive tuning, and what the
-    tuning repairs is seen in [CLS]. Known of similarity and frozen bi-encoders, else None.
-    """
-    task = TASKS[head.task]
-    if (task.kind, task.is_pair, head.kind, head.tune) != ("score", True, "bi", "frozen"):
-        return None
-    reader = copy.copy(encoder)  # the same weights, read at another place
-    reader.pool_by("cls_before_pooler")
-    features = FEATURES["bi"]("interaction")
-    inputs = inputs_of(reader, {"": examples}, features, "frozen", run.cache)
-    cosines = features.bare(inputs[""].columns)
-    assert cosines is not None
-    return spearman(cosines, labels_of(examples))

@@ -250,9 +250,9 @@ def read_curves(run: Path) -> list[dict[str, Any]]:
         records = [dict(json.loads(line)) for line in lines]
         if any(not isinstance(record["curve"], str) for record in records):
             raise TypeError("a curve's name is no text")
-        for record in records:
-            for value in record.values():
-                float(value if isinstance(value, int) else 0)  # no figure has room for 10 ** 400
+        values = [value for record in records for value in record.values()]
+        for number in (value for value in values if isinstance(value, int)):
+            float(number)  # a figure has no room for 10 ** 400
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
         raise DataError(f"{path}: not a run's curves ({reason}); fix or delete it") from None
