@@ -16,6 +16,7 @@ import numpy as np
 
 from assignment.seen import seen
 from assignment.walk import open_plain
+from runtime.streams import printable
 
 Arrays = dict[str, np.ndarray]
 
@@ -170,7 +171,7 @@ def difference(expected: Arrays, found: Arrays) -> str:
         if reason := array_difference(wanted, found[name]):
             return f'"{name}" {reason}'
     surplus = [name for name in found if name not in expected]
-    return f'"{_plain(surplus[0])}" is not expected' if surplus else ""
+    return f'"{printable(surplus[0][:80])}" is not expected' if surplus else ""
 
 
 def array_difference(expected: np.ndarray, found: np.ndarray) -> str:
@@ -225,18 +226,13 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
-            raise ValueError(f"{_plain(member.filename)}: not an array as NumPy writes it")
+            raise ValueError(f"{printable(member.filename[:80])}: not an array as NumPy writes it")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
         # The header's promise is checked before memory is taken for it.
         if dtype.kind not in "fiub" or dtype.itemsize * math.prod(shape) > member.file_size:
-            raise ValueError(f"{_plain(member.filename)}: not an array of plain numbers")
+            raise ValueError(f"{printable(member.filename[:80])}: not an array of plain numbers")
     with archive.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _plain(name: str) -> str:
-    """Return a name that anybody may have chosen, short and without what steers a terminal."""
-    return name[:80].encode("unicode_escape").decode("ascii")
 
 
 def _what_raised(path: Path) -> str:

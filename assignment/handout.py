@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
+from assignment.pages import OWN, templates
 from assignment.parts import Part
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_handout(
@@ -27,12 +24,12 @@ def write_handout(
         "ai_usage": ai_usage,
     }
     if ai_usage:
-        shutil.copyfile(TEMPLATES / "ai-usage.md", student / "ai-usage.md")
+        shutil.copyfile(OWN / "ai-usage.md", student / "ai-usage.md")
     (student / "handout.md").write_text(_render("handout.md.j2", content), encoding="utf-8")
     (student / "figures").mkdir()
     for part in parts:
         if part.figure:
-            shutil.copyfile(TEMPLATES / part.figure, student / "figures" / part.figure)
+            shutil.copyfile(OWN / part.figure, student / "figures" / part.figure)
     content["asked"] = {part.name: _asked(part) for part in parts}
     (instructor / "rubric.md").write_text(_render("rubric.md.j2", content), encoding="utf-8")
 
@@ -59,12 +56,6 @@ def to_markdown(text: str) -> str:
 
 
 def _render(name: str, content: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = templates(keep_trailing_newline=True)
     environment.filters["markdown"] = to_markdown
     return environment.get_template(name).render(**content)

@@ -24,8 +24,9 @@ def seen(expected: Arrays, found: Arrays) -> str:
 def _relations(expected: Arrays, found: Arrays) -> Iterator[str]:
     both = {name: (array, found[name]) for name, array in expected.items() if name in found}
     pairs = {name: pair for name, pair in both.items() if not _close(*pair)}
-    yield from _of_all(pairs)
-    yield from _of_each(pairs, expected)
+    shared = [*_of_all(pairs)]
+    yield from shared
+    yield from _of_each(pairs, expected, not shared)
     yield from _right(both, pairs)
 
 
@@ -52,11 +53,15 @@ def _of_all(pairs: dict[str, tuple[np.ndarray, np.ndarray]]) -> Iterator[str]:
             yield f"larger by {(got - wanted).mean():.4g} everywhere"
 
 
-def _of_each(pairs: dict[str, tuple[np.ndarray, np.ndarray]], expected: Arrays) -> Iterator[str]:
+def _of_each(
+    pairs: dict[str, tuple[np.ndarray, np.ndarray]], expected: Arrays, scaled: bool
+) -> Iterator[str]:
     for name, (wanted, got) in pairs.items():
         other = [n for n in expected if n != name and _close(expected[n], got) and got.size > 1]
         if other:
             yield f'"{name}" is what "{other[0]}" should be'
+        elif words := next(_of_all({name: (wanted, got)}), "") if scaled else "":
+            yield f'"{name}": {words}'
         elif words := next(_of_one(wanted.astype(float), got.astype(float)), ""):
             yield f'"{name}" {words}'
 

@@ -36,6 +36,8 @@ class Draw:
         seed: of all draws.
     """
 
+    config = BertConfig  # of an encoder of some sizes
+
     def __init__(self, seed: int):
         self.random = np.random.default_rng(seed)
 
@@ -54,10 +56,6 @@ class Draw:
     def ints(self, below: int, *shape: int) -> np.ndarray:
         """Return whole numbers from 0 on, int64."""
         return self.random.integers(0, below, shape)
-
-    def config(self, **sizes: Any) -> BertConfig:
-        """Return the configuration of an encoder of these sizes."""
-        return BertConfig(**sizes)
 
     def weights(self, module: nn.Module) -> Arrays:
         """Return new values for all of a module's state, named as there after "weights.".

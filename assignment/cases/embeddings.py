@@ -8,20 +8,24 @@ from torch import Tensor
 
 
 def draw_packed(draw: Any) -> dict[str, Any]:
-    """Return padded rows of different lengths; one has a hole, some are pairs."""
+    """Return padded rows of different lengths; one has two holes, some are pairs."""
     rows, length = draw.size(3, 5), draw.size(7, 9)
     lengths = np.concatenate([[length], draw.sizes(rows - 1, 3, length - 1)])
     mask = (np.arange(length) < lengths[:, None]).astype(np.int64)
-    mask[0, 2] = 0
+    mask[0, [2, 4]] = 0
     types = (np.arange(length) >= lengths[:, None] // 2).astype(np.int64) * mask
-    return {"input_ids": 1 + draw.ints(20, rows, length), "mask": mask, "types": types}
+    input_ids = 1 + draw.ints(20, rows, length)
+    input_ids[0, 4] = 0  # one of the holes is padding
+    return {"input_ids": input_ids, "mask": mask, "types": types}
 
 
 def packed(given: Any) -> dict[str, Tensor]:
-    """Padded rows made into a packed batch; one row has a hole, some are pairs."""
+    """Padded rows made into a packed batch, without a padding_id and with one."""
     from minbert.packing import pack_padded
 
-    return _fields(*pack_padded(given["input_ids"], given["mask"], given["types"]))
+    rows = given["input_ids"], given["mask"], given["types"]
+    counted = pack_padded(*rows, padding_id=0)[0].position_ids
+    return {**_fields(*pack_padded(*rows)), "position_ids with padding_id": counted}
 
 
 def draw_packed_without_mask(draw: Any) -> dict[str, Any]:

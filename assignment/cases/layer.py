@@ -75,7 +75,7 @@ def layer(given: Any) -> dict[str, Tensor]:
     module = given.fill(BertLayer(given.config()))
     # So this part can be right before that one is.
     del module.attention
-    module.attention = lambda states, batch: states.roll(1, 0) - 0.3
+    module.attention = lambda hidden_states, batch: hidden_states.roll(1, 0) - 0.3
     with torch.no_grad():
         return {"states": module(given["states"], given.batch())}
 

@@ -18,15 +18,17 @@ def _answers(head: Any, given: Any) -> dict[str, Tensor]:
 
 def draw_similarity(draw: Any) -> dict[str, Any]:
     """Return logits and scores with decimals, those at both ends included."""
-    scores = np.concatenate([draw.random.uniform(0, 5, draw.size(4, 7)), [0, 5, 3.8]])
-    return {"logits": 2 * draw.floats(len(scores)), "labels": scores.astype(np.float32)}
+    largest = draw.size(6, 9)
+    shares = np.concatenate([draw.random.uniform(0, 1, draw.size(4, 7)), [0, 1, 0.76]])
+    scores = (largest * shares).astype(np.float32)
+    return {"logits": 2 * draw.floats(len(scores)), "labels": scores, "largest": largest}
 
 
 def similarity(given: Any) -> dict[str, Tensor]:
     """Loss and predictions of the similarity head."""
     from heads.heads import STSHead
 
-    return _answers(STSHead(4, 3), given)
+    return _answers(STSHead(4, 3, largest=given.number("largest")), given)
 
 
 def draw_paraphrase(draw: Any) -> dict[str, Any]:

@@ -34,7 +34,9 @@ def mean_of_tokens(given: Any) -> dict[str, Tensor]:
     """Each sequence's mean token."""
     from minbert.pooling import mean_of_tokens
 
-    return {"means": mean_of_tokens(given["states"], given.batch())}
+    states, batch = given["states"], given.batch()
+    half = mean_of_tokens(states.half(), batch)
+    return {"means": mean_of_tokens(states, batch), "means of float16": half}
 
 
 def draw_segments(draw: Any) -> dict[str, Any]:

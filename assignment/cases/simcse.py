@@ -74,9 +74,7 @@ def supervised(given: Any) -> dict[str, Tensor]:
     return _with_gradients(loss, views)
 
 
-def draw_symmetric(draw: Any) -> dict[str, Any]:
-    """Return the same for the symmetric loss."""
-    return draw_supervised(draw)
+draw_symmetric = draw_supervised
 
 
 def symmetric(given: Any) -> dict[str, Tensor]:

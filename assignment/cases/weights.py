@@ -14,7 +14,9 @@ def draw_renamed(draw: Any) -> dict[str, Any]:
     return {
         "bert.embeddings.LayerNorm.gamma": draw.floats(size),
         "bert.embeddings.LayerNorm.beta": draw.floats(size),
+        "roberta.embeddings.position_ids": draw.ints(9, size),
         "embeddings.position_ids": draw.ints(9, size),
+        "roberta.pooler.dense.bias": draw.floats(size),
         "bert.encoder.layer.0.output.dense.weight": draw.floats(size, size),
         "encoder.layer.1.output.LayerNorm.weight": draw.floats(size),
         "cls.predictions.bias": draw.floats(size),

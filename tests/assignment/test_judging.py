@@ -4,13 +4,15 @@ import io
 import json
 import os
 import struct
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from assignment import driver
 from assignment.compare import (
     MOST_ARRAYS,
     Suite,
@@ -201,22 +203,41 @@ def test_a_surplus_array_is_named_without_what_steers_a_terminal():
     assert reason.endswith("is not expected") and reason.isprintable() and len(reason) < 600
 
 
-def test_a_case_that_computes_without_end_or_raises_strange_words_stops_no_other(
-    tmp_path, monkeypatch
-):
-    def answer(function, inputs, remarks):
-        while function == "endless":
-            pass
-        if function == "strange":
-            raise ValueError("\ud800")
-        return {"x": np.ones(2)}
+DRIVEN = """
+import os, sys, time
+from pathlib import Path
+import numpy as np
+from assignment import driver
 
-    monkeypatch.setattr(driver, "answer", answer)
-    cases = [{"name": name, "function": name} for name in ("honest", "endless", "strange")]
-    (tmp_path / "suite.json").write_text(json.dumps({"cases": cases}))
-    np.savez(tmp_path / "inputs.npz")
-    out = tmp_path / "out"
-    driver.run(tmp_path, out, ["strange", "endless", "honest"], cpu_seconds=0.5)
-    assert sorted(os.listdir(out)) == ["endless.error.txt", "honest.npz", "strange.error.txt"]
-    told = (out / "endless.error.txt").read_text()
+def answer(function, inputs, remarks):
+    while function == "endless":
+        pass
+    if function == "strange":
+        raise ValueError(chr(0xD800))
+    if function == "forking" and os.fork() and os.fork() == 0:
+        time.sleep(9)
+    return {"x": np.ones(2)}
+
+driver.answer = answer
+driver.run(Path(sys.argv[1]), Path(sys.argv[1], "out"), sys.argv[2:], cpu_seconds=0.5)
+"""
+
+
+def driven(folder: Path, *names: str) -> tuple[int, list[str]]:
+    """Run cases by a driver in a process of its own; return its exit code and what it wrote."""
+    cases = [{"name": name, "function": name} for name in names]
+    (folder / "suite.json").write_text(json.dumps({"cases": cases}))
+    np.savez(folder / "inputs.npz")
+    done = subprocess.run([sys.executable, "-c", DRIVEN, folder, *names], check=False)
+    return done.returncode, sorted(os.listdir(folder / "out"))
+
+
+def test_a_case_that_computes_without_end_or_raises_strange_words_stops_no_other(tmp_path):
+    code, files = driven(tmp_path, "strange", "endless", "honest")
+    assert code == 0 and files == ["endless.error.txt", "honest.npz", "strange.error.txt"]
+    told = (tmp_path / "out/endless.error.txt").read_text()
     assert told.startswith("TimeoutError: computed for more than 0.5 s")
+
+
+def test_a_process_that_a_case_made_answers_nothing_and_no_case_runs_beside_it(tmp_path):
+    assert driven(tmp_path, "honest", "forking", "strange") == (1, ["honest.npz"])
