@@ -6,6 +6,7 @@ A program is a file with a `main`, or one of several commands (`run_command`). I
 
 import errno
 import logging
+import mmap
 import os
 import re
 import signal
@@ -42,10 +43,11 @@ def _leave(message: str, number: int, frame: FrameType | None) -> None:
     os._exit(130)  # an exception here would surface in the middle of an import
 
 
-# torch's allocator (Linux, Windows), C++, files that are mapped, the products' library, GPUs.
+# torch's allocator (Linux, Windows), C++, files that are mapped, the products' library, a library
+# that is loaded late, GPUs.
 TOLD_BY = re.compile(
     r"DefaultCPUAllocator|std::bad_alloc|cannot allocate memory|could not create a memory"
-    r"|out of memory|CUBLAS_STATUS_ALLOC_FAILED",
+    r"|failed to map segment|out of memory|CUBLAS_STATUS_ALLOC_FAILED",
     re.IGNORECASE,
 )
 ADVICE = (
@@ -61,7 +63,8 @@ def is_shortage(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError | OSError) and bool(TOLD_BY.search(str(error)))
+    known = RuntimeError, OSError, ImportError
+    return isinstance(error, known) and bool(TOLD_BY.search(str(error)))
 
 
 @contextmanager
@@ -73,7 +76,7 @@ def shortage_told() -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, RuntimeError, OSError) as error:
+    except (MemoryError, RuntimeError, OSError, ImportError) as error:
         if not is_shortage(error):
             raise
         # What the failed work holds is freed, so that there is memory to tell of it.
@@ -84,6 +87,7 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
+LEAST = 128 << 20  # bytes that are free, or a command does not begin
 LONGEST = 2000  # characters of a message
 # How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
 # it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
@@ -125,6 +129,9 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     raise_on_interrupt()
     try:
         with shortage_told():
+            # Taken and given back untouched: with less, SciPy's OpenBLAS, which is loaded in the
+            # middle of the work, looks for memory for minutes.
+            mmap.mmap(-1, LEAST).close()
             code = work() or 0
         fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
