@@ -48,7 +48,7 @@ def busy(count: int, seed: int, folder: Path, only: Sequence[str] = ()) -> Itera
 def _starved(
     scene: Scene, given: Material, folder: Path, whole: Undisturbed, draw: random.Random
 ) -> Trial:
-    more = int(2 ** draw.uniform(20, 29))  # 1 to 512 MiB
+    more = int(2 ** draw.uniform(26, 30))  # 64 MiB to 1 GiB; with less than 128 none begins
 
     def work(given: Material, place: Path, again: bool) -> int:
         pages = int(Path("/proc/self/statm").read_text().split()[0])

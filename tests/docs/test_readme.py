@@ -240,7 +240,7 @@ def test_what_is_reckoned_for_machines_follows_from_the_recorded_rates():
         ]
 
 
-CAMPAIGNS = ("kill", "inputs", "artefacts", "disk", "environments", "commands")
+CAMPAIGNS = ("kill", "inputs", "artefacts", "disk", "environments", "commands", "busy")
 
 
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
