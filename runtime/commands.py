@@ -76,7 +76,7 @@ def shortage_told() -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, RuntimeError, OSError, ImportError) as error:
+    except Exception as error:
         if not is_shortage(error):
             raise
         # What the failed work holds is freed, so that there is memory to tell of it.

@@ -103,8 +103,9 @@ def main() -> None:
             for entry in entries(kind, options.part):
                 found, told = [], []
                 for suite, results in exams.results(entry["code"]):
-                    wrong = [line.strip() for line in report(suite, results) if line[:4] == "  wr"]
-                    wrong += [line.strip() for line in report(suite, results) if "cause: " in line]
+                    lines = [line.strip() for line in report(suite, results)]
+                    wrong = [line for line in lines if line.startswith("wr")]
+                    wrong += [line for line in lines if "cause: " in line]
                     found.append(verdict(entry, results, "\n".join(wrong)))
                     told.append(wrong)
                 worst = min(found, key=VERDICTS.index)
