@@ -139,7 +139,8 @@ def plain(mark: Mark, about: dict[str, Any], sandbox: str) -> dict[str, Any]:
 def write_class(marks: Sequence[Mark], about: dict[str, Any], sandbox: str, out: Path) -> None:
     """Write marks.csv and marks.json of a class that was graded in a sandbox of this name.
 
-    The table has no times: two runs give the same bytes.
+    The table has no times, and says whether a submission was stopped, not how often, which is a
+    matter of time, too: two runs give the same bytes.
     """
     names = [part["name"] for part in about["parts"]]
     ranked = ranked_names(marks)
@@ -148,7 +149,7 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], sandbox: str, out:
         points = [None if mark.machine else total(mark, about, n) for n in (None, *names)]
         values = [mark.leaderboard.get(name) for name in ranked]
         told = [sandbox, printable(mark.machine or mark.fault)]
-        rows.append([printable(mark.name), *points, len(mark.stops), *values, *told])
+        rows.append([printable(mark.name), *points, int(bool(mark.stops)), *values, *told])
     header = ["submission", "score", *names, "stopped", *ranked, "sandbox", "not marked"]
     write_text(out / "marks.csv", csv_text(header, rows))
     write_json(out / "marks.json", [plain(mark, about, sandbox) for mark in marks])

@@ -88,6 +88,11 @@ class InfoEncoder(SentenceEncoder):
         )
         return features
 
+    @property
+    def averages(self) -> bool:
+        """Whether an embedding is a mean of token states: of convolutions, here."""
+        return False
+
     def embed(self, batch: PackedBatch) -> Tensor:
         """Return the mean of each sentence's token features, (n, H), with gradient."""
         return mean_features(*self.embed_tokens(batch))

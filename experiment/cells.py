@@ -16,8 +16,8 @@ from experiment.grid import Training
 from experiment.opening import Run, Tuned, kept_and_held_out
 from experiment.settings import Settings
 from heads.config import HeadConfig
-from heads.features import FEATURES
-from heads.inputs import FrozenInputs, Inputs, inputs_of
+from heads.features import FEATURES, Features
+from heads.inputs import FrozenInputs, Inputs, cls_is_of_interest, inputs_of
 from heads.published import own_classifier
 from heads.rates import Choice
 from heads.train import FittedHead, Score, by_name, head_soft
@@ -118,9 +118,9 @@ def inputs_of_few(
         return None
     everything = splits_of(run, replace(head, train_rows=ALL), config)
     features = FEATURES[head.kind](config.features)
-    inputs = inputs_of(
-        tuned.encoder, by_name(everything), features, config.tune, run.cache, tuned.fingerprint
-    )
+    encoder, named = tuned.encoder, by_name(everything)
+    cls = cls_is_of_interest(encoder, TASKS[head.task], head.kind)
+    inputs = inputs_of(encoder, named, features, config.tune, run.cache, tuned.fingerprint, cls)
     train, _ = run.kept_and_held_out(head.task)
     rows = rows_of(head, train)
     if config.both_orders:
@@ -185,7 +185,8 @@ def scored(
         behind = {"soft": soft}
         # What the encoder knows without any head: the cosine, or MaxSim.
         features = FEATURES[head.kind](config.features)
-        bare = features.bare(fitted.inputs[split].columns) if task.kind == "score" else None
+        inputs = fitted.inputs[split]
+        bare = features.bare(inputs.columns) if task.kind == "score" else None
         if bare is not None:
             behind["cosines"] = bare
             scores["metrics"][COSINE] = spearman(bare, labels)
@@ -208,8 +209,18 @@ def scored(
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
             rates=asdict(choice) if choice else {},
+            cls_cosine=_cosine_at_cls(features, inputs, labels),
             **scores,
         )
         run.folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
+
+
+def _cosine_at_cls(features: Features, inputs: Inputs, labels: np.ndarray) -> float | None:
+    """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
+    if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
+        return None
+    cosines = features.bare(inputs.columns_of_cls)
+    assert cosines is not None, "kept for bi-encoders only"
+    return spearman(cosines, labels)

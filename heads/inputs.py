@@ -11,7 +11,7 @@ Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import chain
@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 
 from data.examples import Example
+from data.tasks import Task
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
-from minbert.packing import TokenSequences, batches_by_tokens
+from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
 from runtime.files import is_sealed, seal, sweep, texts_digest, whole_file
 
 # Of the cached files: raised when the same encoder and texts would give another content.
@@ -36,7 +37,12 @@ class FrozenInputs:
     """Features of examples whose encoder does not change; a head trains on them in seconds."""
 
     def __init__(
-        self, embeddings: np.ndarray, index: np.ndarray, features: Features, device: torch.device
+        self,
+        embeddings: np.ndarray,
+        index: np.ndarray,
+        features: Features,
+        device: torch.device,
+        cls: np.ndarray | None = None,
     ):
         """Wrap frozen embeddings.
 
@@ -45,16 +51,17 @@ class FrozenInputs:
             index: (N, items per example) rows of `embeddings`.
             features: how they are combined.
             device: of the features.
+            cls: (n, H), the states of [CLS] of the same texts, if they were kept.
         """
         self.embeddings, self.index, self.features = embeddings, index, features
-        self.device = device
+        self.device, self.cls = device, cls
 
     def __len__(self) -> int:
         return len(self.index)
 
     def of(self, rows: np.ndarray) -> "FrozenInputs":
         """Return the inputs of some of the examples."""
-        return FrozenInputs(self.embeddings, self.index[rows], self.features, self.device)
+        return FrozenInputs(self.embeddings, self.index[rows], self.features, self.device, self.cls)
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
@@ -73,6 +80,11 @@ class FrozenInputs:
     def columns(self) -> list[np.ndarray]:
         """Return the embeddings of all first items, all second ones, ...: (N, *parts, H) each."""
         return [np.asarray(self.embeddings[column]) for column in self.index.T]
+
+    def columns_of_cls(self) -> list[np.ndarray]:
+        """Return the states of [CLS] of all first texts, of all second ones: (N, H) each."""
+        assert self.cls is not None, "asked for by inputs_of(beside_cls=True)"
+        return [np.asarray(self.cls[column]) for column in self.index.T]
 
     def reading(self) -> AbstractContextManager[Any]:
         """Return the context in which predictions are made."""
@@ -138,6 +150,7 @@ def inputs_of(
     tune: str,
     cache: Path,
     fingerprint: str | None = None,
+    beside_cls: bool = False,
 ) -> dict[str, Inputs]:
     """Return the inputs of every split by its name.
 
@@ -148,6 +161,7 @@ def inputs_of(
         tune: what is trained besides the head; see `heads.config.TUNES`.
         cache: the folder of frozen embeddings.
         fingerprint: of the encoder, if already known.
+        beside_cls: keep the states of [CLS], too, of frozen texts; see `cls_is_of_interest`.
     """
     # An encoder that is trained along reads its texts again in every epoch.
     if tune != "frozen":
@@ -163,11 +177,24 @@ def inputs_of(
         ]
         indices[name] = np.array(rows, dtype=np.int64)
     fingerprint = fingerprint or encoder.fingerprint()
-    embeddings = frozen_embeddings(encoder, fingerprint, features, list(numbers), cache)
+    items = list(numbers)
+    embeddings = frozen_embeddings(encoder, fingerprint, features, items, cache, beside_cls)
+    cls = None
+    if beside_cls:
+        embeddings, cls = embeddings[:, 0], embeddings[:, 1]  # (n, H) each
     return {
-        name: FrozenInputs(embeddings, index, features, encoder.device)
+        name: FrozenInputs(embeddings, index, features, encoder.device, cls)
         for name, index in indices.items()
     }
+
+
+def cls_is_of_interest(encoder: SentenceEncoder, task: Task, kind: str) -> bool:
+    """Return whether a run says what the cosine would be at [CLS], beside that of the embeddings.
+
+    SimCSE's paper reads [CLS]. A mean of all tokens orders sentences before any contrastive tuning;
+    what the tuning repairs is seen in [CLS].
+    """
+    return encoder.averages and kind == "bi" and task.is_pair and task.kind == "score"
 
 
 def frozen_embeddings(
@@ -176,6 +203,7 @@ def frozen_embeddings(
     features: Features,
     items: list[Item],
     folder: Path,
+    beside_cls: bool = False,
 ) -> np.ndarray:
     """Return the frozen embeddings of distinct items, from the cache if they are there.
 
@@ -185,11 +213,18 @@ def frozen_embeddings(
         features: how the encoder reads an item.
         items: n texts `(a,)` or n pairs `(a, b)`.
         folder: where the cache is.
+        beside_cls: of texts, keep the state of [CLS] beside each embedding.
 
     Returns:
-        Memory-mapped float32, (n, *parts, H): (n, H) for texts, (n, 3, H) for joined pairs.
+        Memory-mapped float32, (n, *parts, H): (n, H) for texts, (n, 3, H) for joined pairs, and
+        (n, 2, H) for texts beside [CLS].
     """
+    embed: Callable[[PackedBatch], Tensor] = partial(features.embed, encoder)
+    parts = features.parts
     about = f"frozen {FORMAT} {fingerprint} {features.cached} {len(items)}"
+    if beside_cls:
+        # One forward pass gives both.
+        embed, parts, about = encoder.embed_beside_cls, (2,), f"{about} beside [CLS]"
     # All that the embeddings depend on is in the name: another encoder finds no file of this one.
     path = folder / f"{texts_digest(about, chain(*items))}.npy"
     sweep(folder)
@@ -197,7 +232,7 @@ def frozen_embeddings(
         folder.mkdir(parents=True, exist_ok=True)
         sequences = features.tokenize(encoder, items)
         # (n, *parts, H), written batch by batch: there may be more than memory holds.
-        shape = (len(items), *features.parts, encoder.model.config.hidden_size)
+        shape = (len(items), *parts, encoder.model.config.hidden_size)
         with whole_file(path) as temporary:
             into = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
             if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
@@ -206,7 +241,7 @@ def frozen_embeddings(
             encoder.embed_all(
                 sequences,
                 into,
-                partial(features.embed, encoder),
+                embed,
                 label=f"encode {'pairs' if features.parts else 'texts'}",
                 show_progress=None,
             )

@@ -22,7 +22,7 @@ from data.tasks import TASKS, Splits, Task
 from heads.config import TUNES, HeadConfig
 from heads.features import FEATURES, Features
 from heads.heads import HEADS, Head, STSClassifierHead
-from heads.inputs import Inputs, LiveInputs, inputs_of
+from heads.inputs import Inputs, LiveInputs, cls_is_of_interest, inputs_of
 from heads.published import load_classifier, own_classifier, reads_cls
 from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
@@ -111,7 +111,9 @@ def fit_head(
     features = FEATURES[kind](config.features)
     with main_first():  # the other processes then find the embeddings in the cache
         if inputs is None:
-            inputs = inputs_of(encoder, by_name(splits), features, config.tune, cache, fingerprint)
+            cls = cls_is_of_interest(encoder, TASKS[task], kind)
+            named = by_name(splits)
+            inputs = inputs_of(encoder, named, features, config.tune, cache, fingerprint, cls)
     trainer = trainer_of(
         encoder, inputs, splits.train, task, kind, config, dev_score, state_path, epoch
     )

@@ -219,6 +219,19 @@ class SentenceEncoder:
             output = self.model.packed(batch)
         return pool(output, batch, self.pooling)
 
+    @property
+    def averages(self) -> bool:
+        """Whether an embedding is a mean of token states."""
+        return self.pooling.startswith("avg")
+
+    def embed_beside_cls(self, batch: PackedBatch) -> Tensor:
+        """Return what `embed` does and the last state of [CLS], of one forward pass: (B, 2, H)."""
+        batch = batch.to(self.device)
+        with autocast(self.device, self.dtype):
+            output = self.model.packed(batch)
+        poolings = (self.pooling, "cls_before_pooler")
+        return torch.stack([pool(output, batch, pooling) for pooling in poolings], dim=1)
+
     @contextmanager
     def reading(self, sequences: TokenSequences) -> Iterator[None]:
         """Put the model into evaluation mode and switch gradients off, both for the block.

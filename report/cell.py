@@ -77,6 +77,8 @@ class Cell(Coordinates):
     labels: int | None = None  # examples that the head was trained on; not noted up to 0.14.0
     # Of a tuned encoder: what heads.rates.Choice holds, {} where its rate was given.
     rates: dict[str, Any] = field(default_factory=dict)
+    # As COSINE, between states of [CLS], of a frozen bi-encoder whose embeddings are means.
+    cls_cosine: float | None = None
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> "Cell":
@@ -124,7 +126,7 @@ class Cell(Coordinates):
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
         numbers += [self.overlap["sentences"], *self.overlap["metrics_on_rest"].values()]
         numbers += [self.metrics[name] for name in METRICS]
-        numbers.append(self.metrics.get(COSINE))
+        numbers += [self.metrics.get(COSINE), self.cls_cosine]
         for tag in self.phenomena.values():
             numbers += [tag["n"], tag["error"]]
         for interval in filter(None, self.interval.values()):

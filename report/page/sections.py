@@ -63,12 +63,14 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
                 _mean_of_all([cell.metrics.get(COSINE) for cell in own]),
                 note=interval(cosine.interval) if cosine else "",
             ),
+            number(_mean_of_all([cell.cls_cosine for cell in own])),
             share(mean(cell.overlap["sentences"] for cell in own)),
             number(_mean_of_all(on_unseen)),
             number(own[0].n, 0),
         ]
         rows.append(row)
-    header = ("system", *task.metrics, "cosine", "seen", f"{task.main_metric} on unseen", "rows")
+    bare = ("cosine", "cosine at [CLS]")
+    header = ("system", *task.metrics, *bare, "seen", f"{task.main_metric} on unseen", "rows")
     caption = f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals"
     return filled(Table(caption, header, rows))
 

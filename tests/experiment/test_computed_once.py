@@ -80,13 +80,17 @@ def test_a_table_is_read_once_by_a_run_and_once_by_its_costs(
 
 def test_the_bare_cosine_costs_no_second_encoding(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
     rows = []
-    embed = SentenceEncoder.embed
-    monkeypatch.setattr(
-        SentenceEncoder, "embed", lambda self, batch: rows.append(len(batch)) or embed(self, batch)
-    )
-    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", task="sts")
+    for name in ("embed", "embed_beside_cls"):
+        embed = getattr(SentenceEncoder, name)
+
+        def counting(self, batch, embed=embed):
+            rows.append(len(batch))
+            return embed(self, batch)
+
+        monkeypatch.setattr(SentenceEncoder, name, counting)
+    settings = toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", task="sts", pooling="avg")
     (cell,) = toy_runs.compare(settings)
-    assert cell.metrics["cosine_spearman"] is not None
+    assert cell.metrics["cosine_spearman"] is not None and cell.cls_cosine is not None
     splits = read_task(toy_data, "sts")
     distinct = {text for part in (splits.train, splits.dev, splits.test)
                 for example in part for text in example.texts}  # fmt: skip

@@ -96,6 +96,10 @@ def test_the_bare_cosine_is_that_of_the_backbone(finished, toy_data):
         encoder = SentenceEncoder.from_pretrained(folder, "avg", "cpu", "float32")
         expected = sts_metrics(encoder.encode, dev)["spearman"]
         assert cell.metrics["cosine_spearman"] == pytest.approx(expected)
+        at_cls = SentenceEncoder.from_pretrained(folder, "cls_before_pooler", "cpu", "float32")
+        expected = sts_metrics(at_cls.encode, dev)["spearman"]
+        assert cell.cls_cosine == pytest.approx(expected)
+        assert cell.cls_cosine != pytest.approx(cell.metrics["cosine_spearman"])
 
 
 def test_what_is_needed_to_repeat_the_run_and_to_draw_it_is_there(finished, toy_data):

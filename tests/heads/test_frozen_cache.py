@@ -73,3 +73,14 @@ def test_a_cache_that_was_changed_is_made_again(damage, tiny_encoder, tmp_path):
     assert path.read_bytes() != whole
     found = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path)
     assert np.array_equal(found, expected) and path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("pooling", ["avg", "avg_first_last"])
+def test_cls_beside_the_embeddings_is_of_the_same_pass(tiny_encoder, tmp_path, pooling):
+    tiny_encoder.freeze().pool_by(pooling)
+    both = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path, beside_cls=True)
+    alone = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path)
+    assert both.shape == (len(TEXTS), 2, H)
+    assert np.array_equal(both[:, 0], alone)
+    tiny_encoder.pool_by("cls_before_pooler")
+    assert np.array_equal(both[:, 1], tiny_encoder.encode([text for (text,) in TEXTS]))
