@@ -4,7 +4,6 @@ A round reads a fifth of the texts, the next round the next; on a GPU, all. The 
 that of its results beside float32's.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ import torch
 
 from benchmarks import peers
 from benchmarks.engine import Side, Work, expect
-from benchmarks.inputs import Bench, bert_base, made_sentences, minilm
+from benchmarks.inputs import Bench, bert_base, minilm
 from benchmarks.peers import Engine
 from data.examples import SentencePair
 from evaluation.sts import Encode, sts_metrics
@@ -28,9 +27,6 @@ from runtime.errors import MachineError
 
 COUNT = 2000  # sentences, or pairs
 CHECKED = 64  # texts that the sides are compared on first
-COUNTS = (1_000, 10_000, 100_000)
-LENGTHS = (8, 32, 64, 128)
-TOKENS = 32_768  # of every length
 
 
 def encode(bench: Bench) -> Iterator[Work]:
@@ -182,34 +178,3 @@ def score(
     scores = np.empty(len(pairs), np.float32)
     encoder.embed_all(sequences, scores, judge)
     return scores
-
-
-def growth(bench: Bench) -> Iterator[Work]:
-    """Yield how encoding grows with the number of sentences, their length, and threads; mini.
-
-    A million sentences are ten times a hundred thousand: the rate from 10,000 on says whether.
-    """
-    encoder = SentenceEncoder.from_pretrained("mini", device=str(bench.device))
-    texts = made_sentences(max(COUNTS), random.Random(1))
-    for count in COUNTS:
-        rounds = bench.rounds if count < 100_000 else 1
-        yield _ours_alone(f"encode {count:,} sentences, mini", encoder, texts[:count], rounds)
-    words = dict.fromkeys(" ".join(texts[:20_000]).split())
-    known = [word for word in words if len(encoder.tokenizer([word])[0]) == 3]
-    for length in LENGTHS:
-        draw = random.Random(length)  # words of one piece each, and the two special tokens
-        lines = [" ".join(draw.choices(known, k=length - 2)) for _ in range(TOKENS // length)]
-        expect(set(encoder.tokenize(lines).lengths) == {length}, f"lines of {length} tokens")
-        yield _ours_alone(f"encode, {length} tokens each, mini", encoder, lines, bench.rounds)
-    threads = torch.get_num_threads()
-    for number in (1, 2):
-        torch.set_num_threads(number)
-        yield _ours_alone(f"encode, {number} threads, mini", encoder, texts[:2_000], bench.rounds)
-    torch.set_num_threads(threads)
-
-
-def _ours_alone(title: str, encoder: SentenceEncoder, texts: list[str], rounds: int) -> Work:
-    side = Side("minbert", lambda r: encoder.encode(texts), encoder.dtype)
-    lengths = encoder.tokenize(list(dict.fromkeys(texts))).lengths
-    flops = encoder_flops(lengths, encoder.model.config)
-    return Work(title, "sentences", [len(texts)] * rounds, [side], [flops] * rounds)

@@ -13,7 +13,7 @@ WORKS = {
     "heads": "heads",
     "cross": "encoding",
     "mlm": "training",
-    "growth": "encoding",
+    "growth": "growth",
     "search": "search",
 }
 EPILOG = """works:
@@ -23,7 +23,7 @@ EPILOG = """works:
   heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   mlm           pre-training; mini's shape
-  growth        encoding against number of sentences, length, threads; mini
+  growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
 
 Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
@@ -44,6 +44,8 @@ class Options:
         None, "a folder or hub id to encode with, instead of three usual encoders", metavar="NAME"
     )
     data: str | None = option(None, "CS224N files to take the sentences from", metavar="DIR")
-    json: Path | None = option(None, "also write the figures there", metavar="FILE")
+    json: Path | None = option(
+        None, "also write the figures there, and growth's picture beside it", metavar="FILE"
+    )
     rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)

@@ -15,6 +15,7 @@ import torch
 
 from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
+from benchmarks.growth import drawn
 from benchmarks.inputs import Bench, sentences, similar_pairs
 from benchmarks.options import WORKS, Options
 from runtime.device import choose_device, choose_precision
@@ -44,7 +45,7 @@ def run(options: Options) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             bench = Bench(device, options.rounds, texts, Path(scratch), similar, options.checkpoint)
             for name in options.only or WORKS:
-                begun = time.perf_counter()
+                begun, before = time.perf_counter(), len(figures)
                 module = import_module(f"benchmarks.{WORKS[name]}")
                 for work in getattr(module, name)(bench):
                     figures += measure(work, device)
@@ -54,6 +55,8 @@ def run(options: Options) -> None:
                     if options.json:  # now, so that nothing measured is lost
                         report = {"machine": machine, "figures": [asdict(f) for f in figures]}
                         write_text(options.json, json.dumps(report, indent=1) + "\n")
+                if name == "growth" and options.json:
+                    write_text(options.json.with_suffix(".svg"), drawn(figures[before:]))
                 print(f"\n{name} took {time.perf_counter() - begun:.0f} s", flush=True)
     except ModuleNotFoundError as error:
         raise UserError(f"{error}; pip install -r requirements-bench.txt") from None

@@ -40,7 +40,7 @@ def vectors(count: int) -> np.ndarray:
 
 
 def _search(rows: np.ndarray, rounds: int) -> Work:
-    queries, blocks = rows[:: len(rows) // QUERIES], _blocks(rows)
+    queries, parts = rows[:: len(rows) // QUERIES], blocks(rows)
 
     def by_numpy() -> np.ndarray:
         scores = queries @ rows.T
@@ -53,7 +53,7 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
         return [[int(hit["corpus_id"]) for hit in hits] for hits in answers]
 
     sides: dict[str, Callable[[], Any]] = {
-        "minbert": lambda: top_k(queries, blocks, K)[1],
+        "minbert": lambda: top_k(queries, parts, K)[1],
         "sentence-transformers, semantic_search": by_semantic_search,
         "numpy, one matrix and argpartition": by_numpy,
     }
@@ -74,7 +74,7 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
 
 
 def _mining(rows: np.ndarray, rounds: int) -> Work:
-    pair_search = PairSearch(_blocks(rows), THRESHOLD)
+    pair_search = PairSearch(blocks(rows), THRESHOLD)
 
     def mined() -> set[tuple[int, int]]:
         return {(i, j) for _, pairs in pair_search.all() for i, j in pairs.tolist()}
@@ -89,7 +89,8 @@ def _mining(rows: np.ndarray, rounds: int) -> Work:
     return _work(title, "cosines", len(rows) * (len(rows) - 1) // 2, sides, rounds)
 
 
-def _blocks(rows: np.ndarray) -> list[np.ndarray]:
+def blocks(rows: np.ndarray) -> list[np.ndarray]:
+    """Return the rows in the parts that an index has."""
     return [rows[start : start + PART] for start in range(0, len(rows), PART)]
 
 

@@ -7,24 +7,21 @@ unlike if outside. Rows are scored on the same pairs, and the rule speaks of the
 the seeds for what varies. With one seed everything is undecided.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
 
-import report.page
 from evaluation.intervals import Interval, over_seeds
 from evaluation.table import csv_text, markdown
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import ALIKE, LESS, TUNING, Expectation, Table
 from report.page import charts
+from report.page.figure import in_light_colours
 from report.run_folder import provenance
 
-STYLE = Path(report.page.__file__).parent / "templates" / "style.css"
 NOWHERE = "-"
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 UNMEASURED = "not measured"
@@ -174,7 +171,4 @@ def trajectory(table: Table, measured: Sequence[Measured]) -> str:
         if own
     ]
     (figure,) = charts.trajectory(ways)
-    # In the page's light colours.
-    style = STYLE.read_text(encoding="utf-8")
-    light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], figure.svg) + "\n"
+    return in_light_colours(figure.svg)

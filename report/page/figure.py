@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -102,6 +103,13 @@ def draw(
         canvas.savefig(text, format="svg", metadata={"Date": None})
     svg = _spoken(_inline(text.getvalue(), name), name, title, description)
     return Figure(name, title, description, svg, table)
+
+
+def in_light_colours(svg: str) -> str:
+    """Return a figure's SVG as a file of its own, in the page's light colours."""
+    style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
+    return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], svg) + "\n"
 
 
 def _inline(svg: str, name: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from conftest import real_checkpoint
 
 from benchmarks import __main__ as command
-from benchmarks import encoding, engine, heads, inputs, peers, run, search, training
+from benchmarks import encoding, engine, growth, heads, inputs, peers, run, search, training
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI
@@ -150,9 +150,14 @@ def tiny(tmp_path, monkeypatch):
         (run, "TEXTS", 40),
         (run, "PAIRS", 10),
         (encoding, "COUNT", 8),
-        (encoding, "COUNTS", (10,)),
-        (encoding, "LENGTHS", (8,)),
-        (encoding, "TOKENS", 64),
+        (growth, "SENTENCES", (10,)),
+        (growth, "LENGTHS", (8,)),
+        (growth, "TOKENS", 64),
+        (growth, "STEPS", (1,)),
+        (growth, "VECTORS", (200,)),
+        (growth, "ROWS", (40,)),
+        (growth, "SYSTEMS", (2,)),
+        (growth, "FEW_ROWS", 30),
         (training, "BATCH_SIZE", 4),
         (training, "CACHED", 4),
         (training, "MLM_STEPS", 1),
@@ -185,6 +190,7 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     for figure in report["figures"]:
         assert figure["seconds"] > 0 and figure["ratio"] > 0
         assert figure["peak_share"] is None or figure["peak_share"] > 0
+    assert "<title" in out.with_suffix(".svg").read_text()
     shown = capsys.readouterr().out
     assert f"{len(found)} figures in" in shown and "\nencode took " in shown
 
@@ -205,3 +211,13 @@ def test_missing_things_are_one_line(tmp_path, capsys):
     assert command.main(["--only", "search", "--data", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
+
+
+def test_growth_is_drawn_beside_the_smallest_size():
+    figures = [
+        engine.Figure("w", "minbert", s, s, s, n, n / s, unit, 1.0, None, 1.0, 1)
+        for unit, n, s in [("rows", 10, 1), ("rows", 1000, 200), ("tokens", 8, 1), ("tokens", 8, 2)]
+    ]
+    svg = growth.drawn(figures)
+    assert "rows" in svg and "tokens" not in svg
+    assert "var(--" not in svg
