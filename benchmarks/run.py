@@ -15,7 +15,6 @@ import torch
 
 from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
-from benchmarks.growth import drawn
 from benchmarks.inputs import Bench, sentences, similar_pairs
 from benchmarks.options import WORKS, Options
 from runtime.device import choose_device, choose_precision
@@ -56,7 +55,7 @@ def run(options: Options) -> None:
                         report = {"machine": machine, "figures": [asdict(f) for f in figures]}
                         write_text(options.json, json.dumps(report, indent=1) + "\n")
                 if name == "growth" and options.json:
-                    write_text(options.json.with_suffix(".svg"), drawn(figures[before:]))
+                    write_text(options.json.with_suffix(".svg"), module.drawn(figures[before:]))
                 print(f"\n{name} took {time.perf_counter() - begun:.0f} s", flush=True)
     except ModuleNotFoundError as error:
         raise UserError(f"{error}; pip install -r requirements-bench.txt") from None
