@@ -203,6 +203,17 @@ def test_the_speed_table_is_the_recorded_run():
         assert quality == (figure["quality"] or "-")
 
 
+def test_the_table_of_growth_is_the_recorded_run():
+    _, rows = table(PAGES["docs/performance.md"], "table: growth")
+    figures = json.loads((ROOT / "docs" / "results" / "growth.json").read_text())["figures"]
+    for (work, seconds, rate, memory), figure in zip(rows, figures, strict=True):
+        assert work == figure["work"]
+        assert seconds == f"{figure['seconds']:,.2f}"
+        assert rate == f"{figure['rate']:,.1f} {figure['unit']}"
+        known = (figure["memory_mib"] or 0) >= 1
+        assert memory == (f"{figure['memory_mib']:,.0f}" if known else "-")
+
+
 @pytest.mark.parametrize("name", re.findall(r"<!-- ablation: (\S+) -->", RESULTS))
 def test_tables_of_papers_are_the_recorded_results(name):
     header, body = table(RESULTS, f"ablation: {name}")
