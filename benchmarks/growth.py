@@ -7,6 +7,7 @@ two of them. Predictions are made up; they cost as much as real ones.
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from report.page.write import write_page
 from report.run_folder import COMPARISONS, RunFolder
 from report.verdict import judge_cells, to_json
 from search.nearest import top_k
+from simcse.train import SimCSETrainer
 
 SENTENCES = (1_000, 10_000, 100_000)
 LENGTHS = (8, 32, 64, 128)
@@ -48,35 +50,40 @@ def growth(bench: Bench) -> Iterator[Work]:
     yield from _encoding(bench)
     texts = made_sentences(64 * 20, random.Random(2))
     for steps in STEPS:
-        trainer = our_trainer(MINI, [texts], 64, bench)
-
-        def train(steps: int = steps, trainer: Any = trainer) -> None:
-            for _ in range(steps):
-                trainer._train_step()
-
-        yield _alone(f"{steps} unsup steps, mini", "steps", steps, train, bench, STEPS)
+        train = partial(_train, our_trainer(MINI, [texts], 64, bench), steps)
+        rounds = _rounds(bench, steps, STEPS)
+        yield _alone(f"{steps} unsup steps, mini", "steps", steps, train, rounds)
     rows = vectors(max(VECTORS))
     queries = rows[:: len(rows) // QUERIES]
     for count in VECTORS:
         title = f"{K} nearest of {len(queries)} queries among {count:,} vectors"
-        parts = blocks(rows[:count])
-        search = lambda parts=parts: top_k(queries, parts, K)  # noqa: E731
-        yield _alone(title, "vectors", count, search, bench, VECTORS)
+        search = partial(top_k, queries, blocks(rows[:count]), K)
+        yield _alone(title, "vectors", count, search, _rounds(bench, count, VECTORS))
     for count in ROWS:
         run = made_run(bench.scratch / f"rows-{count}", count, FEW_SYSTEMS)
         title = f"score, compare and draw {FEW_SYSTEMS} systems on {count:,} pairs"
-        yield _alone(title, "pairs", count, run, bench, ROWS)
+        yield _alone(title, "pairs", count, run, _rounds(bench, count, ROWS))
     for count in SYSTEMS:
         run = made_run(bench.scratch / f"systems-{count}", FEW_ROWS, count)
         title = f"score, compare and draw {count} systems on {FEW_ROWS:,} pairs"
-        yield _alone(title, "systems", count, run, bench, SYSTEMS)
+        yield _alone(title, "systems", count, run, _rounds(bench, count, SYSTEMS))
+
+
+def _rounds(bench: Bench, size: int, sizes: Sequence[int]) -> int:
+    """Return the rounds of a size: one of the largest, which takes minutes."""
+    return 1 if size == max(sizes) else bench.rounds
+
+
+def _train(trainer: SimCSETrainer, steps: int) -> None:
+    for _ in range(steps):
+        trainer._train_step()
 
 
 def _encoding(bench: Bench) -> Iterator[Work]:
     encoder = SentenceEncoder.from_pretrained("mini", device=str(bench.device))
     texts = made_sentences(max(SENTENCES), random.Random(1))
     for count in SENTENCES:
-        rounds = bench.rounds if count < 100_000 else 1
+        rounds = _rounds(bench, count, SENTENCES)
         yield _encode(f"encode {count:,} sentences, mini", encoder, texts[:count], rounds)
     words = dict.fromkeys(" ".join(texts[:20_000]).split())
     known = [word for word in words if len(encoder.tokenizer([word])[0]) == 3]
@@ -99,16 +106,8 @@ def _encode(title: str, encoder: SentenceEncoder, texts: list[str], rounds: int)
     return Work(title, "sentences", [len(texts)] * rounds, [side], [flops] * rounds)
 
 
-def _alone(
-    title: str,
-    unit: str,
-    amount: int,
-    run: Callable[[], Any],
-    bench: Bench,
-    sizes: tuple[int, ...],
-) -> Work:
-    """Return the work of our side alone, once at the largest of the sizes."""
-    rounds = 1 if amount == max(sizes) else bench.rounds
+def _alone(title: str, unit: str, amount: int, run: Callable[[], Any], rounds: int) -> Work:
+    """Return the work of our side alone."""
     return Work(title, unit, [amount] * rounds, [Side("minbert", lambda r: run())])
 
 
