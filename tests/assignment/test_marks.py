@@ -75,6 +75,14 @@ def test_the_table_of_a_class(tmp_path):
     assert bob["score"] == bob["max_score"] == 9 and eve["score"] is None
 
 
+def test_how_often_a_submission_was_stopped_does_not_change_the_table(tmp_path):
+    """Whether a memory bomb is stopped four or five times is a matter of time."""
+    for name, stops in (("once", STOP), ("twice", STOP | {"mean": "the run was stopped: time"})):
+        write_class([replace(MARK, stops=stops)], ABOUT, "bubblewrap", tmp_path / name)
+    once, twice = (tmp_path / name / "marks.csv" for name in ("once", "twice"))
+    assert once.read_bytes() == twice.read_bytes()
+
+
 def test_the_page_shows_marks_mistakes_and_stops():
     more = [replace(MARK, name=f"s{n}") for n in range(30)]
     page = render([MARK, FAILED, HONEST, *more], ABOUT, "bubblewrap")
