@@ -167,7 +167,8 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
     settings, folder, heads = opened.settings, opened.folder, training.heads
     configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
     splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
-    state = folder.state_path(training.name, keys[0])  # of an interrupted training
+    # Of an interrupted training; a head on frozen features begins again, which takes seconds.
+    state = None if training.frozen else folder.state_path(training.name, keys[0])
     models = folder.path / "models"
     choice = None
     if training.frozen:

@@ -14,8 +14,9 @@ CORRELATIONS = {"spearman": spearman, "pearson": pearson}
 
 def cosine_scores(encode: Encode, pairs: Sequence[SentencePair]) -> np.ndarray:
     """Return the cosine of each pair's embeddings, (N,)."""
-    first = encode([pair.text_a for pair in pairs])
-    return pair_cosines(first, encode([pair.text_b for pair in pairs]))
+    # One call: a text that is on both sides is encoded once.
+    embeddings = encode([pair.text_a for pair in pairs] + [pair.text_b for pair in pairs])
+    return pair_cosines(*np.split(embeddings, 2))
 
 
 def pair_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:

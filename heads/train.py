@@ -28,6 +28,7 @@ from minbert.checkpoint import write_tensors
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED, BertModel
+from runtime.device import one_thread
 from runtime.files import whole_file
 from runtime.processes import (
     draw_apart,
@@ -53,6 +54,9 @@ from runtime.training import (
 
 Score = Callable[[np.ndarray], float | None]
 
+# A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and on
+# a busy machine they wait for each other.
+SHARED_WEIGHTS = 2**20
 SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
 
 
@@ -250,7 +254,9 @@ class HeadTrainer:
         if resume:
             resume_trainer(self)
         num_epochs = self.chosen_epoch or self.config.num_epochs
-        with progress(label, num_epochs * self.steps_per_epoch, "step") as bar:
+        weights = sum(parameter.numel() for parameter in self.head.parameters())
+        few = one_thread(not self.together and weights < SHARED_WEIGHTS)
+        with few, progress(label, num_epochs * self.steps_per_epoch, "step") as bar:
             bar.update(self.epoch * self.steps_per_epoch)
             while self.epoch < num_epochs:
                 loss = self._train_epoch(bar.update)

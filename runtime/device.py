@@ -2,7 +2,8 @@
 
 import ctypes
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -48,6 +49,22 @@ def choose_precision(precision: str, device: torch.device) -> torch.dtype:
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[Any]:
     """Return the context in which matrix products run in `dtype`."""
     return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+@contextmanager
+def one_thread(wanted: bool = True) -> Iterator[None]:
+    """Compute by one thread for the block, if wanted.
+
+    Threads that share products of a few thousand numbers wait for each other longer than they
+    compute, and on a busy machine for many times that long.
+    """
+    threads = torch.get_num_threads()
+    if wanted:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def release_memory() -> None:

@@ -53,13 +53,22 @@ def test_a_killed_run_resumes_to_the_same_results(tiny_checkpoint, toy_data, tmp
     assert history[: len(before)] == before  # measured speeds too: nothing was done twice
 
 
-@pytest.mark.parametrize("flags", [["--resume"], []])
-def test_resume_reaches_the_head_and_only_when_asked(
-    flags, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+TUNED = ["--tune", "full", "--rates", "5e-4"]
+
+
+# A head on frozen features takes seconds, keeps no state, and begins again.
+@pytest.mark.parametrize(
+    ("flags", "again"),
+    [([*TUNED, "--resume"], [2, 3]), (TUNED, [0, 1, 2, 3]), (["--resume"], [0, 1, 2, 3])],
+)
+def test_resume_reaches_a_tuned_head_and_only_when_asked(
+    flags, again, tiny_checkpoint, toy_data, tmp_path, monkeypatch
 ):
     argv = ["--backbone", str(tiny_checkpoint), "--data", str(toy_data), "--task", "sts"]
     argv += ["--run-dir", str(tmp_path / "r"), "--head-epochs", "4", "--encoder", "bi"]
     argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
+    argv += [flag for flag in flags if flag != "--resume"]
+    flags = [flag for flag in flags if flag == "--resume"]
     train_epoch = HeadTrainer._train_epoch
     epochs = []
 
@@ -72,7 +81,7 @@ def test_resume_reaches_the_head_and_only_when_asked(
     monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
     assert run_multitask.main(argv) == 130
     assert run_multitask.main([*argv, *flags]) == 0
-    assert epochs == [0, 1, 2, *((2, 3) if flags else (0, 1, 2, 3))]
+    assert epochs == [0, 1, 2, *again]
     assert not list(tmp_path.rglob("*.pt"))
     # Never from other settings: their head begins anew.
     epochs.clear()
