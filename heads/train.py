@@ -54,8 +54,8 @@ from runtime.training import (
 
 Score = Callable[[np.ndarray], float | None]
 
-# A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and on
-# a busy machine they wait for each other.
+# A head of fewer weights, on frozen features, is trained by one thread: several gain nothing, and
+# on a busy machine they wait for each other.
 SHARED_WEIGHTS = 2**20
 SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
 
