@@ -99,8 +99,10 @@ class Int8Weights:
         Bytes come in from the product before, and go out with a GELU and `into`.
         """
         if x.dtype != torch.uint8:
-            # Cutting off what follows the point rounds, as half a step has been added.
-            x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255).to(torch.uint8)
+            # Cutting off what follows the point rounds, as half a step has been added. PyTorch makes
+            # 16-bit numbers of float32, and bytes of those, in half the time of bytes at once.
+            x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255)
+            x = x.to(torch.int16).to(torch.uint8)
         # oneDNN sums products of bytes in 32-bit integers, and scales the sums back:
         # y = scale * scales * (sum_j x_j w_j - zero * sum_j w_j) + bias.
         weights = (self.rows, self.scales, self.zeros, self.bias)
