@@ -121,7 +121,7 @@ def choose(scores: np.ndarray, positive: float, options: MineOptions, draw: Rand
     kept = np.flatnonzero(scores <= most)
     ranked = kept[np.argsort(-scores[kept], kind="stable")].tolist()
     ranked = ranked[options.from_rank - 1 : options.to_rank]
-    if options.random:
-        count = min(options.per_pair, len(ranked))
-        return [ranked[place] for place in sorted(draw.sample(range(len(ranked)), count))]
-    return ranked[: options.per_pair]
+    count = min(options.per_pair, len(ranked))
+    drawn = round(options.random * count)
+    nearest, others = ranked[: count - drawn], ranked[count - drawn :]
+    return nearest + [others[place] for place in sorted(draw.sample(range(len(others)), drawn))]

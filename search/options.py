@@ -174,7 +174,12 @@ class MineOptions:
     )
     margin: float = option(0.0, "the same as a difference of scores", least=0, most=1e6)
     per_pair: int = option(1, "negatives per pair", least=1, most=10_000)
-    random: bool = option(False, "draw them from the ranks instead of taking the nearest")
+    random: float = option(
+        0.0,
+        "share of them that is drawn from the ranks; the others are the nearest",
+        least=0,
+        most=1,
+    )
     seed: int = option(0, "of --random", least=0, most=2**31)
     rerank: Path | None = option(
         None,
@@ -204,7 +209,7 @@ left out.""",
     "epilog": """\
 examples:
   python -m search mine my-index pairs.tsv --out triplets.csv
-  python -m search mine my-index pairs.tsv --from-rank 10 --random --per-pair 3 --out triplets.csv
+  python -m search mine my-index pairs.tsv --from-rank 10 --random 1 --per-pair 3 --out triplets.csv
   python -m search mine my-index pairs.tsv --rerank runs/cross --margin 0.5 --out triplets.csv
 then: python run_multitask.py --pretrain sup --sup-data triplets.csv""",
 }

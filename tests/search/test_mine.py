@@ -103,10 +103,15 @@ def test_draws_are_from_the_ranks_and_follow_the_seed(place, tmp_path):
         assert command("mine", place / "i", place / "pairs.tsv", *words) == 0
         return [triplet.texts for triplet in iter_triplets(tmp_path / "t.csv")]
 
-    whole, drawn = mined("--per-pair", "59"), mined("--per-pair", "2", "--random")
+    two = "--per-pair", "2"
+    whole, nearest, drawn = mined("--per-pair", "59"), mined(*two), mined(*two, "--random", "1")
     assert set(drawn) < set(whole) and drawn == [row for row in whole if row in drawn]
-    assert drawn == mined("--per-pair", "2", "--random")
-    assert drawn != mined("--per-pair", "2", "--random", "--seed", "1") != mined("--per-pair", "2")
+    assert drawn == mined(*two, "--random", "1")
+    assert drawn != mined(*two, "--random", "1", "--seed", "1") != nearest
+    # Of each pair the nearest one, and one from the ranks behind it.
+    mixed = mined(*two, "--random", "0.5")
+    assert mixed[::2] == nearest[::2] and mixed[1::2] != nearest[1::2]
+    assert set(mixed) < set(whole) and len(set(mixed)) == len(nearest)
 
 
 def test_equal_texts_are_no_negatives_and_what_is_wrong_is_one_line(place, tmp_path, capsys):
