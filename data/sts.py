@@ -7,6 +7,9 @@ from data.examples import DataError, SentencePair
 from data.locate import missing_set
 from data.tables import PathLike, numbered_lines, plain_fields, plain_lines, score, stored
 
+# What names of files begin with: SentEval's copies and most originals, and the originals of 2016.
+YEARS = ("STS", "STS2016")
+
 
 def read_year(
     folder: Path, name: str, subsets: Sequence[str], command: str
@@ -17,7 +20,7 @@ def read_year(
         MissingSet: one of the subsets is not there; without it the score would be another.
         DataError: a broken file.
     """
-    files = [f"STS.{kind}.{subset}.txt" for subset in subsets for kind in ("input", "gs")]
+    files = [path.name for subset in subsets for path in _subset_files(folder, subset)]
     missing = [file for file in files if not stored(folder / file).is_file()]
     if missing:
         raise missing_set(folder, name, missing, command)
@@ -34,7 +37,7 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
     Raises:
         DataError: a broken file, files of different length, or no scored pair.
     """
-    inputs, golds = folder / f"STS.input.{subset}.txt", folder / f"STS.gs.{subset}.txt"
+    inputs, golds = _subset_files(folder, subset)
     rows = list(plain_fields(inputs, 2))
     scores = [(line, text.strip()) for line, text in numbered_lines(golds)]
     if len(rows) != len(scores):
@@ -50,6 +53,14 @@ def read_subset(folder: Path, subset: str) -> list[SentencePair]:
     if not pairs:
         raise DataError(f"{golds}: no scores at all, expected a number from 0 to 5 per line")
     return pairs
+
+
+def _subset_files(folder: Path, subset: str) -> tuple[Path, Path]:
+    """Return the files of a subset's pairs and scores; those of 2016 have a name of their own."""
+    names = [(f"{year}.input.{subset}.txt", f"{year}.gs.{subset}.txt") for year in YEARS]
+    found = (both for both in names if stored(folder / both[0]).is_file())
+    inputs, golds = next(found, names[0])
+    return folder / inputs, folder / golds
 
 
 def read_stsbenchmark(path: PathLike) -> list[SentencePair]:

@@ -103,6 +103,13 @@ STS_SETS: dict[str, EvaluationSet[Subsets]] = {
     "SICK-R": EvaluationSet(
         "SICK relatedness, test", ("SICK_test_annotated.txt",), _one_part("test", read_sick), STS
     ),
+    # SimCSE's papers score the 4,927 test pairs, MTEB all 9,927.
+    "SICK-R-all": EvaluationSet(
+        "SICK relatedness, train, trial and test, as MTEB has it",
+        ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
+        lambda *paths: {"all": [pair for path in paths for pair in read_sick(path)]},
+        STS,
+    ),
     "STSBenchmark-zh": EvaluationSet(
         "STS-Benchmark in Chinese, test",
         ("cnsd-sts-test.txt",),

@@ -112,7 +112,8 @@ def open_models(options: EvaluationOptions, texts: list[str], say: Say) -> Itera
         encoder = open_encoder(name, options)
         encoded = reading(encoder)
         heads = entailment_heads(encoded, options.seed) if "hans" in options.suite else {}
-        yield Model(Embedder(names[name], encoded), seen_by(name, options.trained_on), heads)
+        seen = seen_by(name, options.trained_on)
+        yield Model(Embedder(names[name], encoded), seen, heads, options.predictions)
     if not options.baselines:
         return
     first = options.backbone[0]

@@ -76,6 +76,9 @@ class EvaluationOptions:
         None, "write all results there", metavar="FILE", group="what to write"
     )
     csv: Path | None = option(None, "write all results there, one number per row", metavar="FILE")
+    predictions: Path | None = option(
+        None, "write predictions there in HANS's own format, a file per model", metavar="DIR"
+    )
     pooling: str | None = option(
         None,
         "pooling of all backbones (default: what each checkpoint states, else [CLS])",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.examples import SentencePair
+from data.nli import HANS_LABELS
 from evaluation.metrics import Metrics, labels_of
 
 # The subcase in which two nouns change places: "the judge saw the clerk", "the clerk saw the
@@ -123,6 +124,18 @@ def hans_metrics(
     for tag in sorted(set(tags.tolist())):
         metrics[f"subcase {tag}"] = _mean(right[tags == tag])
     return metrics
+
+
+def hans_predictions(pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float) -> str:
+    """Return predictions as HANS's own evaluation reads them: `pairID,gold_label`, a line a pair.
+
+    Args:
+        pairs, scores, threshold: as of `hans_metrics`.
+    """
+    lines = ["pairID,gold_label"]
+    for pair, score in zip(pairs, scores, strict=True):
+        lines.append(f"{pair.id},{HANS_LABELS[int(score >= threshold)]}")
+    return "\n".join(lines) + "\n"
 
 
 def _mean(right: np.ndarray) -> tuple[float | None, int]:

@@ -6,6 +6,7 @@ that no two unlike numbers share a column.
 
 import copy
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -38,10 +39,11 @@ from evaluation.clusters import clusters_of
 from evaluation.geometry import pair_geometry
 from evaluation.intervals import LEVEL, SEED, Weighted, weighted_metric, weightings
 from evaluation.metrics import labels_of
-from evaluation.pairs import best_threshold, hans_metrics, pair_metrics
+from evaluation.pairs import best_threshold, hans_metrics, hans_predictions, pair_metrics
 from evaluation.sts import set_metrics
 from evaluation.table import markdown
 from evaluation.transfer import cross_validated, pair_vectors, transfer_metrics, with_split
+from runtime.files import write_text
 
 # The papers' averages are over these.
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark", "SICK-R")
@@ -51,6 +53,7 @@ GEOMETRY_SETS = ("STSBenchmark-dev", "synthetic-sts")
 # Training pairs for a threshold or a small head: more would take long to encode and change little.
 MOST_PAIRS, FEWEST_PAIRS = 20_000, 10
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+SUBCASE = "subcase "  # before the name of one, as a metric of HANS
 FEWEST_ROWS = 4  # training rows of each class: two folds in each of two folds
 
 # Training pairs (label 1 = entailment), pairs to score -> probability of entailment (N,).
@@ -102,11 +105,13 @@ class Model:
         embedder: the model itself.
         seen: the texts that it was trained on or selected by.
         heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
+        predictions: the folder for predictions in HANS's own format; None keeps none.
     """
 
     embedder: Embedder
     seen: Seen = field(default_factory=Seen)
     heads: Mapping[str, Entailment] = field(default_factory=dict)
+    predictions: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -231,21 +236,36 @@ def measure_hans(model: Model, hans: LoadedSet) -> list[Result]:
 
     The similarity calls entailment what lies above the threshold that is best on the NLI pairs.
     Those pairs count as seen, too. Without any, there is no threshold and no head: what is left is
-    the area under the curve.
+    the area under the curve. `NLI, held out` is each judge's accuracy on a tenth of the NLI pairs.
     """
     nli, pairs = hans.content.nli, hans.content.pairs
+    # The last tenth of the NLI pairs is not learnt from: without the accuracy there, that on HANS
+    # cannot be read.
+    held_out = nli[len(nli) - len(nli) // 10 :]
+    learnt = nli[: len(nli) - len(held_out)]
+    asked = [*pairs, *held_out]
     threshold = math.nan
     if nli:
-        known = _similarities(model.embedder, nli)
-        threshold = best_threshold(known, labels_of(nli), "accuracy")
+        known = _similarities(model.embedder, learnt)
+        threshold = best_threshold(known, labels_of(learnt), "accuracy")
     kind = "cosine" if model.embedder.compare is None else "similarity"
-    scores = {kind: (_similarities(model.embedder, pairs), threshold)}
+    scores = {kind: (_similarities(model.embedder, asked), threshold)}
     for head, entailment in model.heads.items() if nli else ():
-        scores[head] = (entailment(nli, pairs), 0.5)
+        scores[head] = (entailment(learnt, asked), 0.5)
     seen = copy.copy(model.seen)
     seen.add_examples(nli)
     results = []
-    for judge, (entailed, least) in scores.items():
+    for judge, (both, least) in scores.items():
+        entailed, on_nli = both[: len(pairs)], both[len(pairs) :]
+        name = f"{model.embedder.name}, {judge}"
+        if held_out:
+            right = float(((on_nli >= least) == (labels_of(held_out) > 0)).mean())
+            place = (hans.suite.name, hans.name, "", "NLI, held out")
+            results.append(Result(name, *place, right, len(held_out)))
+        if model.predictions and nli:
+            file = "-".join(re.findall(r"[\w.]+", f"{hans.name} {name}"))
+            text = hans_predictions(pairs, entailed, least)
+            write_text(model.predictions / f"{file}.txt", text)
 
         def metrics(
             rows: np.ndarray, entailed: np.ndarray = entailed, least: float = least
@@ -417,7 +437,8 @@ class Shown:
     Attributes:
         title: above the table.
         metric: the columns are the sets, with this metric of each; or else
-        set: the columns are the metrics of this set.
+        set: the columns are the metrics of this set; of HANS, whose metrics are many, the rows.
+        subcases: whether its metrics are those of HANS's subcases, or all others.
         scale: what values are multiplied by.
         averaged: the columns of which to add the plain mean, for models that have them all. The
             header says of how many, so that nobody compares unlike with like.
@@ -426,16 +447,22 @@ class Shown:
     title: str
     metric: str = ""
     set: str = ""
+    subcases: bool = False
     scale: float = 100.0
     averaged: tuple[str, ...] = ()
 
-    def column(self, result: Result) -> str:
-        """Return the header under which a result stands, "" for none."""
+    def place(self, result: Result) -> tuple[str, str, str] | None:
+        """Return the table, the row and the column of a result, None if it is not shown."""
         if self.metric:
             shown = result.metric == self.metric and result.part in ("", "all")
-            return result.set if shown else ""
-        shown = result.set == self.set and not result.metric.startswith("subcase")
-        return result.metric if shown else ""
+            return ("", result.model, result.set) if shown else None
+        if result.set != self.set or result.metric.startswith(SUBCASE) != self.subcases:
+            return None
+        if result.suite != "hans":
+            return "", result.model, result.metric
+        # A table per encoder, a row per metric, so that it fits a terminal.
+        encoder, _, judge = result.model.rpartition(", ")
+        return encoder, result.metric.removeprefix(SUBCASE), judge
 
     def number(self, value: float | None) -> str:
         """Return a value as the table shows it."""
@@ -452,13 +479,21 @@ class Shown:
 
 
 def shown_table(results: Sequence[Result], shown: Shown) -> str:
-    """Return a Markdown table, "" if it would have no rows."""
-    cells: dict[str, dict[str, Result]] = {}  # model -> header -> result
+    """Return a Markdown table, "" if it would have no rows; of HANS one for each encoder."""
+    tables: dict[str, dict[str, dict[str, Result]]] = {}  # table -> row -> header -> result
     for result in results:
-        if header := shown.column(result):
-            cells.setdefault(result.model, {})[header] = result
-    if not cells:
-        return ""
+        if place := shown.place(result):
+            table, row, header = place
+            tables.setdefault(table, {}).setdefault(row, {})[header] = result
+    texts = [
+        f"{shown.title}{f': {name}' if name else ''}\n\n{_table(cells, shown)}"
+        for name, cells in tables.items()
+    ]
+    return "\n\n".join(texts)
+
+
+def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown) -> str:
+    """Return a table of results by row and header."""
     headers = list(dict.fromkeys(header for row in cells.values() for header in row))
     averaged = [header for header in headers if header in shown.averaged]
     several = len(averaged) > 1
@@ -482,7 +517,7 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
                 line.append(f"{own.rank} [{own.best}, {own.worst}]" if own else "-")
         rows.append(line)
     columns = ["model", *headers, *([f"average of {len(averaged)}"] if several else []), *ranked]
-    return f"{shown.title}\n\n{markdown(columns, rows)}"
+    return markdown(columns, rows)
 
 
 @dataclass(frozen=True)
@@ -594,8 +629,12 @@ SUITES = {
             _read_hans,
             measure_hans,
             tuple(
-                Shown(f"{name}: accuracy x 100, and area under the ROC curve", set=name)
+                Shown(f"{name}, {what}", set=name, subcases=subcases)
                 for name in HANS_SETS
+                for what, subcases in (
+                    ("accuracy and area under the ROC curve, x 100", False),
+                    ("accuracy x 100 by subcase", True),
+                )
             ),
         ),
         Suite(

@@ -4,16 +4,13 @@ Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its o
 one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
 """
 
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
 import torch
-from scipy.linalg import LinAlgWarning
 from scipy.sparse import csr_matrix, hstack
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
@@ -107,12 +104,13 @@ def _best(accuracies: list[list[float]]) -> float:
 
 
 def _fitted(vectors: Vectors, labels: np.ndarray, penalty: float) -> LogisticRegression:
-    # Newton's steps end after a handful, at the optimum; they need a square of all weights, which
+    # Newton's steps end after a handful, at the optimum, where steps along the gradient need
+    # thousands for vectors of other lengths than 1. A square of all weights, which makes them fast,
     # is too large for a column per word, or for many classes.
-    newton = isinstance(vectors, np.ndarray) and len(np.unique(labels)) == 2
+    dense = isinstance(vectors, np.ndarray)
     # The square of nearly equal columns is singular in float32.
-    vectors = np.asarray(vectors, np.float64) if newton else vectors
-    solver = "newton-cholesky" if newton else "lbfgs"
+    vectors = np.asarray(vectors, np.float64) if dense else vectors
+    solver = "newton-cholesky" if dense and len(np.unique(labels)) == 2 else "newton-cg"
     return LogisticRegression(C=penalty, solver=solver, max_iter=MOST_STEPS).fit(vectors, labels)
 
 
@@ -122,13 +120,5 @@ def _workers() -> Iterator[ThreadPoolExecutor]:
 
     The numbers are those of one thread: no product is split, so none depends on the cores.
     """
-    with (
-        threadpool_limits(1),
-        warnings.catch_warnings(),
-        ThreadPoolExecutor(torch.get_num_threads()) as pool,
-    ):
-        # Weak penalties may stop at MOST_STEPS, and Newton's method falls back to the other one;
-        # held-out rows choose among the penalties anyway.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", LinAlgWarning)
+    with threadpool_limits(1), ThreadPoolExecutor(torch.get_num_threads()) as pool:
         yield pool

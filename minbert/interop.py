@@ -1,7 +1,7 @@
 """The encoder in the shapes that MTEB and scikit-learn accept.
 
-    as_mteb(encoder, name)    pip install "mteb>=2.20,<3"
-    as_sklearn(encoder)       comes with requirements.txt
+    as_mteb(encoder, name, folder)    pip install "mteb>=2.20,<3"
+    as_sklearn(encoder)               comes with requirements.txt
 
 MTEB is imported by its own function only, so nothing else needs it.
 Evaluators of sentence-transformers take the encoder as it is, and most other libraries the arrays
@@ -9,20 +9,33 @@ that `encode` returns. Examples: docs/start.md.
 """
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
+from runtime.files import read_object
+
+SOURCES = ("trained_on", "selected_by")  # of the notes of a tuned checkpoint
 
 
-def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
+def as_mteb(
+    encoder: SentenceEncoder, name: str = "local/minbert", folder: str | Path | None = None
+) -> Any:
     """Return a model for `mteb.evaluate`.
 
     Its revision is the encoder's fingerprint, so MTEB's cache of results never takes those of
     other weights for these: make a new one after training. What the cache calls the model is
     `name`, as `organization/model`.
+
+    Args:
+        encoder: the model.
+        name: see above.
+        folder: its checkpoint. What its notes say that it was trained on or selected by becomes
+            MTEB's `training_datasets`; None, or a folder without notes, leaves them unknown.
 
     Raises:
         UserError: MTEB is not installed, or the name has no organization.
@@ -49,6 +62,7 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
                     "similarity_fn_name": ScoringFunction.COSINE,
                     "use_instructions": False,
                     "framework": ["PyTorch"],
+                    "training_datasets": training_datasets(folder) if folder else None,
                 }
             )
 
@@ -62,6 +76,25 @@ def as_mteb(encoder: SentenceEncoder, name: str = "local/minbert") -> Any:
             return encoder.encode(texts, **keywords)
 
     return MinbertForMTEB()
+
+
+def training_datasets(folder: str | Path) -> set[str] | None:
+    """Return the names of the files that a tuned checkpoint was trained on and selected by.
+
+    With those of the checkpoint that it was tuned from; None where there are no notes.
+
+    Raises:
+        CheckpointError: damaged notes.
+    """
+    path = Path(folder) / "training.json"
+    if not path.is_file():
+        return None
+    notes = read_object(path, CheckpointError)
+    # A file by its name without endings, a folder of CS224N's format by its own name: its STS
+    # files hold pairs of STS-Benchmark, bundled ones its synthetic pairs.
+    names = {Path(notes[key]).name.partition(".")[0] for key in SOURCES if key in notes}
+    earlier = training_datasets(notes["backbone"]) if "trained_on" in notes else None
+    return names | (earlier or set())
 
 
 def as_sklearn(encoder: SentenceEncoder, batch_tokens: int | None = None) -> Any:

@@ -99,8 +99,8 @@ class Int8Weights:
         Bytes come in from the product before, and go out with a GELU and `into`.
         """
         if x.dtype != torch.uint8:
-            # Cutting off what follows the point rounds, as half a step has been added. PyTorch makes
-            # 16-bit numbers of float32, and bytes of those, in half the time of bytes at once.
+            # Cutting off what follows the point rounds, as half a step has been added. By way of
+            # 16-bit numbers PyTorch takes half the time.
             x = torch.addcmul(self.offsets, x, self.steps).clamp_(0, 255)
             x = x.to(torch.int16).to(torch.uint8)
         # oneDNN sums products of bytes in 32-bit integers, and scales the sums back:

@@ -114,6 +114,22 @@ def test_faults_of_a_year_are_named(tmp_path, inputs, golds, message):
     assert message in error(read_sts_set, tmp_path, "STS16")
 
 
+def test_the_originals_of_2016_are_read_under_their_own_names(tmp_path):
+    place(tmp_path, year("a b\tc d\n", "2\n"))
+    expected = read_sts_set(tmp_path, "STS16")
+    for path in list(tmp_path.rglob("STS.*")):
+        path.rename(path.with_name(path.name.replace("STS.", "STS2016.")))
+    assert read_sts_set(tmp_path, "STS16") == expected and len(expected) == 5
+
+
+def test_blank_lines_of_polarity_files_are_noted(tmp_path, caplog):
+    place(tmp_path, {"mpqa.pos": "good\n\n \nfine\n", "mpqa.neg": "bad\n"})
+    assert len(read_transfer_set(tmp_path, "MPQA").train) == 3
+    assert [r.getMessage() for r in caplog.records] == [
+        f"{tmp_path / 'mpqa.pos'}: 2 blank lines are no sentences; left out"
+    ]
+
+
 def test_sets_of_one_part_have_one_subset(tmp_path):
     sick = "7\tA b\tC d\t3.5\tNEUTRAL\n"
     place(
@@ -130,6 +146,13 @@ def test_sets_of_one_part_have_one_subset(tmp_path):
     assert read_sts_set(tmp_path, "SICK-R") == expected
     (tmp_path / "SICK_test_annotated.txt").write_text(sick)
     assert read_sts_set(tmp_path, "SICK-R") == expected
+    # As MTEB has it: all three files.
+    place(
+        tmp_path,
+        {f"SICK_{part}.txt": f"{row}\tA\tB\t1\tX\n" for row, part in enumerate(("train", "trial"))},
+    )
+    everything = read_sts_set(tmp_path, "SICK-R-all")["all"]
+    assert [pair.id for pair in everything] == ["0", "1", "7"]
     assert read_sts_set(tmp_path, "STSBenchmark-zh") == {
         "test": [SentencePair("2012-1", "\u4e00", "\u4e8c", 3.0)]
     }

@@ -14,8 +14,9 @@ from toy_suites import write_toy_suites
 
 from baselines.words import tfidf, word_overlap
 from data.examples import Sentence, SentencePair
+from data.nli import HANS_LABELS
 from data.overlap import overlap
-from data.suites import read_sts_set
+from data.suites import read_hans, read_sts_set
 from evaluation import models, transfer
 from evaluation.__main__ import main
 from evaluation.command import evaluate
@@ -58,7 +59,7 @@ def quiet(line: str) -> None:
 def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoint, monkeypatch):
     monkeypatch.setattr(transfer, "FOLDS", 3)
     lines: list[str] = []
-    files = {"json": tmp_path / "r.json", "csv": tmp_path / "r.csv"}
+    files = {"json": tmp_path / "r.json", "csv": tmp_path / "r.csv", "predictions": tmp_path / "p"}
     results = evaluate(options(sets, tmp_path, str(tiny_checkpoint), **files), lines.append)
     assert {result.suite for result in results} == {"sts", "transfer", "pairs", "hans", "geometry"}
     expected = spearman_of(tiny_checkpoint, read_sts_set(sets, "STSBenchmark")["test"])
@@ -72,13 +73,28 @@ def test_all_suites_measure_what_their_files_hold(sets, tmp_path, tiny_checkpoin
     for judge in judges:
         swaps = value(results, "hans", "word-order swap", judge)
         copies = value(results, "hans", "lexical_overlap, entailed", judge)
-        assert value(results, "hans", "accuracy", judge) == (swaps + copies) / 2
+        accuracy = value(results, "hans", "accuracy", judge)
+        assert accuracy == (swaps + copies) / 2
+        # The NLI pairs that were not learnt from, and HANS's own format.
+        assert 0 <= value(results, "hans", "NLI, held out", judge) <= 1
+        name = judge.replace(", ", "-").replace(" ", "-")
+        header, *called = (tmp_path / "p" / f"HANS-{name}.txt").read_text().split()
+        pairs = read_hans(sets)
+        assert header == "pairID,gold_label" and len(called) == len(pairs)
+        right = [
+            line == f"{p.id},{HANS_LABELS[int(p.label)]}"
+            for line, p in zip(called, pairs, strict=True)
+        ]
+        assert np.mean(right) == pytest.approx(accuracy)
     rows = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
     written = json.loads((tmp_path / "r.json").read_text())["results"]
     assert len(rows) == len(written) == len(results)
     assert rows[0]["model"] == written[0]["model"] == "tiny"
     text = "\n".join(lines)
     assert "STS12 (STS12-en-test)" in text and "Spearman x 100" in text
+    upright = next(table for table in lines if "HANS, accuracy and area" in table)
+    assert max(map(len, upright.splitlines())) <= 80 and "| cosine | bi head |" in upright
+    assert "| lexical_overlap/" in next(table for table in lines if "by subcase" in table)
     assert lines[-1].endswith(f"{tmp_path / 'r.json'}, {tmp_path / 'r.csv'}")
 
 

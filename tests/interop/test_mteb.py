@@ -1,5 +1,6 @@
 """MTEB runs on the encoder for real, where it is installed."""
 
+import json
 import sys
 
 import pytest
@@ -74,3 +75,25 @@ def test_mteb_is_refused_bits_and_names_without_an_organization(tiny_encoder):
         mteb_scores(tiny_encoder, toy_pairs(9), encode_kwargs={"precision": "binary"})
     with pytest.raises(UserError, match="organization/model"):
         interop.as_mteb(tiny_encoder, "mine")
+
+
+def test_notes_of_a_checkpoint_and_of_the_one_below_it_are_training_datasets(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    notes = {
+        first: {"trained_on": "/d/wiki1m.txt.xz", "backbone": str(tmp_path)},
+        second: {"trained_on": "/d/nli.csv", "selected_by": "/d/cs224n", "backbone": str(first)},
+    }
+    for folder, content in notes.items():
+        folder.mkdir()
+        (folder / "training.json").write_text(json.dumps(content))
+    assert interop.training_datasets(second) == {"nli", "cs224n", "wiki1m"}
+    assert interop.training_datasets(tmp_path) is None
+
+
+@pytest.mark.interop
+def test_mteb_is_told_what_a_checkpoint_was_trained_on(tiny_encoder, tmp_path):
+    pytest.importorskip("mteb", reason=HINT)
+    (tmp_path / "training.json").write_text('{"trained_on": "/d/nli.csv", "backbone": "/gone"}')
+    model = interop.as_mteb(tiny_encoder, folder=tmp_path)
+    assert model.mteb_model_meta.training_datasets == {"nli"}
+    assert interop.as_mteb(tiny_encoder).mteb_model_meta.training_datasets is None
