@@ -167,8 +167,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
     settings, folder, heads = opened.settings, opened.folder, training.heads
     configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
     splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
-    # Of an interrupted training; a head on frozen features begins again, which takes seconds.
-    state = None if training.frozen else folder.state_path(training.name, keys[0])
+    state = folder.state_path(training.name, keys[0])  # of an interrupted training
     models = folder.path / "models"
     choice = None
     if training.frozen:
@@ -205,7 +204,8 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 configs[0],
                 score_on(splits[0].dev, head.task),
                 opened.cache,
-                state,
+                # A head on frozen features begins again, which takes seconds.
+                None if training.frozen else state,
                 settings.resume,
                 tuned.fingerprint,
                 inputs_of_few(opened, head, configs[0], tuned),

@@ -120,11 +120,13 @@ class OverSeeds:
         interval: of the mean, 95 %.
         p: of its being 0.
         findable: how far from 0 a mean would have to be to be found with 80 % power.
+        seeds_share: how much of the variance is that between seeds, 0 to 1; the rest is of rows.
     """
 
     interval: Interval
     p: float
     findable: float
+    seeds_share: float
 
 
 def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
@@ -142,7 +144,7 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
     of_rows, of_seeds = error**2, values.var(ddof=1) / len(values)
     mean, total = float(values.mean()), of_rows + of_seeds
     if total == 0:
-        return OverSeeds(Interval(mean, mean, "t"), 1.0, 0.0)
+        return OverSeeds(Interval(mean, mean, "t"), 1.0, 0.0, 0.0)
     freedom = total**2 / (of_rows**2 / (n - 1) + of_seeds**2 / (len(values) - 1))
     student = scipy.stats.t(freedom, loc=mean, scale=total**0.5)
     low, high = student.interval(LEVEL)
@@ -151,6 +153,7 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
         Interval(float(low), float(high), "t"),
         float(2 * min(student.cdf(0), student.sf(0))),
         float((standard.ppf((1 + LEVEL) / 2) + standard.ppf(POWER)) * total**0.5),
+        float(of_seeds / total),
     )
 
 

@@ -64,6 +64,7 @@ class Comparison:
     `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
     is adjusted to all comparisons made together; None where one is tested by itself. `findable` is
     the smallest difference that this test would find with 80 % power, None where there is no test.
+    `seeds_share` is how much of the difference's variance is that between seeds, None of one seed.
     """
 
     a: str
@@ -77,6 +78,7 @@ class Comparison:
     p: float | None
     p_holm: float | None = None
     findable: float | None = None
+    seeds_share: float | None = None
 
     @property
     def decided(self) -> bool:
@@ -129,8 +131,21 @@ def compare(
         test, p = STUDENT, spread.p
         if len(one.seeds) == 1:
             test, p = single, p_values.get((one.a, one.b))
-        named = one.a, one.b, metric, n, one.seeds, one.value
-        comparisons.append(Comparison(*named, spread.interval, test, p, findable=spread.findable))
+        comparisons.append(
+            Comparison(
+                a=one.a,
+                b=one.b,
+                metric=metric,
+                n=n,
+                seeds=one.seeds,
+                difference=one.value,
+                interval=spread.interval,
+                test=test,
+                p=p,
+                findable=spread.findable,
+                seeds_share=spread.seeds_share,
+            )
+        )
     return estimates, comparisons
 
 
@@ -211,6 +226,7 @@ class _Spread(NamedTuple):
     interval: Interval | None = None
     p: float | None = None
     findable: float | None = None
+    seeds_share: float | None = None
 
 
 def _estimate(
@@ -251,7 +267,8 @@ def _spreads(
             found = over_seeds(one.values, error, count(clusters))
             # A difference reaches from the least minus the most to the most minus the least.
             least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if one.b else (LEAST[metric], 1)
-            spreads.append(_Spread(found.interval.within(least, most), found.p, found.findable))
+            interval = found.interval.within(least, most)
+            spreads.append(_Spread(interval, found.p, found.findable, found.seeds_share))
     return spreads
 
 

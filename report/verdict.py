@@ -465,6 +465,11 @@ def _sign(versus: Comparison | None) -> int:
     return 1 if versus.difference > 0 else -1
 
 
+def _listed(words: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
 def _headline(verdicts: Sequence[_TaskVerdict]) -> str:
     """Return the answer in a few words, "" where no task has several encoders."""
     answers: dict[str, list[str]] = {}
@@ -505,5 +510,14 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
                 "Holm's correction"
             )
     if seeds > 1:
-        return f"{words}. Scores are means over {seeds} seeds; rows and seeds both vary."
+        words += f". Scores are means over {seeds} seeds; rows and seeds both vary"
+        shares = [
+            f"{versus.seeds_share:.0%} on {verdict.task.name}".replace("%", " %")
+            for verdict in verdicts
+            if len(verdict.best) == 2 and (versus := verdict.between(*verdict.best.values()))
+            if versus.seeds_share is not None
+        ]
+        if shares:
+            words += f"; of the variance of best against best, seeds make {_listed(shares)}"
+        return f"{words}."
     return f"{words}. One seed: this describes these trained systems, not yet the method."

@@ -73,6 +73,9 @@ def test_over_seeds_is_the_t_test_of_rows_or_of_seeds_where_only_these_vary():
     assert p == pytest.approx(of_seeds.pvalue)
     assert (interval.low, interval.high) == pytest.approx(of_seeds.confidence_interval(0.95))
     assert about(over_seeds(np.zeros(3), 0.0, 9)) == (Interval(0.0, 0.0, "t"), 1.0)
+    # The mean's variance over these seeds is 0.00777; of rows as much again makes half of it.
+    shares = [over_seeds(values, error, 9).seeds_share for error in (0.0, 0.00777778**0.5, 1e9)]
+    assert shares == pytest.approx([1.0, 0.5, 0.0], abs=1e-6)
 
 
 def test_who_is_right_on_all_rows_may_still_be_wrong_on_others():

@@ -249,6 +249,15 @@ def test_the_best_two_are_tested_by_themselves_and_all_others_by_holm():
     assert f"{own.findable:.3f} would be found with 80 % power" in words
 
 
+def test_several_seeds_say_how_much_of_the_spread_is_theirs():
+    noises = {("sup", kind): (0.3, 0.3) for kind in ("bi", "cross")}
+    cells, judged = judged_cells(noises, seeds=(1, 2, 3))
+    (own,) = next(each for each in judged if each.split == "test").main_comparisons()
+    assert 0 < own.seeds_share < 1
+    said = f"of the variance of best against best, seeds make {own.seeds_share:.0%} on sts."
+    assert said.replace("%", " %") in " ".join(paragraph(cells, judged).split())
+
+
 def test_a_grid_of_stages_and_tunings_takes_few_words():
     noises = {}
     for stage in ("none", "unsup", "sup"):
