@@ -1,5 +1,7 @@
 """Batches side by side: the numbers of one thread, in order, and nothing left changed."""
 
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +101,8 @@ def test_an_error_passes_on_and_what_was_not_begun_is_left(threads):
 
     def embed(batch):
         begun.append(batch)
+        if len(begun) > 1:
+            time.sleep(0.2)  # so that the error is noticed before all are done
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
