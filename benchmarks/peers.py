@@ -303,11 +303,10 @@ def _ctranslate2(source: Source) -> Run:
     encoder = ctranslate2.Encoder(folder, compute_type=source.precision, intra_threads=threads)
 
     def run(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        ids, lengths = (
-            ctranslate2.StorageView.from_array(x.int().numpy())
-            for x in (input_ids, attention_mask.sum(1))
-        )
-        output = encoder.forward_batch(ids, lengths, token_type_ids.tolist())
+        # The library does not copy these, and does not keep them either.
+        ids, lengths = input_ids.int().numpy(), attention_mask.sum(1).int().numpy()
+        views = map(ctranslate2.StorageView.from_array, (ids, lengths))
+        output = encoder.forward_batch(*views, token_type_ids.tolist())
         return torch.from_numpy(np.array(output.last_hidden_state))
 
     return run
