@@ -11,7 +11,6 @@ WORKS = {
     "simcse_step": "training",
     "grad_cache": "training",
     "cross": "encoding",
-    "mlm": "training",
     "search": "search",
     "shares": "shares",
     "busy": "busy",
@@ -23,7 +22,6 @@ EPILOG = """works:
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
-  mlm           pre-training; mini's shape
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
   shares        where the time of encode and cross goes, on one thread; no peers
   busy          unsup steps and encoding, quiet and beside six busy loops; mini
