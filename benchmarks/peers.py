@@ -154,7 +154,8 @@ def engines(
             reason = str(error).strip().partition("\n")[0]
             skipped.append(f"{name}: {reason}; pip install -r requirements-bench.txt")
         else:
-            loaded.append(Engine(name, model, getattr(torch, precision, None)))
+            dtype = None if precision == "int8" else getattr(torch, precision)
+            loaded.append(Engine(name, model, dtype))
     return loaded, skipped
 
 
