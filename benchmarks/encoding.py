@@ -53,11 +53,12 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
     check(ours.encode(few), default.encode(few), best.encode(few))
     calibration = [(text,) for text in bench.texts[COUNT:]]
     others, skipped = peers.engines(
-        bench, peers.sentence_transformer, folder, calibration, int8=bool(pairs)
+        bench, peers.sentence_transformer, folder, calibration, best_only=not pairs
     )
     for other in others:
-        same = other.dtype is None or cosines(other.model.encode(few), default.encode(few)) >= 0.99
-        expect(bool(np.all(same)), f"embeddings of sentence-transformers, {other.name}")
+        found = cosines(other.model.encode(few), default.encode(few))
+        same = found.mean() >= 0.95 if other.dtype is None else found.min() >= 0.99
+        expect(bool(same), f"embeddings of sentence-transformers, {other.name}")
     wanted = correlation(default.encode, pairs) if pairs else default.encode(few)
 
     def quality(encode: Encode) -> str:
@@ -129,7 +130,8 @@ def cross(bench: Bench) -> Iterator[Work]:
 
     def quality(scores: np.ndarray, name: str, exact: bool = True) -> str:
         agreement = float(np.corrcoef(scores, wanted)[0, 1])
-        expect(agreement > 0.995 or not exact, f"scores of CrossEncoder and of {name}")
+        least = 0.995 if exact else 0.95
+        expect(agreement > least, f"scores of CrossEncoder and of {name}")
         return f"correlation {agreement:.4f}"
 
     def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:

@@ -10,35 +10,39 @@ WORKS = {
     "encode": "encoding",
     "simcse_step": "training",
     "grad_cache": "training",
-    "heads": "heads",
     "cross": "encoding",
-    "mlm": "training",
-    "growth": "growth",
     "search": "search",
+    "shares": "shares",
+    "busy": "busy",
+    "growth": "growth",
 }
+USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
   encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM, mini
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
-  heads         20 epochs of the STS head, 10 of the SST head; frozen MiniLM
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
-  mlm           pre-training; mini's shape
-  growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
+  shares        where the time of encode and cross goes, on one thread; no peers
+  busy          unsup steps and encoding, quiet and beside six busy loops; mini
+  growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
+                takes ten minutes, and is done where it is named only
 
-Both sides of a comparison are first checked to compute the same thing (scikit-learn's heads are
-others). seconds: median of the rounds; ratio: how many times faster the first side is; of peak:
-the real tokens' arithmetic per second, as a share of the fastest matrix product in the same
-precision; MiB: highest memory during the work above that before it, in the first round, whose time
-counts only where it is the only one; quality: beside float32's. The longest of the peers' sides
-take fewer rounds. OpenVINO, ONNX Runtime and faiss are optional."""
+Both sides of a comparison are first checked to compute the same thing. seconds: median of the
+rounds; ratio: how many times faster the first side is; of peak: the real tokens' arithmetic per
+second, as a share of the fastest matrix product in the same precision; MiB: highest memory during
+the work above that before it, in the first round, whose time counts only where it is the only one;
+quality: beside float32's. The longest of the peers' sides take fewer rounds. OpenVINO, ONNX
+Runtime, CTranslate2, zentorch and faiss are optional."""
 
 
 @dataclass(frozen=True)
 class Options:
     """What the command line says."""
 
-    only: tuple[str, ...] = option((), "some works (all)", choices=tuple(WORKS), metavar="WORK")
+    only: tuple[str, ...] = option(
+        (), "some works (all but growth)", choices=tuple(WORKS), metavar="WORK"
+    )
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     checkpoint: str | None = option(
         None, "a folder or hub id to encode with, instead of three usual encoders", metavar="NAME"

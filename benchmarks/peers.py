@@ -1,22 +1,24 @@
-"""The peers, called as their own users call them: sentence-transformers and its other engines.
+"""The peers: sentence-transformers, and engines that compute its BERT.
 
-Nothing here is part of the product; this file is what it is compared with. OpenVINO and ONNX
-Runtime are optional and for CPUs: one that does not load is left out of the table, with a line that
-says why.
+Nothing here is part of the product; this file is what it is compared with. An engine stands in a
+SentenceTransformer or CrossEncoder where BERT stood; tokenizing, padding, pooling and the
+classifier stay. Engines are optional and for CPUs: one that does not load is left out of the table,
+with a line that says why.
 """
 
+import copy
 import io
+import logging
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from importlib import import_module
-from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -24,9 +26,10 @@ from benchmarks.engine import Side, best_batch_size
 from benchmarks.inputs import Bench
 
 PADDED = dict[str, Tensor]
-NOISY = ("sentence_transformers", "optimum", "nncf")  # they advise, where all is as it should be
+Run = Callable[[Tensor, Tensor, Tensor], Tensor]  # ids, mask, types (B, T) to states (B, T, H)
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 CALIBRATION_ROWS = 128  # as many as OpenVINO's quantisation asks for
-TRIED = 200  # texts or pairs that the batch size is chosen with
+TRIED = 128  # texts or pairs that the batch size is chosen with
 
 
 def prepare() -> None:
@@ -39,39 +42,23 @@ def prepare() -> None:
         import_module("torchvision")
     except Exception:  # ImportError where it is absent, RuntimeError where it does not fit
         sys.modules["torchvision"] = None  # type: ignore[assignment]
-    from transformers.utils import logging
+    from transformers.utils import logging as transformers_logging
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    for name in NOISY:
-        getLogger(name).setLevel(ERROR)
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 
 
 def sentence_transformer(
-    folder: Path,
-    device: torch.device,
-    dtype: torch.dtype | None = None,
-    backend: str = "torch",
-    **model_kwargs: Any,
+    folder: Path, device: torch.device, dtype: torch.dtype | None = None
 ) -> Any:
-    """Return a SentenceTransformer; its own default is PyTorch in float32."""
+    """Return a SentenceTransformer; its own default is the checkpoint's precision."""
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(
-        str(folder),
-        device=str(device),
-        backend=backend,
-        model_kwargs=model_kwargs if dtype is None else model_kwargs | {"dtype": dtype},
-    )
+    return SentenceTransformer(str(folder), device=str(device), model_kwargs={"dtype": dtype})
 
 
-def cross_encoder(
-    folder: Path,
-    device: torch.device,
-    dtype: torch.dtype | None = None,
-    backend: str = "torch",
-    **model_kwargs: Any,
-) -> Any:
+def cross_encoder(folder: Path, device: torch.device, dtype: torch.dtype | None = None) -> Any:
     """Return a CrossEncoder with one logit, read without a sigmoid."""
     from sentence_transformers import CrossEncoder
 
@@ -80,8 +67,7 @@ def cross_encoder(
         num_labels=1,
         device=str(device),
         activation_fn=nn.Identity(),
-        backend=backend,
-        model_kwargs=model_kwargs if dtype is None else model_kwargs | {"dtype": dtype},
+        model_kwargs={"dtype": dtype},
     )
 
 
@@ -128,13 +114,14 @@ class Engine:
 
 @dataclass(frozen=True)
 class Source:
-    """What the engines are made from."""
+    """What an engine is made from."""
 
-    make: Callable[..., Any]  # sentence_transformer or cross_encoder
-    folder: Path
-    device: torch.device
+    bert: Any  # transformers' BertModel in float32
+    tokenizer: Any
+    folder: Path  # its checkpoint
     scratch: Path
     rows: Sequence[tuple[str, ...]]  # texts or pairs, to calibrate int8 with
+    precision: str  # "int8", or the name of a type of PyTorch's
 
 
 def engines(
@@ -142,7 +129,7 @@ def engines(
     make: Callable[..., Any],
     folder: Path,
     rows: Sequence[tuple[str, ...]],
-    int8: bool = True,
+    best_only: bool = False,
 ) -> tuple[list[Engine], list[str]]:
     """Return the engines that load, and a line for each that does not.
 
@@ -151,80 +138,198 @@ def engines(
         make: sentence_transformer or cross_encoder.
         folder: a checkpoint that it reads.
         rows: texts or pairs, CALIBRATION_ROWS of which int8 is calibrated with.
-        int8: as well as in floating point.
+        best_only: those that compute in this machine's best precision, and no others.
     """
-    source = Source(make, folder, bench.device, bench.scratch, rows[:CALIBRATION_ROWS])
     loaded: list[Engine] = []
     skipped: list[str] = []
-    for library, ways in ENGINES.items() if bench.device.type == "cpu" else []:
+    for library, known, way in ENGINES if bench.device.type == "cpu" else []:
+        if known and best_only:
+            continue
+        precision = known or bench.precision
+        name = f"{library}, {precision}"
         try:
-            with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-                warnings.simplefilter("ignore")
-                for way in ways if int8 else ways[:1]:
-                    loaded.append(way(source))
-        except Exception as error:  # the peer raises it bare where a library is missing
+            with quiet():
+                model = _with_engine(bench, make, folder, rows[:CALIBRATION_ROWS], precision, way)
+        except Exception as error:  # engines raise whatever they like
             reason = str(error).strip().partition("\n")[0]
-            skipped.append(f"{library}: {reason}; pip install -r requirements-bench.txt")
+            skipped.append(f"{name}: {reason}; pip install -r requirements-bench.txt")
+        else:
+            dtype = None if precision == "int8" else getattr(torch, precision)
+            loaded.append(Engine(name, model, dtype))
     return loaded, skipped
 
 
-def _openvino(source: Source) -> Engine:
-    """Load with OpenVINO, which takes bfloat16 by itself where the processor has it."""
-    from openvino import Core
+def _with_engine(
+    bench: Bench,
+    make: Callable[..., Any],
+    folder: Path,
+    rows: Sequence[tuple[str, ...]],
+    precision: str,
+    way: Callable[["Source"], Run],
+) -> Any:
+    """Return what `make` makes, with an engine for its BERT that has computed once."""
+    model = make(folder, bench.device, torch.float32).eval()
+    whole = model[0].model  # a BertModel, or what has one and a classifier
+    bert = whole.base_model
+    source = Source(bert, model.tokenizer, folder, bench.scratch, rows, precision)
+    engine = Backbone(bert, way(source))
+    if whole is bert:
+        model[0].model = engine
+        model.encode([text for (text,) in rows[:2]])
+    else:
+        setattr(whole, whole.base_model_prefix, engine)
+        model.predict(rows[:2])
+    return model
 
-    config = {"INFERENCE_NUM_THREADS": torch.get_num_threads()}
-    model = source.make(source.folder, source.device, backend="openvino", ov_config=config)
-    precision = Core().get_property("CPU", "INFERENCE_PRECISION_HINT").to_string()
-    dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision, torch.float32)
-    return Engine(f"OpenVINO, {str(dtype).removeprefix('torch.')}", model, dtype)
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what engines print and advise while they load off the table."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
-def _openvino_int8(source: Source) -> Engine:
-    """Quantise weights and states, with scales from some rows.
+class Backbone(nn.Module):
+    """An engine in BERT's place, with BERT's own pooler."""
 
-    As sentence-transformers' export_static_quantized_openvino_model does, which would fetch its
-    rows from the internet and pad each to 384 tokens.
+    def __init__(self, bert: Any, run: Run):
+        super().__init__()
+        self.config, self.pooler, self.run = bert.config, bert.pooler, run
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, **_: Any
+    ) -> Any:
+        """Return what transformers' BertModel does: last states (B, T, H), and pooled [CLS]."""
+        from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+        states = self.run(input_ids, attention_mask, token_type_ids)
+        return BaseModelOutputWithPooling(states, self.pooler(states))
+
+
+class Traced(nn.Module):
+    """BERT for programs that follow its operations, on an example of two texts of eight tokens."""
+
+    example = (torch.ones(2, 8, dtype=torch.int64),) * 2 + (torch.zeros(2, 8, dtype=torch.int64),)
+
+    def __init__(self, bert: Any):
+        super().__init__()
+        self.bert = bert
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        """Return the last states, (B, T, H)."""
+        states: Tensor = self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state
+        return states
+
+
+def _openvino(source: Source) -> Run:
+    """Compile with OpenVINO; int8 is static, of weights and states.
+
+    As sentence-transformers' export_static_quantized_openvino_model makes it, which would fetch its
+    rows from the internet.
     """
-    import nncf
-    from optimum.intel import OVConfig, OVQuantizationConfig, OVQuantizer
+    import openvino
 
-    model = _openvino(source).model
-    tokenize = partial(model.tokenizer, truncation=True, max_length=128, return_tensors="np")
-    rows = [dict(tokenize(*row)) for row in source.rows]
-    config = OVConfig(quantization_config=OVQuantizationConfig(num_samples=len(rows)))
-    quantizer = OVQuantizer.from_pretrained(model.transformers_model)
-    quantizer.quantize(nncf.Dataset(rows), ov_config=config)
-    return Engine("OpenVINO, int8", model, None)
+    model = openvino.convert_model(Traced(source.bert), example_input=Traced.example)
+    if source.precision == "int8":
+        import nncf
+
+        tokens = [
+            dict(source.tokenizer(*row, truncation=True, max_length=128, return_tensors="np"))
+            for row in source.rows
+        ]
+        rows = nncf.Dataset([[row[name] for name in INPUTS] for row in tokens])
+        kind = nncf.ModelType.TRANSFORMER
+        model = nncf.quantize(model, rows, model_type=kind, subset_size=len(tokens))
+    settings = {
+        "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32" if source.precision == "float32" else "bf16",
+    }
+    compiled = openvino.Core().compile_model(model, "CPU", settings)
+    return lambda *inputs: torch.from_numpy(compiled([x.numpy() for x in inputs])[0])
 
 
-def _onnx(source: Source, **which: str) -> Engine:
-    """Load with ONNX Runtime, in float32."""
-    from onnxruntime import SessionOptions
+def _onnx(source: Source) -> Run:
+    """Export for ONNX Runtime; int8 is dynamic: states are quantised as they come.
 
-    options = SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    which |= {"provider": "CPUExecutionProvider"}
-    model = source.make(
-        source.folder, source.device, backend="onnx", session_options=options, **which
+    It has no bfloat16 for CPUs (1.32: "Could not find an implementation for Add(14)").
+    """
+    import onnxruntime
+
+    path = str(source.scratch / f"{source.folder.name}.onnx")
+    lengths = {name: {0: "B", 1: "T"} for name in (*INPUTS, "states")}
+    # Of the newer exporter's graph (dynamo=True) the results were others.
+    torch.onnx.export(
+        Traced(source.bert),
+        Traced.example,
+        path,
+        input_names=list(INPUTS),
+        output_names=["states"],
+        dynamic_axes=lengths,
+        dynamo=False,
     )
-    return Engine("ONNX, float32", model, torch.float32)
+    if source.precision == "int8":
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+        full, path = path, path.replace(".onnx", "-int8.onnx")
+        # Without VNNI sums of two products of bytes overflow 16 bits.
+        seven_bits = not torch.cpu.get_capabilities().get("avx512_vnni")
+        quantize_dynamic(
+            full, path, weight_type=QuantType.QInt8, per_channel=True, reduce_range=seven_bits
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def run(*inputs: Tensor) -> Tensor:
+        (states,) = session.run(None, {n: x.numpy() for n, x in zip(INPUTS, inputs, strict=True)})
+        return torch.from_numpy(states)
+
+    return run
 
 
-def _onnx_int8(source: Source) -> Engine:
-    """Quantise weights, and states as they come, for this processor."""
-    from sentence_transformers.backend import export_dynamic_quantized_onnx_model
+def _ctranslate2(source: Source) -> Run:
+    """Convert for CTranslate2, which has no bfloat16 for CPUs; int8 has scales of every token."""
+    import ctranslate2
 
-    folder = source.scratch / f"{source.folder.name}-onnx"
-    has = torch.cpu.get_capabilities()
-    kind = "avx512_vnni" if has.get("avx512_vnni") else "avx2" if has.get("avx2") else "arm64"
-    model = _onnx(source).model
-    model.save_pretrained(str(folder))
-    export_dynamic_quantized_onnx_model(model, kind, str(folder), file_suffix="int8")
-    quantised = _onnx(replace(source, folder=folder), file_name="onnx/model_int8.onnx")
-    return Engine("ONNX, int8", quantised.model, None)
+    folder = str(source.scratch / f"{source.folder.name}-ctranslate2")
+    converter = ctranslate2.converters.TransformersConverter(str(source.folder))
+    converter.convert(folder, quantization=source.precision, force=True)
+    threads = torch.get_num_threads()
+    encoder = ctranslate2.Encoder(folder, compute_type=source.precision, intra_threads=threads)
+
+    def run(input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+        # The library does not copy these, and does not keep them either.
+        ids, lengths = input_ids.int().numpy(), attention_mask.sum(1).int().numpy()
+        views = map(ctranslate2.StorageView.from_array, (ids, lengths))
+        output = encoder.forward_batch(*views, token_type_ids.tolist())
+        return torch.from_numpy(np.array(output.last_hidden_state))
+
+    return run
 
 
-ENGINES: dict[str, Sequence[Callable[[Source], Engine]]] = {
-    "OpenVINO": (_openvino, _openvino_int8),
-    "ONNX": (_onnx, _onnx_int8),
-}
+def _zentorch(source: Source) -> Run:
+    """Compile with AMD's plug-in for torch.compile, with frozen weights, as its guide has it."""
+    import zentorch  # noqa: F401  (it registers itself)
+    from torch._inductor import config
+
+    config.freezing = True  # nothing else here is compiled
+    model = Traced(copy.deepcopy(source.bert).to(getattr(torch, source.precision)))
+    compiled = torch.compile(model, backend="zentorch", dynamic=True)
+    return lambda *inputs: compiled(*inputs).float()
+
+
+# Library, precision (None: the machine's best), and how it is made.
+ENGINES: Sequence[tuple[str, str | None, Callable[[Source], Run]]] = (
+    ("OpenVINO", None, _openvino),
+    ("OpenVINO", "int8", _openvino),
+    ("ONNX Runtime", "float32", _onnx),
+    ("ONNX Runtime", "int8", _onnx),
+    ("CTranslate2", "int8", _ctranslate2),
+    ("zentorch", None, _zentorch),
+)

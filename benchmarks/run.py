@@ -7,22 +7,33 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks import peers
-from benchmarks.engine import Figure, matmul_peak, measure
+from benchmarks.engine import Figure, Work, matmul_peak, measure
 from benchmarks.inputs import Bench, sentences, similar_pairs
-from benchmarks.options import WORKS, Options
+from benchmarks.options import USUAL, WORKS, Options
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import write_text
 
 TEXTS = 4000
 PAIRS = 300
+PACKAGES = (
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "openvino",
+    "nncf",
+    "onnxruntime",
+    "ctranslate2",
+    "zentorch",
+    "faiss-cpu",
+)
 
 
 def run(options: Options) -> None:
@@ -43,13 +54,15 @@ def run(options: Options) -> None:
         texts, similar = sentences(options.data, TEXTS), similar_pairs(options.data, PAIRS)
         with tempfile.TemporaryDirectory() as scratch:
             bench = Bench(device, options.rounds, texts, Path(scratch), similar, options.checkpoint)
-            for name in options.only or WORKS:
+            for name in options.only or USUAL:
                 begun, before = time.perf_counter(), len(figures)
                 module = import_module(f"benchmarks.{WORKS[name]}")
                 for work in getattr(module, name)(bench):
-                    figures += measure(work, device)
-                    print(table(figures[-len(work.sides) :]), flush=True)
-                    for line in work.skipped:
+                    # Some works time themselves.
+                    found = measure(work, device) if isinstance(work, Work) else work
+                    figures += found
+                    print(table(found), flush=True)
+                    for line in work.skipped if isinstance(work, Work) else ():
                         print(f"  skipped: {line}", flush=True)
                     if options.json:  # now, so that nothing measured is lost
                         report = {"machine": machine, "figures": [asdict(f) for f in figures]}
@@ -66,13 +79,20 @@ def run(options: Options) -> None:
 def describe(device: torch.device) -> dict[str, Any]:
     """Return what the figures depend on."""
     best = choose_precision("auto", device)
-    packages = ("torch", "transformers", "sentence-transformers", "scikit-learn")
     machine: dict[str, Any] = {"device": str(device), "processor": processor(device)}
     machine["threads"] = threads = torch.get_num_threads()
     for dtype in dict.fromkeys((best, torch.float32)):
         name = str(dtype).removeprefix("torch.")
         machine[f"peak {name}"] = f"{matmul_peak(dtype, device, threads) / 1e12:.2f} TFLOP/s"
-    return machine | {name: version(name) for name in packages}
+    return machine | {name: installed(name) for name in PACKAGES}
+
+
+def installed(name: str) -> str:
+    """Return the version of a package, or that there is none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def processor(device: torch.device) -> str:

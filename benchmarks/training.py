@@ -1,4 +1,4 @@
-"""Training steps beside plain loops of transformers: contrastive, in chunks, and masked words.
+"""Training steps beside plain loops of transformers: contrastive, at once and in chunks.
 
 The peers take fewer rounds of the contrastive steps: two after the first, and one in float32.
 """
@@ -19,12 +19,6 @@ from benchmarks.peers import PADDED
 from data.examples import Triplet
 from minbert.encoder import SentenceEncoder
 from minbert.flops import encoder_flops
-from minbert.hub import MINI
-from minbert.mlm import BertForMaskedLM, mask_tokens
-from minbert.packing import TokenSequences
-from minbert.pretraining.loop import Pretrainer
-from minbert.pretraining.options import NO_DROPOUT, PretrainConfig
-from minbert.tokenizer import BertTokenizer
 from runtime.device import autocast
 from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
@@ -38,10 +32,6 @@ CHUNK_TOKENS = 2048
 LEARNING_RATE = 3e-5
 
 CACHED, CACHED_TOKENS = 192, 4096  # triplets, and tokens of a chunk
-
-MLM_BATCH_SIZE, MLM_LENGTH = 32, 128
-MLM_STEPS = 12  # so many that the first, on fresh memory, weighs little
-MLM_LEARNING_RATE = 1e-4
 
 
 def simcse_step(bench: Bench) -> Iterator[Work]:
@@ -212,77 +202,3 @@ def grad_cache(bench: Bench) -> Iterator[Work]:
     ]
     title = f"loading and one sup step, {CACHED} triplets, bert-base shape"
     yield Work(title, "sentences", [len(texts)], sides)
-
-
-def mlm(bench: Bench) -> Iterator[Work]:
-    """Yield pre-training on mini's shape, MLM_STEPS steps per round, all sides without dropout."""
-    from transformers import BertForMaskedLM as PeerForMaskedLM
-
-    tokenizer = BertTokenizer.from_pretrained(MINI)
-    rows = full_rows(tokenizer, bench.texts)
-    model = BertForMaskedLM.from_pretrained("mini", **NO_DROPOUT)
-    config = PretrainConfig(
-        length=MLM_LENGTH,
-        batch_size=MLM_BATCH_SIZE,
-        learning_rate=MLM_LEARNING_RATE,
-        warmup_steps=0,
-    )
-    ours = Pretrainer(model, tokenizer, rows, rows, config, bench.scratch, device=str(bench.device))
-    peer = PeerForMaskedLM.from_pretrained(str(MINI), dtype=torch.float32, **NO_DROPOUT)
-    peer.to(bench.device)
-    check_losses(ours, peer, rows)
-    masked = masked_batches(ours, rows, bench.device)
-
-    def loop(dtype: torch.dtype) -> Side:
-        step = training_step(peer, lambda b: peer(**b).loss, MLM_LEARNING_RATE, dtype)
-        name = "float32" if dtype == torch.float32 else f"{bench.precision} autocast"
-        step(masked[0])
-        return Side(
-            f"transformers, {name} loop",
-            lambda r: [step(batch) for batch in masked],
-            dtype,
-            rounds=1 if dtype == torch.float32 else None,
-        )
-
-    ours._train_step()
-    sides = [Side("minbert", lambda r: [ours._train_step() for _ in range(MLM_STEPS)], ours.dtype)]
-    sides += [loop(dtype) for dtype in dict.fromkeys((torch.float32, bench.dtype))]
-    tokens, rounds = MLM_STEPS * MLM_BATCH_SIZE * MLM_LENGTH, bench.rounds
-    yield Work("MLM pre-training, mini's shape", "tokens", [tokens] * rounds, sides)
-
-
-def full_rows(tokenizer: BertTokenizer, texts: Sequence[str]) -> TokenSequences:
-    """Return the texts end to end in rows of MLM_LENGTH tokens."""
-    ids = tokenizer(texts).ids
-    count = len(ids) // MLM_LENGTH
-    offsets = np.arange(count + 1) * MLM_LENGTH
-    return TokenSequences(ids[: count * MLM_LENGTH], offsets, np.full(count, MLM_LENGTH, np.int32))
-
-
-def masked_batches(
-    ours: Pretrainer, rows: TokenSequences, device: torch.device
-) -> list[dict[str, torch.Tensor]]:
-    """Return a round's batches with masks as transformers takes them: labels (B, T), or -100."""
-    tokenizer = ours.tokenizer
-    made = []
-    for start in range(MLM_STEPS):
-        packed = rows.pack(np.arange(start * MLM_BATCH_SIZE, (start + 1) * MLM_BATCH_SIZE))
-        masked, labels = mask_tokens(
-            packed, tokenizer.special_ids, tokenizer.mask_id, tokenizer.vocab_size
-        )
-        input_ids = masked.input_ids.view(MLM_BATCH_SIZE, MLM_LENGTH).to(device)
-        made.append(
-            {"input_ids": input_ids, "labels": labels.view(MLM_BATCH_SIZE, MLM_LENGTH).to(device)}
-        )
-    return made
-
-
-def check_losses(ours: Pretrainer, peer: torch.nn.Module, rows: TokenSequences) -> None:
-    """Expect the same loss of both on the same masked batch."""
-    batch = masked_batches(ours, rows, ours.device)[0]
-    packed = rows.pack(np.arange(MLM_BATCH_SIZE)).to(ours.device)
-    masked = replace(packed, input_ids=batch["input_ids"].flatten())
-    with torch.inference_mode():
-        found = ours.model.loss(masked, batch["labels"].flatten()).item()
-        wanted = peer.eval()(**batch).loss.item()
-    expect(abs(found - wanted) <= 1e-3 * wanted, f"MLM losses {found:.4f} and {wanted:.4f}")

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import random
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,19 @@ import torch
 from conftest import real_checkpoint
 
 from benchmarks import __main__ as command
-from benchmarks import encoding, engine, growth, heads, inputs, peers, run, search, training
+from benchmarks import (
+    busy,
+    encoding,
+    engine,
+    growth,
+    inputs,
+    options,
+    peers,
+    run,
+    search,
+    shares,
+    training,
+)
 from minbert.config import BertConfig
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI
@@ -80,30 +91,44 @@ def test_the_first_round_measures_the_memory():
 
 
 def test_an_engine_whose_library_is_missing_is_skipped_with_one_line(tmp_path, monkeypatch):
-    for name in ("openvino", "onnxruntime"):
+    real_checkpoint()
+    for name in ("openvino", "onnxruntime", "ctranslate2", "zentorch"):
         monkeypatch.setitem(sys.modules, name, None)
     bench = inputs.Bench(CPU, 1, ["a text"], tmp_path)
-    loaded, skipped = peers.engines(bench, lambda *_, **__: "model", tmp_path, [("a text",)])
-    assert loaded == [] and len(skipped) == 2
-    assert skipped[0].startswith("OpenVINO: ") and skipped[1].startswith("ONNX: ")
+    folder = inputs.minilm(bench)
+    loaded, skipped = peers.engines(bench, peers.sentence_transformer, folder, [("a text",)])
+    assert loaded == [] and len(skipped) == len(peers.ENGINES)
+    assert skipped[0].startswith("OpenVINO, ") and skipped[-1].startswith("zentorch, ")
     for line in skipped:
         assert "\n" not in line and "; pip install -r requirements-bench" in line
 
 
-@pytest.mark.parametrize("library", peers.ENGINES)
-def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(library, tmp_path):
-    pytest.importorskip({"OpenVINO": "optimum.intel", "ONNX": "optimum.onnxruntime"}[library])
+@pytest.mark.parametrize("make", [peers.sentence_transformer, peers.cross_encoder])
+@pytest.mark.parametrize("engine_", peers.ENGINES, ids=lambda engine: f"{engine[0]} {engine[1]}")
+def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(
+    engine_, make, tmp_path, monkeypatch
+):
+    library, precision, _ = engine_
+    pytest.importorskip(library.lower().replace(" ", ""))
     real_checkpoint()
     bench = inputs.Bench(CPU, 1, inputs.made_sentences(200, random.Random(0)), tmp_path)
-    rows = [(text,) for text in bench.texts[20:]]
-    folder = inputs.minilm(bench)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peers, "ENGINES", {library: peers.ENGINES[library]})
-        (plain, int8), skipped = peers.engines(bench, peers.sentence_transformer, folder, rows)
-    wanted = peers.sentence_transformer(folder, CPU).encode(bench.texts[:20])
-    assert skipped == [] and int8.dtype is None
-    assert encoding.cosines(plain.model.encode(bench.texts[:20]), wanted).min() > 0.999
-    assert 0.9 < encoding.cosines(int8.model.encode(bench.texts[:20]), wanted).min() < 0.9999
+    pairs = make is peers.cross_encoder
+    rows = list(zip(bench.texts, bench.texts[1:], strict=False)) if pairs else None
+    folder = encoding.with_classifier(bench) if pairs else inputs.minilm(bench)
+    monkeypatch.setattr(peers, "ENGINES", (engine_,))
+    calibration = rows or [(text,) for text in bench.texts[20:]]
+    (loaded,), skipped = peers.engines(bench, make, folder, calibration)
+    plain = make(folder, CPU, torch.float32)
+    assert skipped == [] and (loaded.dtype is None) == (precision == "int8")
+    if pairs:
+        found = np.corrcoef(loaded.model.predict(rows[:20]), plain.predict(rows[:20]))[0, 1]
+    else:
+        texts = bench.texts[:20]
+        found = encoding.cosines(loaded.model.encode(texts), plain.encode(texts)).min()
+    if precision == "int8":
+        assert 0.95 < found < 0.9999
+    else:
+        assert found > 0.995
 
 
 def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, monkeypatch):
@@ -140,10 +165,7 @@ def tiny(tmp_path, monkeypatch):
     real_checkpoint()
     mini = tmp_path / "mini"
     SentenceEncoder.from_pretrained("mini", device="cpu").save(mini)  # in float32
-    for module in (inputs, heads):
-        monkeypatch.setattr(module, "minilm", lambda bench: mini)
-    recipe = replace(heads.head_config("report", "frozen", "sts"), num_epochs=2)
-    monkeypatch.setattr(heads, "head_config", lambda *_: recipe)
+    monkeypatch.setattr(inputs, "minilm", lambda bench: mini)
     monkeypatch.setattr(engine.gc, "collect", lambda: 0)
     for module, name, value in [
         (inputs, "BERT_BASE", TINY),
@@ -160,24 +182,23 @@ def tiny(tmp_path, monkeypatch):
         (growth, "FEW_ROWS", 30),
         (training, "BATCH_SIZE", 4),
         (training, "CACHED", 4),
-        (training, "MLM_STEPS", 1),
-        (training, "MLM_BATCH_SIZE", 4),
-        (training, "MLM_LENGTH", 16),
-        (heads, "TEXTS", 16),
-        (heads, "DEV_ROWS", 8),
+        (busy, "LOOPS", 1),
+        (busy, "STEPS", 2),
+        (busy, "CALLS", 2),
         (search, "ROWS", 300),
         (search, "MINED", 200),
         (engine, "MATMUL_SHAPES", ((64, 64, 64),)),
     ]:
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(peers, "ENGINES", {})  # they have a test of their own
+    monkeypatch.setattr(peers, "ENGINES", ())  # they have a test of their own
 
 
 def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     out = tmp_path / "figures.json"
-    assert command.main(["--rounds", "1", "--json", str(out)]) == 0
+    only = ["--only", *options.WORKS]
+    assert command.main([*only, "--rounds", "1", "--json", str(out)]) == 0
     report = json.loads(out.read_text())
-    assert {"device", "processor", "peak float32", "torch"} <= report["machine"].keys()
+    assert {"device", "peak float32", *run.PACKAGES} <= report["machine"].keys()
     found = {(figure["work"], figure["side"]): figure for figure in report["figures"]}
     assert len(found) == len(report["figures"]) > 30
     assert found["encode, mini", "minbert"]["quality"].startswith("Spearman ")
@@ -187,8 +208,13 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     faiss = importlib.util.find_spec("faiss") is not None
     name = "10 nearest of 100 queries among 300 vectors"
     assert ((name, "faiss, IndexFlatIP") in found) == faiss
+    shown = [f for f in report["figures"] if "where the time goes" in f["work"]]
+    assert len(shown) == 4 * len({figure["side"] for figure in shown})
+    assert all(figure["quality"].endswith("% of the time") for figure in shown)
+    (beside,) = [f for (w, side), f in found.items() if "steps" in w and side == "minbert, busy"]
+    assert beside["quality"].endswith(" x the fair share")
     for figure in report["figures"]:
-        assert figure["seconds"] > 0 and figure["ratio"] > 0
+        assert figure["ratio"] > 0 or figure["seconds"] == 0
         assert figure["peak_share"] is None or figure["peak_share"] > 0
     assert "<title" in out.with_suffix(".svg").read_text()
     shown = capsys.readouterr().out
@@ -205,6 +231,50 @@ def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(search, "top_k", wrong)
     with pytest.raises(AssertionError, match="the sides differ: nearest rows"):
         next(search.search(inputs.Bench(CPU, 2, [], tmp_path)))
+
+
+def test_shares_are_those_of_what_was_computed():
+    product = torch.nn.Linear(512, 512)
+    x = torch.randn(512, 512)
+
+    def run():
+        with torch.inference_mode():
+            for _ in range(5):
+                product(x)
+            torch.nn.functional.layer_norm(x, (512,))
+
+    parts = shares.profiled(run)
+    assert parts[shares.PRODUCTS] > parts["normalisation, residuals"] > 0 == parts["attention"]
+
+
+def test_gelu_is_left_out_for_the_block_only():
+    real_checkpoint()
+    model = SentenceEncoder.from_pretrained("mini", device="cpu").model
+    layer = next(m for m in model.modules() if isinstance(m, shares.Intermediate))
+    x = torch.randn(4, model.config.hidden_size)
+    with torch.inference_mode():
+        usual = layer(x)
+        with shares.without_gelu():
+            assert torch.equal(layer(x), layer.dense(x))
+        assert torch.equal(layer(x), usual) and not torch.equal(usual, layer.dense(x))
+
+
+def test_busy_loops_run_and_end():
+    with busy.busy_loops(2) as started:
+        assert len(started) == 2 and all(process.poll() is None for process in started)
+    assert all(process.poll() is not None for process in started)
+    with pytest.raises(KeyboardInterrupt), busy.busy_loops(1) as started:
+        raise KeyboardInterrupt
+    assert started[0].poll() is not None
+
+
+def test_what_is_left_after_the_limit_is_reckoned(monkeypatch):
+    calls = []
+    monkeypatch.setattr(busy, "_pieces", [lambda: calls.append(1)])
+    clock = iter(range(1000))
+    monkeypatch.setattr(busy.time, "perf_counter", lambda: next(clock))
+    assert busy._timed(0, 2, limit=100) == 2 and len(calls) == 2
+    assert busy._timed(0, 100, limit=3) == 100 and len(calls) == 5
 
 
 def test_missing_things_are_one_line(tmp_path, capsys):
