@@ -1,20 +1,9 @@
 """The report that this project follows, as records: its tables 1 and 3, and what is forgotten."""
 
-from typing import Any
+from experiment.ablate.table import BEFORE, HEAD, Row, Table, claims
 
-from experiment.ablate.table import (
-    ALIKE,
-    BEFORE,
-    HEAD,
-    LESS,
-    MORE,
-    Expectation,
-    Row,
-    Table,
-)
-from heads.config import REPORT_ORDER
-
-# Accuracy of para and sst, Pearson's r of sts: (pretrain, encoder) -> task -> published.
+DEV = "bert-base-uncased, CS224N's dev sets; accuracy, and Pearson's r of sts"
+# Accuracy of sst and para, Pearson's r of sts; None where the report has no number.
 FROZEN: dict[tuple[str, str], dict[str, float | None]] = {
     ("none", "bi"): {"sst": 0.467, "para": 0.771, "sts": 0.524},
     ("none", "cross"): {"para": 0.722, "sts": 0.561},
@@ -24,77 +13,81 @@ FROZEN: dict[tuple[str, str], dict[str, float | None]] = {
     ("sup", "cross"): {"para": None, "sts": None},
 }
 # The order of the tasks is the one in which they were learnt.
-TUNED: dict[str, dict[str, float | None]] = {
-    "single": {"sst": 0.528, "sts": 0.869, "para": 0.884},
-    "one after the other": {"sst": 0.135, "sts": 0.404, "para": 0.884},
-}
-SINGLE = {"tune": "full"}
-IN_TURN = {"tune": "joint", "schedule": "sequential"}
-
-
-def _row(label: str, task: str, published: float | None, pretrain: str, **settings: str) -> Row:
-    where = {"task": task, "encoder": "bi", "tune": "frozen", "features": "concat"}
-    return Row(label, published=published, pretrain=pretrain, settings=where | settings)
-
-
-REPORT_ROWS = (
-    *(
-        _row(f"{task}: {pretrain} {encoder}", task, published, pretrain, encoder=encoder)
-        for (pretrain, encoder), scores in FROZEN.items()
-        for task, published in scores.items()
-    ),
-    # The puzzle: what a head on two embeddings can see.
-    _row("sts: none, linear on [u; v]", "sts", 0.36, "none", head="linear"),
-    _row(
-        "sts: none, linear, interaction", "sts", None, "none", head="linear", features="interaction"
-    ),
-    _row("sts: none, MLP, interaction", "sts", None, "none", features="interaction"),
-    *(
-        _row(
-            f"{task}: tuned, {how}",
-            task,
-            published,
-            "none",
-            # One text has no pair to join, unless its encoder is that of the pairs.
-            encoder="bi" if (task, how) == ("sst", "single") else "cross",
-            **(SINGLE if how == "single" else IN_TURN),
-        )
-        for how, scores in TUNED.items()
-        for task, published in scores.items()
-    ),
-)
+OWN = {"sst": 0.528, "sts": 0.869, "para": 0.884}
+IN_TURN = {"sst": 0.135, "sts": 0.404, "para": 0.884}
+CONCAT = "--features concat"
+ALL_IN_TURN = "--task sst sts para --tune joint --schedule sequential"
 
 REPORT = Table(
     name="report",
     title="The report’s tables 1 and 3",
     source="the report, tables 1 and 3",
-    published_on="bert-base-uncased, CS224N's dev sets; accuracy, and Pearson's r of sts",
-    rows=REPORT_ROWS,
-    expected=(
+    published_on=DEV,
+    rows=(
         *(
-            Expectation(f"{task}: {tuned} bi", MORE, f"{task}: none bi", "table 1", of="score")
-            for task in ("para", "sts")
-            for tuned in ("unsup", "sup")
+            Row(
+                f"{task}: {pretrain} {encoder}",
+                published,
+                f"--task {task} --encoder {encoder} {CONCAT}",
+                pretrain,
+            )
+            for (pretrain, encoder), scores in FROZEN.items()
+            for task, published in scores.items()
         ),
-        Expectation("sts: sup bi", MORE, "sts: unsup bi", "table 1", of="score"),
-        Expectation("para: none cross", LESS, "para: none bi", "table 1", of="score"),
-        Expectation("sts: none cross", MORE, "sts: none bi", "table 1", of="score"),
-        Expectation(
+        # The puzzle: what a head on two embeddings can see.
+        Row(
             "sts: none, linear on [u; v]",
-            LESS,
-            "sts: none bi",
-            "a linear map of [u; v] is f(u) + g(v): it cannot see how u and v interact",
+            0.36,
+            f"--task sts --encoder bi {CONCAT}",
+            "none",
+            linear=True,
+        ),
+        Row("sts: none, linear, interaction", None, "--task sts --encoder bi", "none", linear=True),
+        Row("sts: none, MLP, interaction", None, "--task sts --encoder bi", "none"),
+        # One text has no pair to join, unless its encoder is that of the pairs.
+        *(
+            Row(
+                f"{task}: tuned, single",
+                published,
+                f"--task {task} --encoder {'bi' if task == 'sst' else 'cross'} "
+                f"--tune full {CONCAT}",
+                "none",
+            )
+            for task, published in OWN.items()
+        ),
+        *(
+            Row(
+                f"{task}: tuned, one after the other",
+                published,
+                f"{ALL_IN_TURN} --encoder cross {CONCAT}",
+                "none",
+            )
+            for task, published in IN_TURN.items()
+        ),
+    ),
+    expected=(
+        *claims(
+            "table 1",
+            *(
+                f"{task}: {how} bi > {task}: none bi"
+                for task in FROZEN["none", "cross"]
+                for how in ("unsup", "sup")
+            ),
+            "sts: sup bi > sts: unsup bi",
+            "para: none cross < para: none bi",
+            "sts: none cross > sts: none bi",
             of="score",
         ),
-        *(
-            Expectation(
-                f"{task}: tuned, one after the other",
-                LESS,
-                f"{task}: tuned, single",
-                "forgotten while later tasks were learnt: table 3",
-                of="score",
-            )
-            for task in ("sst", "sts")
+        *claims(
+            "a linear map of [u; v] is f(u) + g(v): it cannot see how u and v interact",
+            "sts: none, linear on [u; v] < sts: none bi",
+            of="score",
+        ),
+        *claims(
+            "forgotten while later tasks were learnt: table 3",
+            "sst: tuned, one after the other < sst: tuned, single",
+            "sts: tuned, one after the other < sts: tuned, single",
+            of="score",
         ),
     ),
     reading=(
@@ -106,66 +99,67 @@ REPORT = Table(
         "cross-encoder reads pairs that the encoder never saw while it was trained."
     ),
     columns=HEAD,
-    minutes=20.0,
 )
 
 
 # One encoder for three tasks: what is learnt first is forgotten, and what helps. The report's
 # table 3; schedules and remedies are those of `--tune joint`.
-OWN, SEQUENTIAL = "own model", "sequential"
-# Label -> schedule and remedies.
-JOINT: dict[str, tuple[str, tuple[str, ...]]] = {
-    SEQUENTIAL: ("sequential", ("none",)),
-    "sequential, replay": ("sequential", ("replay",)),
-    "proportional": ("proportional", ("none",)),
-    "annealed": ("annealed", ("none",)),
-    "round-robin": ("round-robin", ("none",)),
-    "round-robin, pcgrad": ("round-robin", ("pcgrad",)),
+JOINT = {
+    "sequential": "--schedule sequential",
+    "sequential, replay": "--schedule sequential --remedies replay",
+    "proportional": "--schedule proportional",
+    "annealed": "--schedule annealed",
+    "round-robin": "--schedule round-robin",
+    "round-robin, pcgrad": "--schedule round-robin --remedies pcgrad",
 }
-# Accuracy of sst and para, Pearson's r of sts; one after the other in this order.
-PUBLISHED: dict[str, dict[str, float]] = {
-    OWN: {"sst": 0.528, "sts": 0.869, "para": 0.884},
-    SEQUENTIAL: {"sst": 0.135, "sts": 0.404, "para": 0.884},
-}
-# The goal: what a remedy may lose against the task's own model.
-LOST = 0.02
-NEAR = ("sequential, replay", "annealed")
-
-
-def _joint_row(task: str, how: str) -> Row:
-    settings: dict[str, Any] = {"task": task, "encoder": "bi", "tune": "full"}
-    if how in JOINT:
-        schedule, remedies = JOINT[how]
-        settings |= {"tune": "joint", "schedule": schedule, "remedies": remedies}
-    published = PUBLISHED.get(how, {}).get(task)
-    return Row(f"{task}: {how}", published=published, pretrain="none", settings=settings)
-
-
-def _claim(task: str, how: str, relation: str, other: str, why: str) -> Expectation:
-    about = (f"{task}: {how}", relation, f"{task}: {other}", why)
-    return Expectation(*about, of=HEAD[0], within=LOST)
-
+LOST = 0.02  # the goal: what a remedy may lose against the task's own model
 
 FORGETTING = Table(
     name="forgetting",
     title="One encoder for three tasks: what is forgotten, and what helps",
     source="the report, table 3",
-    published_on="bert-base-uncased, CS224N's dev sets; accuracy, and Pearson's r of sts",
-    rows=tuple(_joint_row(task, how) for how in (OWN, *JOINT) for task in REPORT_ORDER),
+    published_on=DEV,
+    rows=(
+        *(
+            Row(f"{task}: own model", score, f"--task {task} --encoder bi --tune full", "none")
+            for task, score in OWN.items()
+        ),
+        *(
+            Row(
+                f"{task}: {how}",
+                IN_TURN[task] if how == "sequential" else None,
+                f"--task sst sts para --encoder bi --tune joint {flags}",
+                "none",
+            )
+            for how, flags in JOINT.items()
+            for task in OWN
+        ),
+    ),
     expected=(
-        *(
-            _claim(task, SEQUENTIAL, LESS, OWN, "forgotten while later tasks were learnt: table 3")
-            for task in REPORT_ORDER[:-1]
+        *claims(
+            "forgotten while later tasks were learnt: table 3",
+            *(f"{task}: sequential < {task}: own model" for task in ("sst", "sts")),
+            of="score",
         ),
-        *(
-            _claim(task, how, MORE, SEQUENTIAL, "earlier tasks go on being learnt, or are kept")
-            for task in REPORT_ORDER[:-1]
-            for how in list(JOINT)[1:]
+        *claims(
+            "earlier tasks go on being learnt, or are kept",
+            *(
+                f"{task}: {how} > {task}: sequential"
+                for task in ("sst", "sts")
+                for how in JOINT
+                if how != "sequential"
+            ),
+            of="score",
         ),
-        *(
-            _claim(task, how, ALIKE, OWN, "our goal: one encoder as good as three")
-            for how in NEAR
-            for task in REPORT_ORDER
+        *claims(
+            "our goal: one encoder as good as three",
+            *(
+                f"{task}: {how} ~ {task}: own model"
+                for how in ("sequential, replay", "annealed")
+                for task in OWN
+            ),
+            of="score",
+            within=LOST,
         ),
     ),
     reading=(
@@ -181,6 +175,4 @@ FORGETTING = Table(
     ),
     columns=(*HEAD, BEFORE),
     held_out=True,
-    # Four for the tasks' own models, and nearly three for each joint training.
-    minutes=20.0,
 )
