@@ -31,7 +31,7 @@ def fill_pages() -> list[str]:
         UserError: a result file that a page shows is not there, or lacks what the page shows.
     """
     changed = []
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob(CARDS))]:
+    for path in pages():
         page = path.read_text(encoding="utf-8")
         try:
             new = filled(page)
@@ -43,7 +43,10 @@ def fill_pages() -> list[str]:
     return changed
 
 
-CARDS = "*/*/README.md"
+def pages() -> list[Path]:
+    """Return the files that may hold tables: README, docs/ and the cards."""
+    cards = sorted(ROOT.glob("*/*/README.md"))
+    return [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *cards]
 
 
 def filled(page: str) -> str:
@@ -155,13 +158,13 @@ SYSTEMS = {
 }
 
 
-def systems(header: Row, rows: list[Row], baselines: str, at_cls: str) -> list[Row]:
-    """Return the main metrics of encoders, and of baselines beside them."""
-    simple, cls = read(baselines), scored(at_cls)
+def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return the main metrics of encoders; NAME has baselines, or the cosines at [CLS]."""
+    beside = read(name)
     shown = []
     for system, *old in rows:
         run, pretrain = SYSTEMS.get(system, ("", ""))
-        if not run and not those(simple, baseline=system):
+        if not run and not those(beside, baseline=system):
             raise LookupError(f"no such system or baseline: {system}")
         cells = those(scored(run), pretrain=pretrain) if run else []
         line = [system]
@@ -170,10 +173,10 @@ def systems(header: Row, rows: list[Row], baselines: str, at_cls: str) -> list[R
             if not was:
                 line.append(was)  # a baseline has no cross-encoder
             elif not run:
-                line.append(spread(those(simple, task=task, baseline=system), "test"))
+                line.append(spread(those(beside, task=task, baseline=system), "test"))
             elif encoder == "[CLS]":
                 backbone = system.partition(" ")[0]
-                own = those(cls, backbone=backbone, pretrain=pretrain)
+                own = those(beside, backbone=backbone, pretrain=pretrain, split="test")
                 line.append(spread(own, "cosine_spearman"))
             elif encoder == "cosine":
                 line.append(spread(those(cells, task=task, encoder="bi"), "cosine_spearman"))
@@ -186,7 +189,7 @@ def systems(header: Row, rows: list[Row], baselines: str, at_cls: str) -> list[R
 
 def at_cls(header: Row, rows: list[Row], name: str, carried: str) -> list[Row]:
     """Return what SimCSE does at [CLS]: on synthetic pairs, and what of it carries over."""
-    cells = scored(name)
+    cells = those(scored(name), backbone="mini")
     there = read(carried) if (RESULTS / f"{carried}.csv").is_file() else []
     shown = []
     for pretrain, *old in rows:
@@ -280,14 +283,13 @@ SIZES = {
 TEXTS, MACHINES = 10**9, 64
 
 
-def machines(header: Row, rows: list[Row], name: str) -> list[Row]:
+def machines(header: Row, rows: list[Row], *names: str) -> list[Row]:
     """Return what follows from measured rates for many texts."""
+    known = [one for name in names for one in figures(name)]
     shown = []
     for encoder, *_ in rows:
         size, work = SIZES[encoder]
-        (rate,) = [
-            one["rate"] for one in figures(name) if (one["work"], one["side"]) == (work, "minbert")
-        ]
+        rate = next(one["rate"] for one in known if (one["work"], one["side"]) == (work, "minbert"))
         hours = TEXTS / rate / 3600
         shares = [f"{hours:,.0f} hours", f"{hours / MACHINES:.1f} hours"]
         shown.append([encoder, f"{rate:,.1f}", *shares, f"{TEXTS * size * 4 / 1e12:.2f} TB"])
