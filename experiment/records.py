@@ -97,7 +97,11 @@ BUNDLED = (
         (README, RESULTS, DATA_CARD),
         runs(f"--task all {FULL}", f"--task sts --encoder late {FULL}"),
     ),
-    Record("bundled-mini-sts-tuned", (README,), runs(f"--backbone mini-sts --task all {FULL}")),
+    Record(
+        "bundled-mini-sts-tuned",
+        (README, DATA_CARD),
+        runs(f"--backbone mini-sts --task all {FULL}"),
+    ),
     run_of(
         "bundled-curves",
         "--task sts para --encoder bi late cross --train-rows 250 1000 all --seeds 5",
