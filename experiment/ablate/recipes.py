@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from baselines.config import ALL_PRESETS
-from experiment.ablate.report_tables import FORGETTING, REPORT
-from experiment.ablate.simcse_tables import SIMCSE_TABLES
-from experiment.ablate.table import Row, Table
+from experiment.ablate.table import Row, Table, read_tables
 from runtime.errors import UserError
 from runtime.files import digest, file_digest
 from runtime.options import flag_of, option, options_of, shown_value
 
-TABLES = {table.name: table for table in (*SIMCSE_TABLES, REPORT, FORGETTING)}
+TABLES = read_tables()
 
 # Quick, for mini: less than half a minute per row and seed on one core. Mini's [CLS] is a poor
 # embedding before tuning, as bert-base's is, so that a table has room to differ; its average, which

@@ -1,9 +1,13 @@
-"""What a table consists of: rows, and what the paper would have us expect."""
+"""What a table of a paper consists of; the tables themselves are data, in tables.toml."""
 
 import re
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 LESS, MORE, ALIKE = "<", ">", "~"
+WITHIN = 0.01  # two numbers are alike, unless a claim says otherwise
 
 # What is measured of an encoder tuned by SimCSE, without any head: Spearman's rho of the best
 # checkpoint by the selection pairs, on the dev split of STS; and of the last state SimCSE's
@@ -54,15 +58,7 @@ class Expectation:
     other: str
     why: str
     of: str = "best"
-    within: float = 0.01
-
-
-def claims(
-    why: str, *formulas: str, of: str = "best", within: float = 0.01
-) -> tuple[Expectation, ...]:
-    """Return expectations of one reason, written as `0.01 < 0.1`, `1 > 10`, `a ~ b`."""
-    parts = (re.split(r" ([<>~]) ", formula) for formula in formulas)
-    return tuple(Expectation(row, how, other, why, of, within) for row, how, other in parts)
+    within: float = WITHIN
 
 
 @dataclass(frozen=True)
@@ -73,9 +69,10 @@ class Table:
         name: on the command line.
         title: what it asks.
         source: where it was published.
-        rows: one per line.
-        expected: what the paper found.
         reading: what to make of it, a few sentences for a student.
+        rows: one per line.
+        expected: what the paper found; in the file `claims`: reason -> formulas, as `0 < 0.1`,
+            `alignment: 0 > 0.1` of another measure than the first, `a ~ b, within 0.02`.
         needs: what must be named besides training files: `documents`, or forms of --from.
         published_on: what the published numbers were measured with.
         columns: what is measured.
@@ -86,11 +83,37 @@ class Table:
     name: str
     title: str
     source: str
+    reading: str
     rows: tuple[Row, ...]
     expected: tuple[Expectation, ...]
-    reading: str
     needs: tuple[str, ...] = ()
     published_on: str = "bert-base-uncased, STS-B dev, Spearman x 100"
     columns: tuple[str, ...] = TUNING
     trajectory: bool = False
     held_out: bool = False
+
+
+FORMULA = re.compile(
+    rf"(?:({'|'.join((*TUNING, *HEAD, BEFORE))}): )?(.+) ([<>~]) (.+?)(?:, within ([\d.]+))?"
+)
+
+
+def read_tables(path: Path = Path(__file__).parent / "tables.toml") -> dict[str, Table]:
+    """Return all tables by name."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _table(name, **values) for name, values in content.items()}
+
+
+def _table(name: str, rows: list[Any], claims: dict[str, list[str]], **values: Any) -> Table:
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    table = Table(name, rows=tuple(Row(**row) for row in rows), expected=(), **values)
+    found = []
+    for why, formulas in claims.items():
+        for formula in formulas:
+            parts = FORMULA.fullmatch(formula)
+            if parts is None:
+                raise ValueError(f"{name}: no claim: {formula}")
+            of, row, relation, other, within = parts.groups()
+            of = of or table.columns[0]
+            found.append(Expectation(row, relation, other, why, of, float(within or WITHIN)))
+    return replace(table, expected=tuple(found))

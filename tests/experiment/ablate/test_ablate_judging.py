@@ -22,7 +22,7 @@ def measured(row, values):
 def judged(relation, first, second, within=0.01):
     claim = Expectation("a", relation, "b", "why", within=within)
     rows = (Row("a"), Row("b"))
-    table = Table("t", "T", "s", rows, (claim,), "r", columns=("best",))
+    table = Table("t", "T", "s", "r", rows, (claim,), columns=("best",))
     (found,) = judge(table, [*measured("a", first), *measured("b", second)])
     return found
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from experiment.ablate.recipes import TABLES, AblateOptions, words_of
-from experiment.ablate.table import ALIKE, HEAD, TUNING, claims
+from experiment.ablate.table import ALIKE, HEAD, TUNING, Expectation, read_tables
 from experiment.settings import parse_options
 
 ROWS = [(table, row) for table in TABLES.values() for row in table.rows]
@@ -59,7 +59,26 @@ def test_what_is_expected_is_what_was_published(table):
             assert (row < other) == (one.relation == "<") and row != other, one
 
 
-def test_a_formula_is_a_claim():
-    (found,) = claims("why", "e (logit + 1) ~ 1e-6", within=0.5)
-    assert (found.row, found.relation, found.other) == ("e (logit + 1)", ALIKE, "1e-6")
-    assert found.within == 0.5 and found.why == "why"
+FILE = """
+[one]
+title = "T"
+source = "S"
+reading = "R"
+columns = ["score"]
+rows = [{ label = "a" }, { label = "sst: b", published = 0.5, pretrain = "sup" }]
+[one.claims]
+"why" = ["a ~ sst: b, within 0.5", "before: sst: b > a"]
+"""
+
+
+def test_a_file_is_tables_and_a_formula_a_claim(tmp_path):
+    path = tmp_path / "tables.toml"
+    path.write_text(FILE)
+    table = read_tables(path)["one"]
+    assert table.columns == HEAD and table.rows[1].published == 0.5
+    first, second = table.expected
+    assert first == Expectation("a", ALIKE, "sst: b", "why", "score", 0.5)
+    assert second == Expectation("sst: b", ">", "a", "why", "before")
+    path.write_text(FILE.replace(" > ", " => "))
+    with pytest.raises(ValueError, match="no claim"):
+        read_tables(path)
