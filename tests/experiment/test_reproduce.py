@@ -146,7 +146,7 @@ def tiny(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
     commands = tuple(command.format(words, how, n) for n, how in enumerate(("bi", "cross"), 1))
     record = Record("tiny", ("README.md",), commands, needs=(DATA,))
     monkeypatch.setattr(reproduce, "RECORDS", {"tiny": record})
-    monkeypatch.setattr(reproduce, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(reproduce, "RUNS", tmp_path / "runs" / __version__)
     for module in (pages, reproduce):
         monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages, "ROOT", tmp_path)
