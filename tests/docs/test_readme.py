@@ -70,7 +70,7 @@ def test_every_module_that_is_run_exists():
 
 def test_every_flag_of_the_readme_exists():
     mentioned = set(re.findall(r"`(--[a-z-]+)", README + PAGES["docs/evaluation.md"]))
-    parsers = map(build_parser, (Settings, PretrainOptions, EvaluationOptions))
+    parsers = map(build_parser, (Settings, PretrainOptions, EvaluationOptions, ReproduceOptions))
     actions = [action for parser in parsers for action in parser._actions]
     known = {flag for action in actions for flag in action.option_strings}
     assert mentioned <= known, mentioned - known
