@@ -7,7 +7,7 @@ published numbers) stays as it is written there, and so does the text around.
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -96,12 +96,16 @@ def those(cells: Iterable[Record], **wanted: str) -> list[Record]:
     return [cell for cell in cells if all(cell[key] == value for key, value in wanted.items())]
 
 
-def spread(cells: Iterable[Record], column: str, digits: int = 3) -> str:
-    """Return a column's mean, and its standard deviation if there are several values."""
-    values = [float(cell[column]) for cell in cells if cell.get(column)]
-    if len(values) < 2:
-        return f"{values[0]:.{digits}f}" if values else "-"
-    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
+def spread(cells: Sequence[Mapping[str, Any]], column: str, digits: int = 3) -> str:
+    """Return a column's mean, with its standard deviation if there are several values.
+
+    A dash where there is none, or one of them is undefined.
+    """
+    values = [float(cell[column]) for cell in cells if cell.get(column) not in ("", None)]
+    if not values or len(values) < len(cells):
+        return "-"
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
 
 
 def main_metric(task: str) -> str:
@@ -240,11 +244,17 @@ def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 def ablation(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return a paper's table: our numbers beside the published ones."""
-    cells = read(name)
+    return beside_published(header, read(name))
+
+
+def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of a paper's table, their seeds together."""
+    by_row: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        by_row.setdefault(cell["row"], []).append(cell)
     return [
-        [row, *(spread(own, title) for title in header[1:-1]), own[0]["published"] or "-"]
-        for row in dict.fromkeys(cell["row"] for cell in cells)
-        if (own := those(cells, row=row))
+        [row, *(spread(own, title) for title in header[1:-1]), str(own[0]["published"] or "-")]
+        for row, own in by_row.items()
     ]
 
 
@@ -334,17 +344,8 @@ def evaluation(name: str, suite: str, number: str) -> str:
     return shown_table(results, SUITES[suite].shown[int(number)]).split("\n\n")[1]
 
 
-KINDS: dict[str, Callable[..., Sequence[Row]]] = {
-    "full": full,
-    "curves": curves,
-    "systems": systems,
-    "cls": at_cls,
-    "carry_over": carry_over,
-    "validity": validity,
-    "shortcuts": shortcuts,
-    "ablation": ablation,
-    "speed": speed,
-    "growth": growth,
-    "machines": machines,
-    "campaigns": campaigns,
-}
+OF_ROWS = (
+    *(full, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
+    *(speed, growth, machines, campaigns),
+)
+KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

@@ -137,11 +137,11 @@ def measure(table: Table, bench: Bench, say: Say) -> bool:
         except UserError as error:
             whole = False
             say(f"  {table.name}, {row.label}: left out: {error}")
-        # After each row, in case that the next one takes long.
-        write_text(out / f"{table.name}.csv", csv_of(table, measured))
+        if measured:  # after each row, in case that the next one takes long
+            write_text(out / f"{table.name}.csv", csv_of(table, measured))
     if measured:
         if table.trajectory:
-            write_text(out / f"{table.name}-trajectory.svg", trajectory(table, measured))
+            write_text(out / f"{table.name}-trajectory.svg", trajectory(measured))
         say(f"{printed(table, measured)}\n\n{table.reading}")
     return whole
 

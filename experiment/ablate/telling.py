@@ -9,7 +9,7 @@ the seeds for what varies. With one seed everything is undecided.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from evaluation.intervals import Interval, over_seeds
 from evaluation.table import csv_text, markdown
 from experiment.ablate.measuring import Measured
 from experiment.ablate.table import ALIKE, LESS, TUNING, Expectation, Table
+from experiment.pages import beside_published
 from report.page import charts
 from report.page.figure import in_light_colours
 
-NOWHERE = "-"
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 UNMEASURED = "not measured"
 
@@ -79,35 +79,36 @@ def verdict(expected: Expectation, interval: Interval) -> str:
     return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
 
 
-def by_row(table: Table, measured: Sequence[Measured]) -> dict[str, list[Measured]]:
-    """Return the measurements of each row, in the table's order."""
-    found: dict[str, list[Measured]] = {row.label: [] for row in table.rows}
-    for one in measured:
-        found[one.row].append(one)
-    return found
+def rows_of(table: Table, measured: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Return one row per label and seed, as NAME.csv has them."""
+    published = {row.label: row.published for row in table.rows}
+    return [
+        {
+            "table": table.name,
+            "row": one.row,
+            "seed": one.seed,
+            **one.values,
+            "published": published[one.row],
+            "seconds": round(one.seconds, 1),
+            "command": one.command,
+        }
+        for one in measured
+    ]
 
 
-def shown(values: Sequence[float | None]) -> str:
-    """Return `0.812 ± 0.004`, without a deviation of one number; a dash where one is undefined."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return NOWHERE
-    spread = f" ± {stdev(known):.3f}" if len(known) > 1 else ""
-    return f"{mean(known):.3f}{spread}"
+def csv_of(table: Table, measured: Sequence[Measured]) -> str:
+    """Return NAME.csv."""
+    rows = rows_of(table, measured)
+    return csv_text(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def printed(table: Table, measured: Sequence[Measured]) -> str:
     """Return a table beside the published one, and the verdict on every expectation."""
-    published = {row.label: row.published for row in table.rows}
-    lines = []
-    for label, own in by_row(table, measured).items():
-        values = [shown([one.values[column] for one in own]) for column in table.columns]
-        told = published[label]
-        lines.append([label, *values, NOWHERE if told is None else f"{told:g}"])
+    header = ("row", *table.columns, "published")
     seeds = len({one.seed for one in measured})
     head = f"{table.name}: {table.title} ({seeds} seed{'s' if seeds != 1 else ''})"
+    text = markdown(header, beside_published(header, rows_of(table, measured)))
     note = f"published: {table.source}; {table.published_on}."
-    text = markdown(("row", *table.columns, "published"), lines)
     note += " Backbone, data and dev set differ from ours."
     return "\n".join([head, text, note, *map(told_of, judge(table, measured))])
 
@@ -124,27 +125,11 @@ def told_of(judged: Judged) -> str:
     return f"  {judged.verdict}: {claim}{numbers} ({one.why})"
 
 
-def csv_of(table: Table, measured: Sequence[Measured]) -> str:
-    """Return one line per row and seed."""
-    published = {row.label: row.published for row in table.rows}
-    header = ("table", "row", "seed", *table.columns, "published", "seconds", "command")
-    lines = [
-        [
-            *(table.name, one.row, one.seed, *(one.values[column] for column in table.columns)),
-            *(published[one.row], round(one.seconds, 1), one.command),
-        ]
-        for own in by_row(table, measured).values()
-        for one in own
-    ]
-    return csv_text(header, lines)
-
-
-def trajectory(table: Table, measured: Sequence[Measured]) -> str:
+def trajectory(measured: Sequence[Measured]) -> str:
     """Return the way of each row's first seed during tuning, SimCSE's figure 2, as an .svg file."""
-    ways = [
-        (charts.look_of(k, label), [own[0].history])
-        for k, (label, own) in enumerate(by_row(table, measured).items())
-        if own
-    ]
+    first: dict[str, list[dict[str, Any]]] = {}
+    for one in measured:
+        first.setdefault(one.row, one.history)
+    ways = [(charts.look_of(k, row), [way]) for k, (row, way) in enumerate(first.items())]
     (figure,) = charts.trajectory(ways)
     return in_light_colours(figure.svg)
