@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from baselines.config import ALL_PRESETS
@@ -82,14 +82,14 @@ def words_of(row: Row, table: Table, options: AblateOptions) -> list[str]:
         UserError: documents that are not named.
     """
     words = ["--pretrain", row.pretrain, "--no-baseline"]
+    if "documents" in table.needs:
+        if options.documents is None:
+            raise UserError(f"{table.name} reads sentences in their order; add --documents FILE")
+        options = replace(options, unsup_data=options.documents)
     for found, settled in options_of(AblateOptions):
         value = getattr(options, found.name)
         if found.name in HANDED and value != found.default:
             words += [flag_of(found.name, settled), str(value)]
-    if "documents" in table.needs:
-        if options.documents is None:
-            raise UserError(f"{table.name} reads sentences in their order; add --documents FILE")
-        words += ["--unsup-data", options.documents]
     recipe = _of_heads if "score" in table.columns else _of_tuning
     words += recipe(row, options) + shlex.split(row.flags)
     return [*words, "--seeds", str(options.seeds), "--seed", str(options.seed)]
