@@ -284,28 +284,6 @@ def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
     ]
 
 
-# Encoder -> embedding size, and the work of the benchmarks; texts and machines of the estimate.
-SIZES = {
-    "mini": (256, "encode 100,000 sentences, mini"),
-    "MiniLM": (384, "encode, MiniLM"),
-    "bert-base shape": (768, "encode, bert-base shape"),
-}
-TEXTS, MACHINES = 10**9, 64
-
-
-def machines(header: Row, rows: list[Row], *names: str) -> list[Row]:
-    """Return what follows from measured rates for many texts."""
-    known = [one for name in names for one in figures(name)]
-    shown = []
-    for encoder, *_ in rows:
-        size, work = SIZES[encoder]
-        rate = next(one["rate"] for one in known if (one["work"], one["side"]) == (work, "minbert"))
-        hours = TEXTS / rate / 3600
-        shares = [f"{hours:,.0f} hours", f"{hours / MACHINES:.1f} hours"]
-        shown.append([encoder, f"{rate:,.1f}", *shares, f"{TEXTS * size * 4 / 1e12:.2f} TB"])
-    return shown
-
-
 # Outcomes of a trial that are as they should be.
 GOOD = ("equal", "read", "made again", "refused")
 
@@ -346,6 +324,6 @@ def evaluation(name: str, suite: str, number: str) -> str:
 
 OF_ROWS = (
     *(full, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
-    *(speed, growth, machines, campaigns),
+    *(speed, growth, campaigns),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

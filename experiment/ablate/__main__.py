@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -56,13 +55,8 @@ def ablate(options: AblateOptions, say: Say = print) -> int:
     """
     tables = chosen(options)
     if options.list or not tables:
-        for line in listing(tables or list(TABLES.values())):
+        for line in listing(tables or list(TABLES.values()), options):
             say(line)
-        return 0
-    if options.dry_run:
-        for table in tables:
-            for line in planned(table, options):
-                say(line)
         return 0
 
     import torch
@@ -101,27 +95,27 @@ def chosen(options: AblateOptions) -> list[Table]:
     return [table for table in kept if table.rows]
 
 
-def listing(tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a few lines on each table: title, rows, and what it needs."""
+def listing(tables: Sequence[Table], options: AblateOptions) -> Iterator[str]:
+    """Yield a few lines on each table: title, and the rows; of tables that are named, as commands.
+
+    A row's command measures the same as the row, and more.
+    """
     for table in tables:
-        rows = "; ".join(row.label for row in table.rows)
         yield f"{table.name}: {table.title} ({table.source})"
-        yield textwrap.fill(rows, 100, initial_indent="    rows: ", subsequent_indent="    ")
         for need in table.needs:
             flag = "--documents " if need == "documents" else f"--from {need}="
             yield f"    needs: {flag}FILE"
-
-
-def planned(table: Table, options: AblateOptions) -> Iterator[str]:
-    """Yield the commands that measure the same as a table's rows."""
-    for row in table.rows:
-        try:
-            command = command_of(words_of(row, table, options))
-        except UserError as error:
-            yield f"{table.name}, {row.label}: left out: {error}"
+        if not options.names:
+            rows = "; ".join(row.label for row in table.rows)
+            yield textwrap.fill(rows, 100, initial_indent="    rows: ", subsequent_indent="    ")
             continue
-        made = f" on python -m data.triplets {shlex.join(row.made.split())}" if row.made else ""
-        yield f"{table.name}, {row.label}: {command}{made}"
+        for row in table.rows:
+            try:
+                command = command_of(words_of(row, table, options))
+            except UserError as error:
+                command = f"left out: {error}"
+            made = f" on python -m data.triplets {row.made}" if row.made else ""
+            yield f"    {row.label}: {command}{made}"
 
 
 def measure(table: Table, bench: Bench, say: Say) -> bool:

@@ -35,7 +35,7 @@ class AblateOptions:
     """The options of `python -m experiment.ablate`."""
 
     names: tuple[str, ...] = option((), "tables; all for all", flag="names", metavar="NAME")
-    list: bool = option(False, "show all tables: rows, and what they need")
+    list: bool = option(False, "show all tables; of those named, the commands of the rows")
     scale: str = option(
         "quick",
         "quick: minutes per table, for a small encoder; paper: as published",
@@ -60,7 +60,7 @@ class AblateOptions:
     sources: tuple[str, ...] = option(
         (),
         "what triplets are made of, for supervised-data: nli (premise, hypothesis, label TSV), "
-        "quora, pairs, captions, anli, as python -m data.triplets reads them",
+        "quora, pairs, captions, as python -m data.triplets reads them",
         flag="--from",
         metavar="FORM=FILE",
     )
@@ -70,7 +70,6 @@ class AblateOptions:
     )
     threads: int | None = option(None, "CPU threads (all)", least=1, most=1000)
     out: Path = option(Path("runs/ablate"), "where results go", metavar="DIR")
-    dry_run: bool = option(False, "print the commands of the rows, and stop")
 
 
 def words_of(row: Row, table: Table, options: AblateOptions) -> list[str]:

@@ -17,7 +17,7 @@ from data.synthetic.probes import baselines, carry_over, validity
 from evaluation.options import EvaluationOptions
 from experiment import pages, reproduce
 from experiment.ablate.__main__ import chosen
-from experiment.ablate.recipes import AblateOptions
+from experiment.ablate.recipes import AblateOptions, words_of
 from experiment.records import DATA, GPU, MINILM, RECORDS, Record
 from experiment.settings import parse_options
 from heads.train import HeadTrainer
@@ -52,7 +52,10 @@ def test_a_records_commands_are_commands(record):
         if program == "run_multitask.py":
             assert options.resume and options.run_dir  # a stop loses at most a cell
         if program == "experiment.ablate":
-            assert chosen(options) and all("=" in source for source in options.sources)
+            forms = {source.partition("=")[0] for source in options.sources}
+            for table in chosen(options):
+                for row in table.rows:  # none is left out
+                    assert words_of(row, table, options) and set(row.made.split()[:1]) <= forms
     if record.quick:
         assert not record.needs and "--tune" not in " ".join(record.commands)
 

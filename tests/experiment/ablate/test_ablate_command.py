@@ -127,14 +127,16 @@ def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch
     assert ablate(asked, lines.append) == 0  # nothing is trained again
 
 
-def test_a_dry_run_says_the_commands_and_leaves_nothing(options, said, tmp_path):
+def test_a_list_says_the_commands_and_leaves_nothing(options, said, tmp_path):
     lines = []
-    asked = replace(options, names=("dropout", "report"), rows=(), dry_run=True, out=tmp_path)
-    assert ablate(replace(asked, names=("dropout",), rows=("0.5",)), lines.append) == 0
-    assert lines == [f"dropout, 0.5: {rows_of(options)[2]['command']}"]
+    asked = replace(options, rows=("0.5",), list=True, out=tmp_path)
     assert ablate(asked, lines.append) == 0
-    assert all(" python run_multitask.py " in line for line in lines)
-    assert len(lines) == 1 + len(TABLES["dropout"].rows) + len(TABLES["report"].rows)
+    assert lines[1:] == [f"    0.5: {rows_of(options)[2]['command']}"]
+    lines.clear()
+    assert ablate(replace(asked, names=("report", "next-sentence"), rows=()), lines.append) == 0
+    rows = [line for line in lines if ": python run_multitask.py " in line]
+    assert len(rows) == len(TABLES["report"].rows)
+    assert any("left out: next-sentence reads sentences in their order" in line for line in lines)
     assert not list(tmp_path.iterdir())
 
 
