@@ -105,8 +105,9 @@ def listing(records: Sequence[Record]) -> Iterator[str]:
         yield f"{record.name:30}{taken if taken else '-':>7}  {needs:13}{told:9}{pages}"
         if GPU in record.needs:
             yield from (f"    {command}" for command in record.commands)
-    due = sum(versions_of(record) != {__version__} for record in records)
-    yield f"{due} of {len(records)} records are not of version {__version__}"
+    able = [record for record in records if GPU not in record.needs]
+    due = sum(versions_of(record) != {__version__} for record in able)
+    yield f"{due} of {len(able)} records that can be made here are not of version {__version__}"
 
 
 def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str]:
