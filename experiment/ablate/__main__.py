@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -11,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from experiment.ablate.recipes import TABLES, AblateOptions, command_of, settings_of
+from experiment.ablate.recipes import TABLES, AblateOptions, command_of, words_of
 from experiment.ablate.table import Table
 from runtime.commands import INTERRUPTED_UNSAVED, begin, exit_code
 from runtime.errors import UserError
@@ -31,9 +29,8 @@ EPILOG = """examples:
   the paper's recipe, on a GPU:
     python -m experiment.ablate dropout --scale paper --backbone bert-base-uncased
 
-Leaves OUT/NAME.csv and .json, and of some a figure. The same command again computes nothing again;
-an interrupted one goes on. Two commands may share OUT. Exit codes: as run_multitask.py; 2 also
-where a row could not be measured."""
+Leaves OUT/NAME.csv, and of some a figure. The same command again computes nothing again; an
+interrupted one goes on. Exit codes: as run_multitask.py; 2 also where a row was not measured."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,13 +55,8 @@ def ablate(options: AblateOptions, say: Say = print) -> int:
     """
     tables = chosen(options)
     if options.list or not tables:
-        for line in listing(tables or list(TABLES.values())):
+        for line in listing(tables or list(TABLES.values()), options):
             say(line)
-        return 0
-    if options.dry_run:
-        for table in tables:
-            for line in planned(table, options):
-                say(line)
         return 0
 
     import torch
@@ -73,8 +65,8 @@ def ablate(options: AblateOptions, say: Say = print) -> int:
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    bench = Bench(options.out / "measured")
-    complete = [measure(table, options, bench, say) for table in tables]
+    bench = Bench(options, say)
+    complete = [measure(table, bench, say) for table in tables]
     say(f"tables and figures: {options.out}")
     return 0 if all(complete) else 2
 
@@ -103,64 +95,49 @@ def chosen(options: AblateOptions) -> list[Table]:
     return [table for table in kept if table.rows]
 
 
-def listing(tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a few lines on each table: title, rows, what it needs, and what it took."""
+def listing(tables: Sequence[Table], options: AblateOptions) -> Iterator[str]:
+    """Yield a few lines on each table: title, and the rows; of tables that are named, as commands.
+
+    A row's command measures the same as the row, and more.
+    """
     for table in tables:
-        rows = "; ".join(row.label for row in table.rows)
         yield f"{table.name}: {table.title} ({table.source})"
-        yield textwrap.fill(rows, 100, initial_indent="    rows: ", subsequent_indent="    ")
         for need in table.needs:
             flag = "--documents " if need == "documents" else f"--from {need}="
             yield f"    needs: {flag}FILE"
-        yield f"    measured: {table.minutes:g} minutes per seed (quick scale, mini, one thread)"
-
-
-def planned(table: Table, options: AblateOptions) -> Iterator[str]:
-    """Yield the commands that measure the same as a table's rows; of heads, one for several."""
-    if table.of_heads:
-        from experiment.ablate.measuring import grid_settings, grids
-
-        for rows in grids(table):
-            settings = grid_settings(table, rows, options)
-            yield f"{table.name}: {command_of(replace(settings, resume=False))}"
-        return
-    for row in table.rows:
-        try:
-            settings = settings_of(row, table, options, options.seed)
-        except UserError as error:
-            yield f"{table.name}, {row.label}: left out: {error}"
+        if not options.names:
+            rows = "; ".join(row.label for row in table.rows)
+            yield textwrap.fill(rows, 100, initial_indent="    rows: ", subsequent_indent="    ")
             continue
-        made = f" on python -m data.triplets {shlex.join(row.made)}" if row.made else ""
-        yield f"{table.name}, {row.label}: {command_of(settings)}{made}"
+        for row in table.rows:
+            try:
+                command = command_of(words_of(row, table, options))
+            except UserError as error:
+                command = f"left out: {error}"
+            made = f" on python -m data.triplets {row.made}" if row.made else ""
+            yield f"    {row.label}: {command}{made}"
 
 
-def measure(table: Table, options: AblateOptions, bench: Bench, say: Say) -> bool:
+def measure(table: Table, bench: Bench, say: Say) -> bool:
     """Measure a table and write it; return whether all rows were measured."""
-    from experiment.ablate.measuring import measured_heads, measured_tunings
-    from experiment.ablate.telling import csv_of, json_of, judge, printed, trajectory
+    from experiment.ablate.telling import csv_of, printed, trajectory
     from runtime.files import write_text
 
     measured: list[Measured] = []
-    failed: dict[str, str] = {}
-
-    def write() -> None:
-        content = json_of(table, measured, judge(table, measured), failed)
-        write_text(options.out / f"{table.name}.json", json.dumps(content, indent=1) + "\n")
-        write_text(options.out / f"{table.name}.csv", csv_of(table, measured))
-
-    rows = measured_heads if table.of_heads else measured_tunings
-    for label, found in rows(table, options, bench, say):
-        if isinstance(found, UserError):
-            failed[label] = str(found)
-            say(f"  {table.name}, {label}: left out: {found}")
-        else:
-            measured += found
-        write()  # after each row, in case that the next one takes long
+    whole, out = True, bench.options.out
+    for row in table.rows:
+        try:
+            measured += bench.measured(table, row)
+        except UserError as error:
+            whole = False
+            say(f"  {table.name}, {row.label}: left out: {error}")
+        if measured:  # after each row, in case that the next one takes long
+            write_text(out / f"{table.name}.csv", csv_of(table, measured))
     if measured:
         if table.trajectory:
-            write_text(options.out / f"{table.name}-trajectory.svg", trajectory(table, measured))
-        say(f"{printed(table, measured, judge(table, measured))}\n\n{table.reading}")
-    return not failed
+            write_text(out / f"{table.name}-trajectory.svg", trajectory(measured))
+        say(f"{printed(table, measured)}\n\n{table.reading}")
+    return whole
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""What a table consists of: rows, and what the paper would have us expect."""
+"""What a table of a paper consists of; the tables themselves are data, in tables.toml."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 LESS, MORE, ALIKE = "<", ">", "~"
+WITHIN = 0.01  # two numbers are alike, unless a claim says otherwise
 
-# What is measured of an encoder tuned by SimCSE, without any head, on the dev split of STS:
-# Spearman's rho of the best checkpoint by the selection pairs, and of the last state; and of the
-# last state SimCSE's equations 2 and 3, both lower is better.
-TUNING = ("best", "last", "alignment", "uniformity")
+# What is measured of an encoder tuned by SimCSE, without any head: Spearman's rho of the best
+# checkpoint by the selection pairs, on the dev split of STS; and of the last state SimCSE's
+# equations 2 and 3 on the selection pairs, both lower is better.
+TUNING = ("best", "alignment", "uniformity")
 # What is measured of a head: the task's main metric.
 HEAD = ("score",)
 # The same when a task learnt before others had just been learnt.
@@ -21,23 +24,21 @@ class Row:
     """One line of a table: a name, and how it differs from the recipe.
 
     Attributes:
-        label: as in the paper.
-        pretrain: the objective it is tuned with.
-        simcse: what differs in the contrastive stage, by the names of SimCSEConfig.
+        label: as in the paper; of heads it begins with the task, `sts: sup bi`.
         published: what the paper reports, in its own units; None where it reports nothing.
-        rate: multiplies the recipe's learning rate.
-        settings: what differs otherwise, by the names of Settings.
+        flags: what differs, as flags of run_multitask.py.
+        pretrain: the objective it is tuned with.
         made: what makes the row's training file, words for `python -m data.triplets`: the form of
-            the user's file, and flags; () to train on the user's --sup-data.
+            the user's file, and flags; "" to train on the user's --sup-data.
+        linear: the head is the best linear layer instead of the usual one.
     """
 
     label: str
-    simcse: Mapping[str, Any] = field(default_factory=dict)
     published: float | None = None
+    flags: str = ""
     pretrain: str = "unsup"
-    rate: float = 1.0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    made: tuple[str, ...] = ()
+    made: str = ""
+    linear: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Expectation:
     other: str
     why: str
     of: str = "best"
-    within: float = 0.01
+    within: float = WITHIN
 
 
 @dataclass(frozen=True)
@@ -68,38 +69,51 @@ class Table:
         name: on the command line.
         title: what it asks.
         source: where it was published.
-        published_on: what the published numbers were measured with.
-        rows: one per line.
-        expected: what the paper found.
         reading: what to make of it, a few sentences for a student.
+        rows: one per line.
+        expected: what the paper found; in the file `claims`: reason -> formulas, as `0 < 0.1`,
+            `alignment: 0 > 0.1` of another measure than the first, `a ~ b, within 0.02`.
         needs: what must be named besides training files: `documents`, or forms of --from.
-        columns: what is measured; the first is shown in the figure.
-        trajectory: whether the figure is also drawn of alignment and uniformity during tuning.
-        longer: how many times the quick recipe's examples its rows see.
+        published_on: what the published numbers were measured with.
+        columns: what is measured.
+        trajectory: whether a figure is drawn of alignment and uniformity during tuning.
         held_out: whether heads are scored on the test split where it has labels; else on dev.
-        minutes: measured, of one seed of all rows: quick scale, mini, one thread.
     """
 
     name: str
     title: str
     source: str
-    published_on: str
+    reading: str
     rows: tuple[Row, ...]
     expected: tuple[Expectation, ...]
-    reading: str
     needs: tuple[str, ...] = ()
+    published_on: str = "bert-base-uncased, STS-B dev, Spearman x 100"
     columns: tuple[str, ...] = TUNING
     trajectory: bool = False
-    longer: int = 1
     held_out: bool = False
-    minutes: float | None = None
 
-    @property
-    def published(self) -> dict[str, float | None]:
-        """Return what the source reports of each row, by label."""
-        return {row.label: row.published for row in self.rows}
 
-    @property
-    def of_heads(self) -> bool:
-        """Return whether its rows are trained heads, not contrastive tunings."""
-        return HEAD[0] in self.columns
+FORMULA = re.compile(
+    rf"(?:({'|'.join((*TUNING, *HEAD, BEFORE))}): )?(.+) ([<>~]) (.+?)(?:, within ([\d.]+))?"
+)
+
+
+def read_tables(path: Path = Path(__file__).parent / "tables.toml") -> dict[str, Table]:
+    """Return all tables by name."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _table(name, **values) for name, values in content.items()}
+
+
+def _table(name: str, rows: list[Any], claims: dict[str, list[str]], **values: Any) -> Table:
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    table = Table(name, rows=tuple(Row(**row) for row in rows), expected=(), **values)
+    found = []
+    for why, formulas in claims.items():
+        for formula in formulas:
+            parts = FORMULA.fullmatch(formula)
+            if parts is None:
+                raise ValueError(f"{name}: no claim: {formula}")
+            of, row, relation, other, within = parts.groups()
+            of = of or table.columns[0]
+            found.append(Expectation(row, relation, other, why, of, float(within or WITHIN)))
+    return replace(table, expected=tuple(found))

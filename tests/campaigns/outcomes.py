@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Outcomes that are as they should be; whatever else is said is a fault.
-GOOD = ("equal", "read", "made again", "refused")
+from experiment.pages import GOOD  # outcomes that are as they should be; all others are faults
 
 
 class Trial(NamedTuple):

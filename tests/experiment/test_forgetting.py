@@ -1,17 +1,15 @@
 """The study of forgetting: its rows, and that a second call computes nothing again."""
 
 import csv
-import shlex
 from dataclasses import replace
 
 import pytest
 from toy_runs import cells_of
 
 from data.tasks import TASKS
+from experiment.ablate import measuring
 from experiment.ablate.__main__ import ablate
-from experiment.ablate.measuring import grid_settings, grids, scored_on
-from experiment.ablate.recipes import TABLES, AblateOptions, command_of
-from experiment.settings import parse_options
+from experiment.ablate.recipes import TABLES, AblateOptions
 from heads.config import REPORT_ORDER
 
 TUNES = {"own model": "full", "sequential, replay": "joint-sequential+replay"}
@@ -49,19 +47,19 @@ def test_the_table_is_measured_on_the_cells_of_one_run_folder(options, said):
         for column, metrics in (("score", cell.metrics), ("before", cell.before)):
             value = metrics.get(metric)
             assert line[column] == ("" if value is None else str(value))
-        assert bool(cell.before) == ("sequential" in how) and line["key"] == cell.key
+        assert bool(cell.before) == ("sequential" in how)
 
 
 def test_the_test_split_is_scored_on_where_it_has_labels(options, said):
     (folder,) = (options.out / "runs").glob("forgetting-????????")
     cells = cells_of(folder)  # toy data: dev only
-    held_out, table = TABLES["forgetting"], TABLES["report"]
-    assert {cell.split for cell in scored_on(cells, held_out)} == {"dev"}
-    more = [*cells, *(replace(cell, split="test") for cell in cells if cell.task == "sts")]
-    assert scored_on(more, table) == cells
-    found = [(cell.task, cell.split) for cell in scored_on(more, held_out)]
-    assert set(found) == {("sst", "dev"), ("sts", "test"), ("para", "dev")}
-    assert len(found) == len(ROWS)
+    row = next(row for row in TABLES["forgetting"].rows if row.label.startswith("sts: "))
+    more = [*cells, *(replace(cell, split="test") for cell in cells)]
+    for held_out, split in ((True, "test"), (False, "dev")):
+        table = replace(TABLES["forgetting"], held_out=held_out)
+        found = measuring.cells_of(row, more, table)
+        assert {(cell.task, cell.split) for cell in found} == {("sts", split)}
+        assert {cell.split for cell in measuring.cells_of(row, cells, table)} == {"dev"}
 
 
 def test_one_row_of_a_joint_training_can_be_asked_for(options, said, monkeypatch):
@@ -70,14 +68,3 @@ def test_one_row_of_a_joint_training_can_be_asked_for(options, said, monkeypatch
     lines = []
     assert ablate(replace(options, rows=("sst: sequential, replay",)), lines.append) == 0
     assert "| sst: sequential, replay" in lines[-2]
-
-
-def test_rows_of_whole_runs_give_their_commands_settings(options):
-    """The command of a row, typed, trains what the row was measured on."""
-    table = TABLES["forgetting"]
-    for rows in grids(table):
-        settings = grid_settings(table, rows, options)
-        (tune,) = {row.settings["tune"] for row in rows}
-        assert settings.tunings[-1].startswith(tune) and set(settings.tasks) == set(REPORT_ORDER)
-        found = parse_options(shlex.split(command_of(replace(settings, resume=False)))[2:])
-        assert replace(found, resume=True) == settings

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
@@ -23,8 +24,10 @@ from data.synthetic.words import SPLITS
 from data.tables import numbered_lines
 from data.tasks import TASKS
 from evaluation.metrics import row_errors, task_metrics
+from evaluation.table import csv_text
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
+from runtime.files import write_text
 from runtime.options import option, parse
 
 Row = dict[str, str]
@@ -181,6 +184,7 @@ class Options:
     folder: Path = option(
         help="where python -m data.synthetic wrote", flag="folder", metavar="DIR", required=True
     )
+    csv: Path | None = option(None, "the first table as a file as well", metavar="FILE")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -191,24 +195,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def over_folder(
-    report: Callable[[Path], None], argv: Sequence[str] | None, **about: str | None
+    report: Callable[[Path], list[list[Any]]], argv: Sequence[str] | None, **about: str | None
 ) -> int:
-    """Report on the folder that a command line names; return the exit code."""
-    folder = parse(Options, argv, **about).folder
-    return exit_code(lambda: _report(report, folder))
+    """Report on the folder that a command line names; return the exit code.
+
+    Args:
+        report: prints, and returns a table's header and lines for --csv.
+    """
+    options = parse(Options, argv, **about)
+
+    def work() -> None:
+        try:
+            header, *lines = report(options.folder)
+        except (KeyError, ValueError) as error:
+            raise UserError(f"{options.folder}: not the bundled data ({error!r})") from None
+        if options.csv:
+            write_text(options.csv, csv_text(header, lines))
+
+    return exit_code(work)
 
 
-def _report(report: Callable[[Path], None], folder: Path) -> None:
-    try:
-        report(folder)
-    except (KeyError, ValueError) as error:
-        raise UserError(f"{folder}: not the bundled data ({error!r})") from None
-
-
-def report(folder: Path) -> None:
-    """Print how the baselines do, on the whole and by phenomenon."""
+def report(folder: Path) -> list[list[Any]]:
+    """Print how the baselines do, on the whole and by phenomenon; return the first of the two."""
     print(f"{'task':6}{'baseline':18}{'dev':>7}{'test':>7}")
-    for (task, name), (dev, test) in baselines(folder).items():
+    found = baselines(folder)
+    for (task, name), (dev, test) in found.items():
         print(f"{task:6}{name:18}{dev:7.3f}{test:7.3f}")
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
@@ -217,6 +228,7 @@ def report(folder: Path) -> None:
         print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
         for tag, count, mean, value in by_phenomenon(folder, task):
             print(f"  {tag:22}{count:5}{mean:7.2f}{value:7.2f}")
+    return [["task", "baseline", "dev", "test"], *([*key, *own] for key, own in found.items())]
 
 
 if __name__ == "__main__":

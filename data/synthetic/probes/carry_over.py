@@ -19,8 +19,10 @@ from data.examples import SentencePair
 from data.locate import MissingSet, find_task
 from data.suites import read_sts_set
 from data.tasks import TASKS, read_task
+from evaluation.geometry import pair_geometry
 from evaluation.metrics import is_labelled
 from evaluation.sts import sts_metrics
+from minbert.config import POOLINGS
 from minbert.encoder import SentenceEncoder
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
@@ -29,7 +31,9 @@ from runtime.options import option, parse
 from runtime.progress import progress
 
 Sets = dict[str, list[SentencePair]]
-Scores = dict[str, dict[str, list[float]]]  # objective -> set -> Spearman per seed
+# Objective -> set -> Spearman, alignment and uniformity per seed.
+Scores = dict[str, dict[str, list[dict[str, float | None]]]]
+MEASURES = ("spearman", "alignment", "uniformity")
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,10 @@ class Options:
     )
     synthetic: Path = option(help="the data that it tuned on", metavar="DIR", required=True)
     data: Path = option(help="other data, searched at any depth", metavar="DIR", required=True)
-    csv: Path | None = option(None, "the table as a file as well", metavar="FILE")
+    pooling: str | None = option(None, "other than the encoders' own", choices=POOLINGS)
+    csv: Path | None = option(
+        None, "the table as a file as well, alignment and uniformity too", metavar="FILE"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: Options) -> None:
     """Measure, print and, if asked, write."""
     sets = read_sets(options.synthetic, options.data)
-    scores = measure(backbones(options.run), sets)
+    scores = measure(backbones(options.run), sets, options.pooling)
     print(table(scores))
     if options.csv:
         write_text(options.csv, to_csv(scores))
@@ -97,17 +104,18 @@ def backbones(run: Path) -> dict[str, list[Path]]:
     return found
 
 
-def measure(found: dict[str, list[Path]], sets: Sets) -> Scores:
-    """Return Spearman of every backbone on every set."""
+def measure(found: dict[str, list[Path]], sets: Sets, pooling: str | None = None) -> Scores:
+    """Return what every backbone's embeddings are worth on every set."""
     scores: Scores = {}
     total = sum(map(len, found.values()))
     with progress("carry over", total, "encoder") as bar:
         for name, folders in found.items():
             for folder in folders:
-                encoder = SentenceEncoder.from_pretrained(str(folder.resolve()))
+                encoder = SentenceEncoder.from_pretrained(str(folder.resolve()), pooling)
                 for title, pairs in sets.items():
-                    value = sts_metrics(encoder.encode_quietly, pairs)["spearman"]
-                    scores.setdefault(name, {}).setdefault(title, []).append(value or 0.0)
+                    values = sts_metrics(encoder.encode_quietly, pairs)
+                    values |= pair_geometry(encoder.encode_quietly, pairs)
+                    scores.setdefault(name, {}).setdefault(title, []).append(values)
                 bar.update(1)
     return scores
 
@@ -123,14 +131,17 @@ def table(scores: Scores) -> str:
 
 def to_csv(scores: Scores) -> str:
     """Return a line per encoder, set and seed's number."""
-    lines = ["encoder,set,number,spearman"]
+    lines = [",".join(("encoder", "set", "number", *MEASURES))]
     for name, row in scores.items():
         for title, values in row.items():
-            lines += [f"{name},{title},{n},{value:.4f}" for n, value in enumerate(values, start=1)]
+            for number, value in enumerate(values, start=1):
+                own = (f"{value[one] or 0.0:.4f}" for one in MEASURES)
+                lines.append(",".join((name, title, str(number), *own)))
     return "\n".join(lines) + "\n"
 
 
-def _shown(values: list[float]) -> str:
+def _shown(found: list[dict[str, float | None]]) -> str:
+    values = [one["spearman"] or 0.0 for one in found]
     if len(values) == 1:
         return f"{values[0]:.3f}"
     return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"

@@ -12,8 +12,9 @@ differs by. Of sts: the same models as correlations. Reads: the files that data.
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -164,12 +165,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
 
 
-def report(folder: Path) -> None:
-    """Print all figures of a folder."""
+def report(folder: Path) -> list[list[Any]]:
+    """Print all figures of a folder, and return them."""
     found = findings(folder)
     print(f"{'task':6}{'on dev and test: accuracy, or Pearson of sts':52}{'':>8}{'chance':>8}")
     for finding in found:
         print(f"{finding.task:6}{finding.name:52}{finding.value:8.3f}{finding.chance:8.3f}")
+    return [["task", "name", "value", "chance"], *(list(astuple(one)) for one in found)]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from experiment.ablate.__main__ import ablate, main
 from experiment.ablate.recipes import TABLES, AblateOptions
+from experiment.ablate.table import TUNING
 from experiment.settings import parse_options
 from run_multitask import run
 from simcse.train import SimCSETrainer
@@ -45,10 +46,7 @@ def test_a_table_is_measured_and_written(options, said):
     assert [(row["row"], row["seed"]) for row in rows] == [
         *(("0", "42"), ("0", "43"), ("0.5", "42"), ("0.5", "43"))
     ]
-    assert {row["threads"] for row in rows} == {"1"}
-    assert {row["precision"] for row in rows} == {"float32"}
-    content = json.loads((options.out / "dropout.json").read_text())
-    assert len(content["measured"]) == 4 and not content["failed"]
+    assert all(float(row[column]) for row in rows for column in TUNING)
     assert "published" in said[-2] and "not measured" in said[-2]
     assert TABLES["dropout"].reading in said[-2] and str(options.out) in said[-1]
     svg = (options.out / "dropout-trajectory.svg").read_text()
@@ -59,6 +57,7 @@ def test_a_second_run_computes_nothing(options, said, monkeypatch):
     def never(*args, **kwargs):
         raise AssertionError("trained again")
 
+    assert not list(options.out.glob("runs/backbones/*"))  # a table needs no weights
     before = rows_of(options)
     monkeypatch.setattr(SimCSETrainer, "run", never)
     assert ablate(options, [].append) == 0
@@ -67,12 +66,13 @@ def test_a_second_run_computes_nothing(options, said, monkeypatch):
 
 def test_a_rows_command_gives_its_number(options, said, tmp_path):
     """The best checkpoint's cosines on dev, as run_multitask.py scores them."""
-    row = rows_of(options)[-1]
-    words = row["command"].split()[2:]
-    assert row["command"].startswith("python run_multitask.py ")
+    rows = rows_of(options)[-2:]
+    words = rows[0]["command"].split()[2:]
+    assert rows[0]["command"].startswith("python run_multitask.py ")
     settings = replace(parse_options([*words, "--head-epochs", "1"]), run_dir=tmp_path / "run")
-    (cell,) = (cell for cell in run(settings) if cell.split == "dev")
-    assert cell.metrics["cosine_spearman"] == pytest.approx(float(row["best"]), abs=1e-6)
+    cells = [cell for cell in run(settings) if cell.split == "dev"]
+    for cell, row in zip(cells, rows, strict=True):
+        assert cell.metrics["cosine_spearman"] == pytest.approx(float(row["best"]), abs=1e-6)
 
 
 def test_an_interrupted_row_goes_on_to_the_same_number(options, said, tmp_path, monkeypatch):
@@ -88,10 +88,10 @@ def test_an_interrupted_row_goes_on_to_the_same_number(options, said, tmp_path, 
         patched.setattr(SimCSETrainer, "_check", stops)
         with pytest.raises(KeyboardInterrupt):
             ablate(one, [].append)
-    assert list(tmp_path.glob("measured/*.state.pt"))
+    assert list(tmp_path.glob("runs/backbones/*.state.pt"))
     assert ablate(one, [].append) == 0
     assert rows_of(one)[0]["best"] == rows_of(options)[2]["best"]
-    assert not list(tmp_path.glob("measured/*.state.pt"))
+    assert not list(tmp_path.glob("runs/backbones/*.state.pt"))
 
 
 def test_a_row_that_cannot_be_measured_is_left_out_and_said(options, said, tmp_path):
@@ -101,7 +101,8 @@ def test_a_row_that_cannot_be_measured_is_left_out_and_said(options, said, tmp_p
     )
     assert ablate(asked, lines.append) == 2
     assert any("captions: left out" in line and "--from captions=FILE" in line for line in lines)
-    assert "captions" in json.loads((tmp_path / "supervised-data.json").read_text())["failed"]
+    rows = list(csv.DictReader((tmp_path / "supervised-data.csv").open()))
+    assert {row["row"] for row in rows} == {"unsup"}
 
 
 def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch):
@@ -109,30 +110,33 @@ def test_the_reports_tables_are_cells_of_the_grid(options, tmp_path, monkeypatch
     rows = ("sts: none bi", "para: unsup cross", "sts: none, linear on [u; v]")
     asked = replace(options, names=("report",), rows=rows, steps=2, seeds=1, out=tmp_path)
     assert ablate(asked, lines.append) == 0
-    content = json.loads((tmp_path / "report.json").read_text())
-    assert [(one["row"], one["seed"]) for one in content["measured"]] == [
-        (row, 42) for row in (rows[2], *rows[:2])
+    found = list(csv.DictReader((tmp_path / "report.csv").open()))
+    assert [(one["row"], one["seed"]) for one in found] == [
+        (row.label, "42") for row in TABLES["report"].rows if row.label in rows
     ]
-    (results,) = (tmp_path / "runs").glob("*/results.json")
+    (results,) = (tmp_path / "runs").glob("report-*/results.json")
     cells = {
         (c["pretrain"], c["task"], c["encoder"], c["split"], c["seed"]): c["metrics"]
         for c in json.loads(results.read_text())
     }
-    scores = {(one["row"], one["seed"]): one["values"]["score"] for one in content["measured"]}
-    assert scores[rows[0], 42] == cells["none", "sts", "bi", "dev", 42]["pearson"]
-    assert scores[rows[1], 42] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
+    scores = {one["row"]: float(one["score"]) for one in found}
+    assert scores[rows[0]] == cells["none", "sts", "bi", "dev", 42]["pearson"]
+    assert scores[rows[1]] == cells["unsup", "para", "cross", "dev", 42]["accuracy"]
+    assert -1 <= scores[rows[2]] <= 1
     monkeypatch.setattr("heads.train.HeadTrainer", None)
     assert ablate(asked, lines.append) == 0  # nothing is trained again
 
 
-def test_a_dry_run_says_the_commands_and_leaves_nothing(options, said, tmp_path):
+def test_a_list_says_the_commands_and_leaves_nothing(options, said, tmp_path):
     lines = []
-    asked = replace(options, names=("dropout", "report"), rows=(), dry_run=True, out=tmp_path)
-    assert ablate(replace(asked, names=("dropout",), rows=("0.5",)), lines.append) == 0
-    assert lines == [f"dropout, 0.5: {rows_of(options)[2]['command']}"]
+    asked = replace(options, rows=("0.5",), list=True, out=tmp_path)
     assert ablate(asked, lines.append) == 0
-    assert all(" python run_multitask.py " in line for line in lines)
-    assert sum(line.startswith("report: ") for line in lines) == 4  # runs that share a folder
+    assert lines[1:] == [f"    0.5: {rows_of(options)[2]['command']}"]
+    lines.clear()
+    assert ablate(replace(asked, names=("report", "next-sentence"), rows=()), lines.append) == 0
+    rows = [line for line in lines if ": python run_multitask.py " in line]
+    assert len(rows) == len(TABLES["report"].rows)
+    assert any("left out: next-sentence reads sentences in their order" in line for line in lines)
     assert not list(tmp_path.iterdir())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiment.ablate.measuring import Measured, values_of
+from experiment.ablate.measuring import Measured
 from experiment.ablate.table import ALIKE, LESS, MORE, Expectation, Row, Table
 from experiment.ablate.telling import FAILS, HOLDS, UNDECIDED, UNMEASURED, judge
 
@@ -15,15 +15,14 @@ NOISY = (0.60, 0.90, 0.75)
 
 def measured(row, values):
     return [
-        Measured(row, seed, {"best": value}, 1.0, [], {}, "key")
-        for seed, value in enumerate(values)
+        Measured(row, seed, {"best": value}, 1.0, "command") for seed, value in enumerate(values)
     ]
 
 
 def judged(relation, first, second, within=0.01):
     claim = Expectation("a", relation, "b", "why", within=within)
     rows = (Row("a"), Row("b"))
-    table = Table("t", "T", "s", "", rows, (claim,), "r", columns=("best",))
+    table = Table("t", "T", "s", "r", rows, (claim,), columns=("best",))
     (found,) = judge(table, [*measured("a", first), *measured("b", second)])
     return found
 
@@ -68,16 +67,3 @@ def test_an_ordering_holds_where_the_paired_t_test_says_so(seed):
 def test_only_seeds_that_both_rows_have_are_compared():
     found = judged(LESS, A, B[:2])
     assert found.seeds == 2 and found.difference == pytest.approx(-0.105)
-
-
-def test_the_best_state_is_the_first_with_the_highest_dev_score():
-    def at(step, dev, spearman):
-        geometry = {"spearman": spearman, "alignment": step / 10, "uniformity": -step}
-        return [{"step": step, **geometry}, {"step": step, "loss": 1.0, "dev_score": dev}]
-
-    start = [{"step": 0, "dev_score": 0.9}, {"step": 0, "spearman": 0.1}]
-    history = [*start, *at(1, 0.4, 0.5), *at(2, 0.6, 0.55), *at(3, 0.6, 0.7), *at(4, 0.5, 0.2)]
-    assert values_of(history) == {"best": 0.55, "last": 0.2, "alignment": 0.4, "uniformity": -4}
-    for record in history:
-        record.pop("dev_score", None)
-    assert values_of(history)["best"] == 0.2

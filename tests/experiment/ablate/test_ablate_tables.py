@@ -1,31 +1,31 @@
 """The tables as data: every row is a command, every claim agrees with the published numbers."""
 
-import shlex
-from dataclasses import fields
+from dataclasses import replace
 
 import pytest
 
-from experiment.ablate.recipes import SCALES, TABLES, AblateOptions, settings_of, words_of
-from experiment.ablate.table import ALIKE, LESS, TUNING
+from experiment.ablate.recipes import TABLES, AblateOptions, words_of
+from experiment.ablate.table import ALIKE, HEAD, TUNING, Expectation, read_tables
 from experiment.settings import parse_options
-from simcse.config import SimCSEConfig
 
-KNOWN = {found.name for found in fields(SimCSEConfig)}
-ROWS = [(table, row) for table in TABLES.values() for row in table.rows if table.columns == TUNING]
+ROWS = [(table, row) for table in TABLES.values() for row in table.rows]
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_a_rows_command_gives_its_settings(scale):
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_a_rows_words_are_a_command(scale):
+    options = AblateOptions(scale=scale, documents="documents.txt", threads=1, rate_factor=0.1)
     for table, row in ROWS:
-        assert set(row.simcse) <= KNOWN
-        options = AblateOptions(scale=scale, documents="documents.txt", threads=1)
-        settings = settings_of(row, table, options, 7, "triplets.csv")
-        if row in (table.rows[0], table.rows[-1]):
-            assert parse_options(shlex.split(shlex.join(words_of(settings)))) == settings
-        config = settings.simcse_config(row.pretrain, 7)
-        assert all(getattr(config, name) == value for name, value in row.simcse.items())
-        # The best checkpoint and the last state both have a point on the curve.
-        assert config.eval_steps == config.geometry_steps and config.seed == 7
+        settings = parse_options(words_of(row, table, options))
+        assert settings.threads == 1 and settings.pretrain == (row.pretrain,)
+        if table.columns == HEAD:
+            assert row.label.partition(":")[0] in settings.tasks
+        if table.columns == TUNING:
+            config = settings.simcse_config(row.pretrain, 7)
+            plain = words_of(row, table, AblateOptions(scale=scale, documents="documents.txt"))
+            rate = parse_options(plain).simcse_config(row.pretrain, 7).learning_rate
+            assert config.learning_rate == pytest.approx(rate / 10)
+            # The best checkpoint and the last state both have a point on the curve.
+            assert config.eval_steps == config.geometry_steps
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -33,6 +33,14 @@ def test_a_table_is_well_formed(table):
     labels = [row.label for row in table.rows]
     assert len(set(labels)) == len(labels) and table.reading and table.source
     assert TABLES[table.name] is table and table.expected
+    assert any(row.published is not None for row in table.rows)
+    # No row is another one under a second name; of a joint training there is one per task.
+    recipes = [
+        replace(row, label=row.label.partition(":")[0], published=None) for row in table.rows
+    ]
+    if table.columns == TUNING:
+        recipes = [replace(recipe, label="") for recipe in recipes]
+    assert len(set(recipes)) == len(recipes)
     for one in table.expected:
         assert {one.row, one.other} <= set(labels) and one.row != one.other
         assert one.of in table.columns and one.why
@@ -48,13 +56,29 @@ def test_what_is_expected_is_what_was_published(table):
         if one.relation == ALIKE:  # published in percent
             assert abs(row - other) <= 100 * one.within, one
         else:
-            assert (row < other) == (one.relation == LESS) and row != other, one
+            assert (row < other) == (one.relation == "<") and row != other, one
 
 
-def test_all_rows_of_a_quick_table_see_equally_many_examples():
-    table = TABLES["batch-size"]
-    seen = []
-    for row in table.rows:
-        config = settings_of(row, table, AblateOptions(), 1).simcse_config("unsup", 1)
-        seen.append(config.batch_size * config.max_steps)
-    assert len(set(seen)) == 1 and len(seen) == 6
+FILE = """
+[one]
+title = "T"
+source = "S"
+reading = "R"
+columns = ["score"]
+rows = [{ label = "a" }, { label = "sst: b", published = 0.5, pretrain = "sup" }]
+[one.claims]
+"why" = ["a ~ sst: b, within 0.5", "before: sst: b > a"]
+"""
+
+
+def test_a_file_is_tables_and_a_formula_a_claim(tmp_path):
+    path = tmp_path / "tables.toml"
+    path.write_text(FILE)
+    table = read_tables(path)["one"]
+    assert table.columns == HEAD and table.rows[1].published == 0.5
+    first, second = table.expected
+    assert first == Expectation("a", ALIKE, "sst: b", "why", "score", 0.5)
+    assert second == Expectation("sst: b", ">", "a", "why", "before")
+    path.write_text(FILE.replace(" > ", " => "))
+    with pytest.raises(ValueError, match="no claim"):
+        read_tables(path)

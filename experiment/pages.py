@@ -1,0 +1,329 @@
+"""The tables of the pages, filled from the result files in docs/results/.
+
+A table stands behind a mark, `<!-- KIND: NAME ... -->`. The kind says how the files of these names
+become rows; header and first cells on the page say what is shown. What no file holds (names, notes,
+published numbers) stays as it is written there, and so does the text around.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from data.tasks import TASKS
+from runtime.errors import UserError
+from runtime.files import read_object, write_text
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
+
+Row = list[str]
+Record = dict[str, str]  # a line of a result file
+
+
+def fill_pages() -> list[str]:
+    """Write all tables into the pages of the project; return the names of pages that changed.
+
+    Raises:
+        UserError: a result file that a page shows is not there, or lacks what the page shows.
+    """
+    changed = []
+    for path in pages():
+        page = path.read_text(encoding="utf-8")
+        try:
+            new = filled(page)
+        except (LookupError, ValueError, OSError) as error:
+            raise UserError(f"{path}: a table cannot be filled ({error!r})") from None
+        if new != page:
+            write_text(path, new)
+            changed.append(path.relative_to(ROOT).as_posix())
+    return changed
+
+
+def pages() -> list[Path]:
+    """Return the files that may hold tables: README, docs/ and the cards."""
+    cards = sorted(ROOT.glob("*/*/README.md"))
+    return [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *cards]
+
+
+def filled(page: str) -> str:
+    """Return a page with the tables behind its marks as the result files have them."""
+    return MARKED.sub(_filled, page)
+
+
+def _filled(found: re.Match[str]) -> str:
+    kind, names = found[1], found[2].split()
+    if kind == "evaluation":
+        return f"<!-- {kind}: {found[2]} -->\n{evaluation(*names)}\n"
+    if kind not in KINDS:
+        return found[0]
+    head, line, *rows = found[3].splitlines()
+    cells = KINDS[kind](cells_of(head), [cells_of(row) for row in rows], *names)
+    shown = ["|" + "".join(f" {cell} |" if cell else " |" for cell in row) for row in cells]
+    return "\n".join([f"<!-- {kind}: {found[2]} -->", head, line, *shown]) + "\n"
+
+
+def cells_of(line: str) -> Row:
+    """Return the cells of a line of a table."""
+    return [cell.strip() for cell in line.split("|")[1:-1]]
+
+
+# --- result files
+
+
+def read(name: str) -> list[Record]:
+    """Return the lines of docs/results/NAME.csv."""
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def scored(*names: str) -> list[Record]:
+    """Return the cells of runs: of the test split where it has labels."""
+    cells = [cell for name in names for cell in read(name)]
+    return [cell for cell in cells if cell["split"] == "test"] or cells
+
+
+def figures(name: str) -> list[dict[str, Any]]:
+    """Return the figures of benchmarks."""
+    return list(read_object(RESULTS / f"{name}.json")["figures"])
+
+
+def those(cells: Iterable[Record], **wanted: str) -> list[Record]:
+    """Return the cells with these values."""
+    return [cell for cell in cells if all(cell[key] == value for key, value in wanted.items())]
+
+
+def spread(cells: Sequence[Mapping[str, Any]], column: str, digits: int = 3) -> str:
+    """Return a column's mean, with its standard deviation if there are several values.
+
+    A dash where there is none, or one of them is undefined.
+    """
+    values = [float(cell[column]) for cell in cells if cell.get(column) not in ("", None)]
+    if not values or len(values) < len(cells):
+        return "-"
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
+
+
+def main_metric(task: str) -> str:
+    """Return the column of a task's main metric."""
+    return TASKS[task].main_metric
+
+
+# --- kinds of tables: (header, rows on the page, names) -> rows
+
+
+def full(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return every task, encoder and contrastive stage of a run, with all metrics."""
+    named = {"cosine": "cosine_spearman", "on unseen": "on_unseen"}
+    systems: dict[tuple[str, ...], list[Record]] = {}
+    for cell in scored(name):
+        systems.setdefault((cell["task"], cell["encoder"], cell["pretrain"]), []).append(cell)
+    orders = (list(TASKS), ["bi", "cross", "late"], ["none", "unsup", "sup"])
+    shown = []
+    for key in sorted(
+        systems, key=lambda key: [o.index(k) for o, k in zip(orders, key, strict=True)]
+    ):
+        own = systems[key]
+        line = []
+        for title in header:
+            if title in ("task", "pretrain", "encoder", "n"):
+                line.append(own[0][title])
+            elif title == "seen":
+                line.append(f"{mean(float(cell['seen']) for cell in own):.1%}")
+            else:
+                line.append(spread(own, named.get(title, title)))
+        shown.append(line)
+    return shown
+
+
+def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
+    """Return the main metric by number of labels."""
+    cells = scored(*names)
+    shown = []
+    for task, tune, encoder, *_ in rows:
+        own = those(cells, task=task, tune=tune, encoder=encoder)
+        sizes = [those(own, train_rows=size.replace(",", "")) for size in header[3:]]
+        shown.append([task, tune, encoder, *(spread(one, main_metric(task)) for one in sizes)])
+    return shown
+
+
+# a row of README's and the data card's table -> its run, and the contrastive stage
+SYSTEMS = {
+    "mini": ("bundled-mini", "none"),
+    "mini + unsup": ("bundled-mini", "unsup"),
+    "mini + sup": ("bundled-mini", "sup"),
+    "mini, tuned": ("bundled-tuned", "none"),
+    "mini-sts": ("bundled-mini-sts", "none"),
+    "mini-sts, tuned": ("bundled-mini-sts-tuned", "none"),
+}
+
+
+def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return the main metrics of encoders; NAME has baselines, or the cosines at [CLS]."""
+    beside = read(name)
+    shown = []
+    for system, *old in rows:
+        run, pretrain = SYSTEMS.get(system, ("", ""))
+        if not run and not those(beside, baseline=system):
+            raise LookupError(f"no such system or baseline: {system}")
+        cells = those(scored(run), pretrain=pretrain) if run else []
+        line = [system]
+        for title, was in zip(header[1:], old, strict=True):
+            task, _, encoder = title.partition(", ")
+            if not was:
+                line.append(was)  # a baseline has no cross-encoder
+            elif not run:
+                line.append(spread(those(beside, task=task, baseline=system), "test"))
+            elif encoder == "[CLS]":
+                backbone = system.partition(" ")[0]
+                own = those(beside, backbone=backbone, pretrain=pretrain, split="test")
+                line.append(spread(own, "cosine_spearman"))
+            elif encoder == "cosine":
+                line.append(spread(those(cells, task=task, encoder="bi"), "cosine_spearman"))
+            else:
+                own = those(cells, task=task, encoder=encoder or "bi")
+                line.append(spread(own, main_metric(task)))
+        shown.append(line)
+    return shown
+
+
+def at_cls(header: Row, rows: list[Row], name: str, carried: str) -> list[Row]:
+    """Return what SimCSE does at [CLS]: on synthetic pairs, and what of it carries over."""
+    cells = those(scored(name), backbone="mini")
+    there = read(carried) if (RESULTS / f"{carried}.csv").is_file() else []
+    shown = []
+    for pretrain, *old in rows:
+        own = those(cells, pretrain=pretrain)
+        line = [pretrain, spread(own, "cosine_spearman"), spread(own, "pearson")]
+        if there:
+            of = {title: those(there, encoder=pretrain, set=title) for title in header[3:5]}
+            line += [spread(of[title], "spearman") for title in header[3:5]]
+            line += [spread(of["CS224N dev"], title, 2) for title in header[5:]]
+        shown.append(line + [pretrain, *old][len(line) :])
+    return shown
+
+
+def carry_over(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return bare cosines on several sets."""
+    cells = read(name)
+    return [
+        [row[0], *(spread(those(cells, encoder=row[0], set=s), "spearman") for s in header[1:])]
+        for row in rows
+    ]
+
+
+def validity(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return the scores of systems on synthetic and real data, and how far the orders agree."""
+    cells = read(name)
+    shown = []
+    for system, *_ in rows:
+        line = [system]
+        for title in header[1:]:
+            here = those(cells, measure=title.removesuffix(" head"))
+            own = those(here, system=system)
+            sides = [spread(own, side) for side in ("synthetic", "real")] if own else ["-"]
+            line.append(f"{float(here[0]['tau']):.2f}" if system == "τ" else " / ".join(sides))
+        shown.append(line)
+    return shown
+
+
+def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return what gives the labels of pairs away, in the last column."""
+    found = {cell["name"]: cell for cell in those(read(name), task="para")}
+    (same,) = [cell for title, cell in found.items() if title.startswith("mean label of")]
+    edits = float(found["test rows with an edit of train"]["value"])
+    pair = [f"{float(same[side]):.3f}".lstrip("0") for side in ("value", "chance")]
+    values = [f"{float(cell['value']):.3f}" for cell in list(found.values())[:5]]
+    shown = [*values, " / ".join(pair), f"{100 * edits:.1f} %"]
+    return [[*row[:-1], value] for row, value in zip(rows, shown, strict=True)]
+
+
+def ablation(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return a paper's table: our numbers beside the published ones."""
+    return beside_published(header, read(name))
+
+
+def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of a paper's table, their seeds together."""
+    by_row: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        by_row.setdefault(cell["row"], []).append(cell)
+    return [
+        [row, *(spread(own, title) for title in header[1:-1]), str(own[0]["published"] or "-")]
+        for row, own in by_row.items()
+    ]
+
+
+def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return the sides of the works that the page shows."""
+    works = {row[0] for row in rows}
+    return [
+        [
+            *(one["work"], one["side"], f"{one['rate']:,.1f} {one['unit']}"),
+            f"{one['ratio']:.2f}",
+            "-" if one["peak_share"] is None else f"{one['peak_share']:.0%}",
+            one["quality"] or "-",
+        ]
+        for one in figures(name)
+        if one["work"] in works
+    ]
+
+
+def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return what works of growing size take."""
+    return [
+        [
+            *(one["work"], f"{one['seconds']:,.2f}", f"{one['rate']:,.1f} {one['unit']}"),
+            f"{one['memory_mib']:,.0f}" if (one["memory_mib"] or 0) >= 1 else "-",
+        ]
+        for one in figures(name)
+    ]
+
+
+# Outcomes of a trial that are as they should be.
+GOOD = ("equal", "read", "made again", "refused")
+
+
+def campaigns(header: Row, rows: list[Row], prefix: str) -> list[Row]:
+    """Return how many trials of each campaign there were, and how many came out well."""
+    shown = []
+    for campaign, version, trials, good, *rest in rows:
+        cells = read(f"{prefix}-{campaign.split(',')[0]}")
+        counts = [sum(int(cell["trials"]) for cell in cells)]
+        counts.append(sum(int(cell["trials"]) for cell in cells if cell["outcome"] in GOOD))
+        notes = [re.sub(r"^[\d,]+", "", cell) for cell in (trials, good)]
+        numbers = [f"{count:,}{note}" for count, note in zip(counts, notes, strict=True)]
+        shown.append([campaign, version, *numbers, *rest])
+    return shown
+
+
+def evaluation(name: str, suite: str, number: str) -> str:
+    """Return a table of `python -m evaluation`, as the command prints it."""
+    from evaluation.suites import SUITES, Result, shown_table
+
+    results = [
+        Result(
+            cell["model"],
+            suite,
+            cell["set"],
+            cell["part"],
+            cell["metric"],
+            float(cell["value"]) if cell["value"] else None,
+            int(cell["n"]),
+            float(cell["seen"]),
+            float(cell["unseen"]) if cell["unseen"] else None,
+        )
+        for cell in those(read(name), suite=suite)
+    ]
+    return shown_table(results, SUITES[suite].shown[int(number)]).split("\n\n")[1]
+
+
+OF_ROWS = (
+    *(full, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
+    *(speed, growth, campaigns),
+)
+KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

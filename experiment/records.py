@@ -1,0 +1,299 @@
+"""Every table and figure of the pages, as records: which commands make it, and what they need.
+
+Commands are those that a reader types. `$OUT` is the record's own folder of runs and `$RUNS` the
+folder of all of them, `$DATA` what --data names, `$MINILM` the weights of all-MiniLM-L6-v2.
+"""
+
+from dataclasses import dataclass
+
+README, RESULTS, EVALUATION = "README.md", "docs/results.md", "docs/evaluation.md"
+DATA_CARD, STS_CARD = "data/bundled/README.md", "minbert/mini_sts/README.md"
+SPEED, RELIABILITY = "docs/performance.md", "docs/reliability.md"
+# What a record needs beyond what ships.
+DATA, MINILM, GPU = "data", "minilm", "gpu"
+# What in a command shows that it is needed; the benchmarks take MiniLM's weights by themselves.
+SHOWN_BY = {DATA: ("$DATA",), MINILM: ("$MINILM", "-m benchmarks"), GPU: ("bert-base",)}
+# What commands leave in $OUT: runs, whose cells are put together; a table; figures of benchmarks.
+CELLS, CSV, JSON = "*/results.json", "result.csv", "result.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A table or figure, and how it is made.
+
+    Attributes:
+        name: of the result file, docs/results/NAME.csv, or .json where a command writes that.
+        pages: that show it.
+        commands: run in this order.
+        made: the file with the result, below $OUT, or a pattern of several runs' results.json.
+        minutes: measured on two cores; None where the whole has not been measured yet.
+        quick: part of --quick.
+        figure: a file below $OUT (of a run's page with the figure's name behind #), and the file of
+            the pages that it becomes.
+    """
+
+    name: str
+    pages: tuple[str, ...]
+    commands: tuple[str, ...]
+    made: str = CELLS
+    minutes: float | None = None
+    quick: bool = False
+    figure: tuple[str, str] | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Return some of `data` and `minilm`; with `gpu` it is listed and never run."""
+        text = " ".join(self.commands)
+        return tuple(need for need, marks in SHOWN_BY.items() if any(m in text for m in marks))
+
+
+def runs(*settings: str) -> tuple[str, ...]:
+    """Return commands of run_multitask.py, which leave their runs in $OUT/1, $OUT/2 ..."""
+    return tuple(
+        f"python run_multitask.py {words} --cost-seconds 0 --run-dir $OUT/{number} --resume"
+        for number, words in enumerate(settings, 1)
+    )
+
+
+def to_csv(command: str) -> tuple[str, ...]:
+    """Return the command that writes its table to $OUT/result.csv."""
+    return (f"python -m {command} --csv $OUT/result.csv",)
+
+
+STAGES = "--pretrain none unsup sup"
+AT_CLS = "--task sts --encoder bi --pooling cls_before_pooler"
+FULL = "--tune full --rates 5e-4 --seeds 3"
+ENCODERS = "--encoder bi late cross"
+PROBES = "data.synthetic.probes"
+MAIN_PAGES = (README, RESULTS, DATA_CARD)
+# What ships with the project.
+BUNDLED = (
+    Record("bundled-mini", MAIN_PAGES, runs(f"{STAGES} --task all --seeds 5"), quick=True),
+    Record(
+        "bundled-mini-sts",
+        (README, DATA_CARD),
+        runs("--backbone mini-sts --task all --seeds 5"),
+        quick=True,
+    ),
+    Record(
+        "bundled-cls",
+        (README, RESULTS),
+        runs(f"{STAGES} {AT_CLS} --seeds 5", f"--backbone mini-sts {AT_CLS}"),
+        quick=True,
+    ),
+    Record(
+        "bundled-baselines",
+        (DATA_CARD,),
+        to_csv(f"{PROBES}.baselines data/bundled"),
+        CSV,
+        quick=True,
+    ),
+    Record(
+        "bundled-shortcuts",
+        (DATA_CARD,),
+        to_csv(f"{PROBES}.shortcuts data/bundled"),
+        CSV,
+        quick=True,
+    ),
+    Record(
+        "bundled-tuned",
+        MAIN_PAGES,
+        runs(f"--task all {FULL}", f"--task sts --encoder late {FULL}"),
+    ),
+    Record(
+        "bundled-mini-sts-tuned",
+        (README, DATA_CARD),
+        runs(f"--backbone mini-sts --task all {FULL}"),
+    ),
+    Record(
+        "bundled-curves",
+        (RESULTS,),
+        runs(
+            f"--task sts para {ENCODERS} --train-rows 250 1000 all --seeds 5",
+            f"--task sts {ENCODERS} --train-rows 250 1000 {FULL}",
+        ),
+    ),
+)
+
+CURVES = f"--task sts para {ENCODERS} --train-rows 250 1000 4000 all --seeds 5"
+TWO_RATES = "--tune full --rates 5e-5 1.5e-4"
+MODEL = "--data $DATA/cs224n --backbone $MINILM"
+NLI = "$DATA/nli/nli_for_simcse.csv"
+TEXTS = f"--unsup-data $DATA/wiki/wiki_for_simcse.txt --sup-data {NLI}"
+FROZEN = f"{STAGES} --task all --preset report --simcse-steps 1000 {MODEL} {TEXTS}"
+CARRY_OVER = f"{PROBES}.carry_over --synthetic data/bundled --data $DATA"
+SUP = "--pretrain sup --task sts --encoder bi --no-baseline"
+MEASURE = "evaluation --backbone mini random:mini $MINILM"
+SETS = "STS12 STS13 STS14 STSBenchmark STSBenchmark-dev"
+# Public data.
+PUBLIC = (
+    Record("mini-real-curves", (RESULTS,), runs(f"{CURVES} --data $DATA/cs224n")),
+    Record(
+        "minilm-curves",
+        (RESULTS,),
+        runs(
+            f"{CURVES} {MODEL}",
+            f"--task para --train-rows 250 1000 {TWO_RATES} {MODEL}",
+            f"--task sts --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}",
+        ),
+        figure=("1/report.html#labels-sts-none--frozen", "docs/learning-curves.svg"),
+    ),
+    Record("frozen", (RESULTS,), runs(FROZEN)),
+    Record("concat", (RESULTS,), runs(f"{FROZEN} --features concat")),
+    Record("carry-over", (DATA_CARD,), to_csv(f"{CARRY_OVER} $RUNS/bundled-mini/1"), CSV),
+    Record(
+        "cls-carry-over",
+        (RESULTS,),
+        to_csv(f"{CARRY_OVER} $RUNS/bundled-cls/1 --pooling cls_before_pooler"),
+        CSV,
+    ),
+    Record(
+        "validity",
+        (DATA_CARD,),
+        runs(
+            f"{SUP} --simcse-epochs 3 --simcse-steps 480 --data $DATA/cs224n --sup-data {NLI}",
+            f"{SUP} --simcse-lr 5e-5 --backbone $MINILM",
+        )
+        + to_csv(
+            f"{PROBES}.validity --synthetic data/bundled --real $DATA/cs224n mini "
+            "'mini + unsup=$RUNS/bundled-mini/1/backbones/unsup-42' "
+            "'mini + sup=$RUNS/bundled-mini/1/backbones/sup-42' "
+            "'mini + sup on NLI=$OUT/1/backbones/sup-42' all-MiniLM-L6-v2=$MINILM "
+            "'all-MiniLM-L6-v2 + sup=$OUT/2/backbones/sup-42'"
+        ),
+        CSV,
+    ),
+    Record(
+        "mini-sts",
+        (STS_CARD,),
+        to_csv(
+            "evaluation --backbone mini mini-sts $MINILM --suite sts "
+            f"--sets {SETS} --data $DATA/sts"
+        ),
+        CSV,
+    ),
+    Record(
+        "evaluation-published",
+        (EVALUATION,),
+        to_csv(
+            f"{MEASURE} --baselines --suite sts pairs geometry "
+            "--data $DATA/sts $DATA/transfer $DATA/cs224n"
+        ),
+        CSV,
+    ),
+    Record(
+        "evaluation-transfer",
+        (EVALUATION,),
+        to_csv(f"{MEASURE} --baselines --suite transfer --data $DATA/transfer"),
+        CSV,
+    ),
+    Record(
+        "evaluation-hans",
+        (EVALUATION,),
+        to_csv(f"{MEASURE} --suite hans --data $DATA/nli bundled"),
+        CSV,
+    ),
+)
+
+
+def paper(
+    table: str, minutes: float, flags: str = "", model: str = "", before: tuple[str, ...] = ()
+) -> Record:
+    """Return a table of a paper, with three seeds; without flags, of heads on the bundled data."""
+    command = f"python -m experiment.ablate {table} {flags} --out $OUT"
+    drawn = ("dropout-trajectory.svg", "docs/ablations-dropout.svg")
+    return Record(
+        f"ablate-{model}{table}",
+        (RESULTS,),
+        (*before, command.replace("  ", " ")),
+        f"{table}.csv",
+        minutes,
+        figure=drawn if (table, model) == ("dropout", "") else None,
+    )
+
+
+ARTICLES = "python -m data.sentences $DATA/pretrain/wikipedia-valid.txt.xz --out $OUT/articles.txt"
+TUNED = f"--data $DATA/cs224n {TEXTS} --threads 1"
+PAIRS = (
+    f"{TUNED} --from nli=$DATA/nli/nli_pairs.tsv quora=$DATA/cs224n/quora-train.csv "
+    "captions=$DATA/captions/Flickr8k.token.txt pairs=$DATA/quora/paraphrases.tsv"
+)
+# Some rows, with a second encoder at a tenth of the rates.
+SECOND = "--backbone $MINILM --rate-factor 0.1 --rows"
+VIEWS = "none 'crop 10%' 'crop 30%' 'word deletion 10%' 'delete one word'"
+LABELLED = "captions entailment neutral contradiction 'entailment + hard negatives'"
+PAPERS = (
+    paper("dropout", 10, TUNED),
+    paper("augmentations", 18, TUNED),
+    paper("next-sentence", 32, f"{TUNED} --documents $OUT/articles.txt", before=(ARTICLES,)),
+    paper("poolers", 36, TUNED),
+    paper("mlp", 12, TUNED),
+    paper("temperature", 7, TUNED),
+    paper("hard-negative-weight", 13, TUNED),
+    paper("mlm-weight", 7, TUNED),
+    paper("supervised-data", 24, PAIRS),
+    paper("report", 35),
+    paper("forgetting", 60),
+    paper("dropout", 28, f"{TUNED} {SECOND} 0 0.1 0.2 0.5 'fixed 0.1'", "minilm-"),
+    paper("augmentations", 30, f"{TUNED} {SECOND} {VIEWS}", "minilm-"),
+    paper(
+        "supervised-data", 42, f"{PAIRS} {SECOND} unsup 'Quora duplicates' {LABELLED}", "minilm-"
+    ),
+)
+
+
+def campaign(name: str, minutes: float, count: str = "") -> Record:
+    """Return the counts of a campaign that disturbs the project."""
+    command = f"python -m tests.campaigns {name} {count} --seed 21 --out $OUT/result.csv"
+    return Record(f"reliability-{name}", (RELIABILITY,), (command,), CSV, minutes)
+
+
+WORKS = "encode simcse_step grad_cache heads cross mlm search --data $DATA/cs224n"
+MACHINE = (
+    Record(
+        "benchmarks",
+        (SPEED,),
+        (f"python -m benchmarks --only {WORKS} --json $OUT/result.json",),
+        JSON,
+        16,
+    ),
+    Record(
+        "growth",
+        (SPEED,),
+        ("python -m benchmarks --only growth --rounds 3 --json $OUT/result.json",),
+        JSON,
+        10,
+        figure=("result.svg", "docs/results/growth.svg"),
+    ),
+    campaign("kill", 11, "--count 240"),
+    campaign("inputs", 2, "--count 12000"),
+    campaign("artefacts", 13, "--count 1200"),
+    campaign("disk", 16, "--count 140"),
+    campaign("environments", 21),
+    campaign("commands", 33, "--count 2000"),
+    campaign("busy", 7, "--count 60"),
+)
+
+BERT = "--backbone bert-base-uncased --data cs224n"
+TABLES = "dropout augmentations poolers mlp temperature hard-negative-weight mlm-weight"
+# As published; nobody has run them yet, so no page shows them.
+PAPER_SCALE = (
+    Record(
+        "paper-report",
+        (),
+        runs(f"{STAGES} --task all {BERT} --preset report --features concat --seeds 3"),
+    ),
+    Record(
+        "paper-simcse",
+        (),
+        runs(f"--pretrain unsup sup --task sts --encoder bi {BERT} --preset paper --seeds 3"),
+    ),
+    Record(
+        "paper-tables",
+        (),
+        (f"python -m experiment.ablate {TABLES} --scale paper {BERT} --out $OUT",),
+        "*.csv",
+    ),
+)
+
+RECORDS = {one.name: one for one in (*BUNDLED, *PUBLIC, *PAPERS, *MACHINE, *PAPER_SCALE)}
