@@ -486,14 +486,15 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
             table, row, header = place
             tables.setdefault(table, {}).setdefault(row, {})[header] = result
     texts = [
-        f"{shown.title}{f': {name}' if name else ''}\n\n{_table(cells, shown)}"
+        f"{shown.title}{f': {name}' if name else ''}\n\n"
+        + _table(cells, shown, "metric" if name else "model")
         for name, cells in tables.items()
     ]
     return "\n\n".join(texts)
 
 
-def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown) -> str:
-    """Return a table of results by row and header."""
+def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) -> str:
+    """Return a table of results by row and header; `first` heads the rows."""
     headers = list(dict.fromkeys(header for row in cells.values() for header in row))
     averaged = [header for header in headers if header in shown.averaged]
     several = len(averaged) > 1
@@ -516,7 +517,7 @@ def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown) -> str:
             if ranked:
                 line.append(f"{own.rank} [{own.best}, {own.worst}]" if own else "-")
         rows.append(line)
-    columns = ["model", *headers, *([f"average of {len(averaged)}"] if several else []), *ranked]
+    columns = [first, *headers, *([f"average of {len(averaged)}"] if several else []), *ranked]
     return markdown(columns, rows)
 
 

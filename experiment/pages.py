@@ -301,8 +301,8 @@ def campaigns(header: Row, rows: list[Row], prefix: str) -> list[Row]:
     return shown
 
 
-def evaluation(name: str, suite: str, number: str) -> str:
-    """Return a table of `python -m evaluation`, as the command prints it."""
+def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
+    """Return a table of `python -m evaluation`, as the command prints it; of HANS an encoder's."""
     from evaluation.suites import SUITES, Result, shown_table
 
     results = [
@@ -318,6 +318,7 @@ def evaluation(name: str, suite: str, number: str) -> str:
             float(cell["unseen"]) if cell["unseen"] else None,
         )
         for cell in those(read(name), suite=suite)
+        if encoder in ("", cell["model"].rpartition(", ")[0])
     ]
     return shown_table(results, SUITES[suite].shown[int(number)]).split("\n\n")[1]
 
