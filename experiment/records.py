@@ -197,7 +197,7 @@ PUBLIC = (
 
 
 def paper(
-    table: str, minutes: float, flags: str = "", model: str = "", before: tuple[str, ...] = ()
+    table: str, minutes: float | None, flags: str = "", model: str = "", before: tuple[str, ...] = ()
 ) -> Record:
     """Return a table of a paper, with three seeds; without flags, of heads on the bundled data."""
     command = f"python -m experiment.ablate {table} {flags} --out $OUT"
@@ -228,12 +228,13 @@ PAPERS = (
     paper("next-sentence", 32, f"{TUNED} --documents $OUT/articles.txt", before=(ARTICLES,)),
     paper("poolers", 36, TUNED),
     paper("mlp", 12, TUNED),
+    paper("batch-size", 8, TUNED),
     paper("temperature", 7, TUNED),
     paper("hard-negative-weight", 13, TUNED),
     paper("mlm-weight", 7, TUNED),
     paper("supervised-data", 24, PAIRS),
     paper("report", 35),
-    paper("forgetting", 60),
+    paper("forgetting", None),
     paper("dropout", 28, f"{TUNED} {SECOND} 0 0.1 0.2 0.5 'fixed 0.1'", "minilm-"),
     paper("augmentations", 30, f"{TUNED} {SECOND} {VIEWS}", "minilm-"),
     paper(

@@ -118,7 +118,7 @@ def _of_tuning(row: Row, options: AblateOptions) -> list[str]:
         # A small file is read again and again.
         words += [*QUICK.split(), "--simcse-steps", str(steps), "--simcse-epochs", str(steps)]
         words += ["--eval-steps", str(points)]
-    rate *= options.rate_factor
+    rate *= options.rate_factor * row.rate
     return [*words, "--geometry-steps", str(points), "--simcse-lr", shown_value(rate)]
 
 

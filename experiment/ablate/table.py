@@ -30,6 +30,7 @@ class Row:
         pretrain: the objective it is tuned with.
         made: what makes the row's training file, words for `python -m data.triplets`: the form of
             the user's file, and flags; "" to train on the user's --sup-data.
+        rate: multiplies the recipe's learning rate.
         linear: the head is the best linear layer instead of the usual one.
     """
 
@@ -38,6 +39,7 @@ class Row:
     flags: str = ""
     pretrain: str = "unsup"
     made: str = ""
+    rate: float = 1.0
     linear: bool = False
 
 

@@ -33,7 +33,8 @@ def test_a_table_is_well_formed(table):
     labels = [row.label for row in table.rows]
     assert len(set(labels)) == len(labels) and table.reading and table.source
     assert TABLES[table.name] is table and table.expected
-    assert any(row.published is not None for row in table.rows)
+    # SimCSE's appendix gives no numbers for batch sizes.
+    assert table.name == "batch-size" or any(row.published is not None for row in table.rows)
     # No row is another one under a second name; of a joint training there is one per task.
     recipes = [
         replace(row, label=row.label.partition(":")[0], published=None) for row in table.rows
