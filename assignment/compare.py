@@ -36,7 +36,7 @@ class CaseResult:
         case, part: names.
         passed: whether all arrays are as expected.
         reason: "" or the first thing that is wrong.
-        mistake: the known mistake that gives the same answers, if there is one.
+        mistakes: the known mistakes that give the same answers.
         remarks: lines of what costs no points.
     """
 
@@ -44,7 +44,7 @@ class CaseResult:
     part: str
     passed: bool
     reason: str
-    mistake: str | None = None
+    mistakes: tuple[str, ...] = ()
     remarks: str = ""
 
 
@@ -63,10 +63,14 @@ class Suite:
     mistakes: dict[str, dict[str, Arrays]]
 
     @cached_property
-    def changed(self) -> dict[str, set[str]]:
-        """Return mistake -> the cases whose answers it changes."""
+    def changed(self) -> dict[str, set[tuple[str, str]]]:
+        """Return mistake -> what it changes, as (case, name of an array)."""
         return {
-            mistake: {name for name in cases if difference(self.answers[name], cases[name])}
+            mistake: {
+                (case, name)
+                for case, arrays in cases.items()
+                for name in differing(self.answers[case], arrays)
+            }
             for mistake, cases in self.mistakes.items()
         }
 
@@ -117,41 +121,53 @@ def judge_arrays(
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
     reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
-    causes = dict(_causes(suite, found, {name for name, reason in reasons.items() if reason}))
+    wrong = {
+        (case, name)
+        for case, arrays in found.items()
+        for name in differing(suite.answers[case], arrays)
+    }
+    causes = dict(_causes(suite, found, wrong))
     right = {name for name, reason in reasons.items() if not reason}
+    results = []
     for case in suite.about["cases"]:
         name = case["name"]
-        if reasons[name] and name not in causes:
-            told = [seen(suite.answers[name], found[name])] if name in found else []
+        unknown = {array for of, array in wrong - causes.keys() if of == name}
+        told: list[str] = []
+        if unknown:
+            told.append(seen(suite.answers[name], found[name], unknown))
+        if unknown or (reasons[name] and name not in found):
             # The same function, asked with less, may be right: the error comes with the more.
             less = case.get("beyond", {})
             told += [f"{other} passes, without {less[other]}" for other in less if other in right]
-            reasons[name] += "".join(f"; {words}" for words in told if words)
-    return [
-        CaseResult(name, case["part"], not reasons[name], reasons[name], causes.get(name))
-        for case in suite.about["cases"]
-        for name in [case["name"]]
-    ]
+        reason = reasons[name] + "".join(f"; {words}" for words in told if words)
+        own = [causes[unit] for unit in sorted(causes) if unit[0] == name]
+        mistakes = tuple(dict.fromkeys(own))
+        results.append(CaseResult(name, case["part"], not reason, reason, mistakes))
+    return results
 
 
-def _causes(suite: Suite, found: dict[str, Arrays], failed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield (case, mistake) for failed cases whose answers are those of a known mistake."""
+def _causes(
+    suite: Suite, found: dict[str, Arrays], wrong: set[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((case, array), mistake) for wrong arrays that are those of a known mistake."""
     parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
     explained = {
-        mistake["name"]: cases
+        mistake["name"]: arrays
         for mistake in suite.about["mistakes"]
-        if mistake["part"] in parts and (cases := _explained(suite, mistake, found))
+        if mistake["part"] in parts and (arrays := _explained(suite, mistake, found))
     }
-    for name in failed:
-        fitting = {mistake: len(cases) for mistake, cases in explained.items() if name in cases}
+    for unit in wrong:
+        fitting = {one: len(arrays) for one, arrays in explained.items() if unit in arrays}
         most = [one for one, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.
         if len(most) == 1:
-            yield name, most[0]
+            yield unit, most[0]
 
 
-def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) -> set[str]:
-    """Return the cases that a mistake changes, if the student's answers are its own in all of them.
+def _explained(
+    suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]
+) -> set[tuple[str, str]]:
+    """Return what a mistake changes, if the student's arrays are its own in all of that.
 
     A case that gave no answer says nothing for or against it.
     """
@@ -159,8 +175,16 @@ def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) 
     asked = {case["name"] for case in suite.about["cases"] if case["part"] == mistake["part"]}
     if (asked & found.keys()) - own.keys():  # it raises there, and the student's code did not
         return set()
-    changed = suite.changed[mistake["name"]] & found.keys()
-    return set() if any(difference(own[name], found[name]) for name in changed) else changed
+    changed = {unit for unit in suite.changed[mistake["name"]] if unit[0] in found}
+    others = {case: differing(own[case], found[case]) for case, _ in changed}
+    return set() if any(name in others[case] for case, name in changed) else changed
+
+
+def differing(expected: Arrays, found: Arrays) -> set[str]:
+    """Return the names of arrays that differ, or are in one of the two sets only."""
+    both = expected.keys() & found.keys()
+    unequal = {name for name in both if array_difference(expected[name], found[name])}
+    return unequal | (expected.keys() ^ found.keys())
 
 
 def difference(expected: Arrays, found: Arrays) -> str:

@@ -207,7 +207,7 @@ def unrecognised(suite: Suite) -> list[str]:
     unclear = []
     for name, answers in suite.mistakes.items():
         results = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-        if {result.mistake for result in results} != {name}:
+        if any(result.mistakes != (name,) for result in results) or not results:
             unclear.append(name)
     return unclear
 

@@ -12,6 +12,7 @@ def draw_plain(draw: Any) -> dict[str, Any]:
     return {
         "parameter": draw.floats(*shape),
         "gradients": draw.floats(draw.size(4, 6), *shape),
+        "other parameter": draw.floats(draw.size(2, 4)),
         "rate": 0.01 * draw.size(2, 9),
         "decay": 0.0,
         "beta1": 0.8,
@@ -30,8 +31,10 @@ def _steps(given: Any) -> dict[str, Tensor]:
     from assignment.starter.adamw import AdamW
 
     parameter = torch.nn.Parameter(given["parameter"].clone())
+    # Of another group, whose rate is its own; its first gradient comes with the third step.
+    other = torch.nn.Parameter(given["other parameter"].clone())
     optimizer = AdamW(
-        [parameter],
+        [{"params": [parameter]}, {"params": [other], "lr": 3 * given.number("rate")}],
         lr=given.number("rate"),
         betas=(given.number("beta1"), given.number("beta2")),
         eps=given.number("eps"),
@@ -40,9 +43,11 @@ def _steps(given: Any) -> dict[str, Tensor]:
     states = {}
     for number, gradient in enumerate(given["gradients"], start=1):
         parameter.grad = gradient.clone()
+        if number > 2:
+            other.grad = gradient.flatten()[: len(other)].clone()
         optimizer.step()
         states[f"after step {number}"] = parameter.detach().clone()
-    return states
+    return {**states, "another parameter, whose rate is its own": other.detach()}
 
 
 def draw_decayed(draw: Any) -> dict[str, Any]:

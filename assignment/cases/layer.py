@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 
@@ -25,7 +24,8 @@ def residual(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertResidual
 
     module = given.fill(BertResidual(given.number("in_features"), given.config()))
-    return {"states": module(given["update"], given["residual"])}
+    states = module(given["update"], given["residual"])
+    return {"states": states, **given.gradients(module, "update", "residual", module=module)}
 
 
 draw_residual_dropped = draw_residual
@@ -54,7 +54,8 @@ def intermediate(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertIntermediate
 
     module = given.fill(BertIntermediate(given.config()))
-    return {"states": module(given["states"])}
+    states = module(given["states"])
+    return {"states": states, **given.gradients(module, "states", module=module)}
 
 
 def draw_layer(draw: Any) -> dict[str, Any]:
@@ -76,8 +77,9 @@ def layer(given: Any) -> dict[str, Tensor]:
     # So this part can be right before that one is.
     del module.attention
     module.attention = lambda hidden_states, batch: hidden_states.roll(1, 0) - 0.3
-    with torch.no_grad():
-        return {"states": module(given["states"], given.batch())}
+    states = module(given["states"], given.batch())
+    gradients = given.gradients(lambda x: module(x, given.batch()), "states", module=module)
+    return {"states": states, **gradients}
 
 
 # Case -> an easier one of the same function, and what that does without.

@@ -28,7 +28,7 @@ def draw_classes(draw: Any) -> dict[str, Any]:
     # Wrong answers are mostly class 0, so that precision and recall are far apart.
     predictions = np.where(right, labels, draw.ints(2, len(labels)))
     predictions[labels == 3] = 0
-    predictions[:2] = 4
+    predictions[:2] = 6  # and nothing is 4 or 5
     return {"predictions": predictions, "labels": labels}
 
 
@@ -76,14 +76,15 @@ def draw_undefined(draw: Any) -> dict[str, Any]:
 
 
 def undefined(given: Any) -> dict[str, Tensor]:
-    """Both correlations with a constant, which are None, and with the labels."""
-    predictions, labels = _arrays(given)
+    """Both correlations with a constant, on either side, which are None, and with the labels."""
+    constant, labels = _arrays(given)
     answers: dict[str, Tensor] = {}
     with given.own_work(*OTHERS):
         from assignment.starter.metrics import pearson, spearman
 
         for name, metric in (("pearson", pearson), ("spearman", spearman)):
-            answers |= _number(name, metric(predictions, labels))
+            answers |= _number(f"{name} of constant predictions", metric(constant, labels))
+            answers |= _number(f"{name} of constant labels", metric(labels, constant))
             answers |= _number(f"{name} with itself", metric(labels, labels))
             answers |= _number(f"{name} with its negative", metric(-labels, labels))
     return answers

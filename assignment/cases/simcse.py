@@ -32,7 +32,8 @@ def cosines(given: Any) -> dict[str, Tensor]:
     """All cosines between two sets of vectors."""
     from simcse.loss import cosine_matrix
 
-    return {"cosines": cosine_matrix(given["left"], given["right"])}
+    cosines = cosine_matrix(given["left"], given["right"])
+    return {"cosines": cosines, **given.gradients(cosine_matrix, "left", "right")}
 
 
 def draw_unsupervised(draw: Any) -> dict[str, Any]:
@@ -96,15 +97,22 @@ def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
     # The first anchor's nearest is another's positive, the second's is its hard negative.
     views["positives"][[0, -1]] = views["positives"][[-1, 0]]
     views["hard_negatives"][1] = views["anchors"][1]
+    # Lengths do not count: by products, which grow with them, the longest would be nearest.
+    lengths = 1 + draw.random.permutation(rows)[:, None]
+    for name in ("anchors", "positives"):
+        views[name] = (lengths * views[name]).astype(np.float32)
+    views["fourth"] = draw.floats(rows, size)
+    views["fourth"][2] = 3 * views["anchors"][2]
     return views
 
 
 def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
-    """The share of anchors that find their positive, without and with hard negatives."""
+    """The share of anchors that find their positive among those of one, two and three views."""
     from simcse.loss import in_batch_accuracy
 
-    views = list(_views(given).values())
-    return {"of two": in_batch_accuracy(views[:2]), "of three": in_batch_accuracy(views)}
+    views = [*_views(given).values(), given["fourth"]]
+    of = {"two": 2, "three": 3, "four": 4}
+    return {f"of {word} views": in_batch_accuracy(views[:count]) for word, count in of.items()}
 
 
 class _Model(nn.Module):
@@ -150,10 +158,18 @@ def two_views(given: Any) -> dict[str, Tensor]:
     """Two views of one batch by a model with dropout that was in evaluation mode."""
     from assignment.starter.contrastive import unsupervised_views
 
-    views = unsupervised_views(_Model(given).eval(), given["batch 0"])
+    model = _Model(given).eval()
+    views = unsupervised_views(model, given["batch 0"])
     # Either may have been computed first.
     first, second = sorted(views, key=lambda view: view[0, 0].item())
-    return {"one view": first, "other view": second}
+    return {"one view": first, "other view": second, **_as_left(model, views)}
+
+
+def _as_left(model: nn.Module, views: Any) -> dict[str, Tensor]:
+    return {
+        "the model is left in training mode": torch.tensor(model.training),
+        "views have a graph": torch.tensor([view.requires_grad for view in views]),
+    }
 
 
 draw_three_views = draw_steps = draw_embedded = draw_two_views
@@ -163,8 +179,13 @@ def three_views(given: Any) -> dict[str, Tensor]:
     """Anchors, positives and hard negatives by a model that was in evaluation mode."""
     from assignment.starter.contrastive import supervised_views
 
-    views = supervised_views(_Model(given).eval(), [given[f"batch {i}"] for i in range(3)])
-    return {f"view {number}": view for number, view in enumerate(views, start=1)}
+    model, batches = _Model(given).eval(), [given[f"batch {i}"] for i in range(3)]
+    views = supervised_views(model, batches)
+    answers = {f"view {number}": view for number, view in enumerate(views, start=1)}
+    answers |= _as_left(model, views)
+    pair = supervised_views(_Model(given).eval(), batches[:2])
+    without = {f"view {number} of two": view for number, view in enumerate(pair, start=1)}
+    return {**answers, **without}
 
 
 def steps(given: Any) -> dict[str, Tensor]:
@@ -172,12 +193,14 @@ def steps(given: Any) -> dict[str, Tensor]:
     from assignment.starter.contrastive import training_step
 
     model = _Model(given).eval()
+    model.weight.grad = torch.ones_like(model.weight)  # of an older step
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     answers: dict[str, Tensor] = {}
     for number, count in enumerate((2, 2, 3), start=1):
         views = [model(given[f"batch {i}"]) for i in range(count)]
         loss = training_step(optimizer, views, given.number("temperature"))
         answers[f"loss {number}"] = torch.tensor(float(loss))
+        answers[f"loss {number} is a float"] = torch.tensor(isinstance(loss, float))
         answers[f"weights after step {number}"] = model.weight.detach().clone()
     return answers
 
@@ -186,7 +209,8 @@ def embedded(given: Any) -> dict[str, Tensor]:
     """The embeddings of three batches by a model that was in training mode."""
     from assignment.starter.contrastive import embed_all
 
-    embeddings = embed_all(_Model(given).train(), [given[f"batch {i}"] for i in range(3)])
+    batches = [given["batch 0"], given["batch 1"][:1], given["batch 2"]]
+    embeddings = embed_all(_Model(given).train(), iter(batches))
     return {"embeddings": embeddings, "has a graph": torch.tensor(embeddings.requires_grad)}
 
 

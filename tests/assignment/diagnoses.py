@@ -79,7 +79,7 @@ class Exams:
 
 def verdict(entry: Mapping[str, Any], results: Sequence[CaseResult], lines: str) -> str:
     """Return one of VERDICTS on what was said of a mistake."""
-    named = {result.mistake for result in results if result.mistake}
+    named = {name for result in results for name in result.mistakes}
     if all(result.passed for result in results):
         return "missed"
     if named - set(entry.get("known", ())):

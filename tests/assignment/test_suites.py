@@ -33,7 +33,7 @@ def test_every_mistake_is_recognised_in_its_own_answers_by_both_suites(made):
         assert list(suite.mistakes) == names
         for name, answers in suite.mistakes.items():
             wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-            assert wrong and {result.mistake for result in wrong} == {name}, folder
+            assert wrong and {result.mistakes for result in wrong} == {(name,)}, folder
 
 
 def test_the_mistakes_of_other_terms_show_in_the_first_draw(tmp_path):
