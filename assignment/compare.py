@@ -176,15 +176,19 @@ def _explained(
     if (asked & found.keys()) - own.keys():  # it raises there, and the student's code did not
         return set()
     changed = {unit for unit in suite.changed[mistake["name"]] if unit[0] in found}
-    others = {case: differing(own[case], found[case]) for case, _ in changed}
-    return set() if any(name in others[case] for case, name in changed) else changed
+    return changed if all(_alike(own[case], found[case], name) for case, name in changed) else set()
 
 
 def differing(expected: Arrays, found: Arrays) -> set[str]:
     """Return the names of arrays that differ, or are in one of the two sets only."""
-    both = expected.keys() & found.keys()
-    unequal = {name for name in both if array_difference(expected[name], found[name])}
-    return unequal | (expected.keys() ^ found.keys())
+    names = expected.keys() | found.keys()
+    return {name for name in names if not _alike(expected, found, name)}
+
+
+def _alike(expected: Arrays, found: Arrays, name: str) -> bool:
+    if name not in expected or name not in found:
+        return name not in expected and name not in found
+    return not array_difference(expected[name], found[name])
 
 
 def difference(expected: Arrays, found: Arrays) -> str:

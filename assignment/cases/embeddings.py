@@ -89,6 +89,7 @@ def draw_states(draw: Any) -> dict[str, Any]:
     sizes = {"vocab_size": vocabulary, "hidden_size": size, "max_position_embeddings": 9}
     return {
         **sizes,
+        "layer_norm_eps": 0.1 * draw.size(2, 6),  # so that it counts
         "lengths": lengths,
         "input_ids": 1 + draw.ints(vocabulary - 1, lengths.sum()),
         "token_type_ids": np.concatenate([np.arange(n) >= n // 2 for n in lengths]).astype("i8"),

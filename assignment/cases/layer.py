@@ -13,6 +13,7 @@ def draw_residual(draw: Any) -> dict[str, Any]:
     return {
         "in_features": width,
         "hidden_size": size,
+        "layer_norm_eps": 0.1 * draw.size(2, 6),  # so that it counts
         "update": draw.floats(rows, width),
         "residual": draw.floats(rows, size),
         **draw.weights(BertResidual(width, draw.config(hidden_size=size))),

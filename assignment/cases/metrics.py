@@ -23,12 +23,14 @@ def _number(name: str, value: float | None) -> dict[str, Tensor]:
 def draw_classes(draw: Any) -> dict[str, Any]:
     """Return classes and predictions of them; one class is never predicted, one never right."""
     # Of an odd number, never just half are right: accuracy would equal the share of errors.
-    labels = np.concatenate([draw.ints(3, 2 * draw.size(15, 20) + 1), [0, 1, 2, 3, 3, 3]])
-    right = draw.random.random(len(labels)) < 0.5
+    labels = np.concatenate([draw.ints(3, 2 * draw.size(30, 40) + 1), [0, 1, 2, 4, 4, 4]])
+    labels[labels == 2] = 5
+    right = draw.random.random(len(labels)) < np.where(labels == 5, 0.8, 0.4)
     # Wrong answers are mostly class 0, so that precision and recall are far apart.
     predictions = np.where(right, labels, draw.ints(2, len(labels)))
-    predictions[labels == 3] = 0
-    predictions[:2] = 6  # and nothing is 4 or 5
+    predictions[labels == 4] = 0
+    predictions[-1] = 1
+    predictions[:4] = [6, 6, 7, 8]  # and nothing is 2 or 3
     return {"predictions": predictions, "labels": labels}
 
 

@@ -10,10 +10,10 @@ NAMES = ("cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
 
 def draw_poolings(draw: Any) -> dict[str, Any]:
-    """Return the states of four depths of three sequences."""
+    """Return the states of five depths of three sequences."""
     lengths, size = draw.sizes(3, 2, 7), draw.size(5, 8)
     shape = (lengths.sum(), size)
-    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(4)}}
+    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(5)}}
 
 
 def poolings(given: Any) -> dict[str, Tensor]:
@@ -21,7 +21,7 @@ def poolings(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertOutput
     from minbert.pooling import pool
 
-    states = tuple(given[f"states {i}"] for i in range(4))
+    states = tuple(given[f"states {i}"] for i in range(5))
     output, batch = BertOutput(states[-1], None, states), given.batch()
     halves = tuple(state.half() for state in states)
     answers = {name: pool(output, batch, name) for name in NAMES}

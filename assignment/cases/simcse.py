@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 
 def _with_gradients(loss: Tensor, views: dict[str, Tensor]) -> dict[str, Tensor]:
-    gradients = torch.autograd.grad(loss, list(views.values()), allow_unused=True)
+    if loss.requires_grad:
+        loss.sum().backward()
     return {"loss": loss} | {
-        f"gradient of {name}": torch.zeros(()) if gradient is None else gradient
-        for name, gradient in zip(views, gradients, strict=True)
+        f"gradient of {name}": torch.zeros(()) if view.grad is None else view.grad
+        for name, view in views.items()
     }
 
 
@@ -91,18 +92,14 @@ def symmetric(given: Any) -> dict[str, Tensor]:
 
 def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
     """Return views of which some anchors are nearest to a wrong candidate."""
-    views = draw_supervised(draw)
-    rows, size = views["anchors"].shape
-    views["positives"] = views["anchors"] + draw.floats(rows, size, scale=0.1)
-    # The first anchor's nearest is another's positive, the second's is its hard negative.
-    views["positives"][[0, -1]] = views["positives"][[-1, 0]]
-    views["hard_negatives"][1] = views["anchors"][1]
-    # Lengths do not count: by products, which grow with them, the longest would be nearest.
-    lengths = 1 + draw.random.permutation(rows)[:, None]
-    for name in ("anchors", "positives"):
-        views[name] = (lengths * views[name]).astype(np.float32)
-    views["fourth"] = draw.floats(rows, size)
-    views["fourth"][2] = 3 * views["anchors"][2]
+    rows, size = draw.size(60, 90), 4
+    anchors = draw.floats(rows, size)
+    views = {"anchors": anchors}
+    # Of each further view some rows are near to their anchors, and it matters which others are.
+    for name, scale in (("positives", 0.4), ("hard_negatives", 0.8), ("fourth", 1.0)):
+        # Lengths do not count: by products, which grow with them, the longest would be nearest.
+        lengths = 0.2 + 3 * draw.random.random((rows, 1))
+        views[name] = (lengths * (anchors + draw.floats(rows, size, scale=scale))).astype("f4")
     return views
 
 
@@ -110,7 +107,7 @@ def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
     """The share of anchors that find their positive among those of one, two and three views."""
     from simcse.loss import in_batch_accuracy
 
-    views = [*_views(given).values(), given["fourth"]]
+    views = [given[name] for name in ("anchors", "positives", "hard_negatives", "fourth")]
     of = {"two": 2, "three": 3, "four": 4}
     return {f"of {word} views": in_batch_accuracy(views[:count]) for word, count in of.items()}
 
@@ -199,7 +196,7 @@ def steps(given: Any) -> dict[str, Tensor]:
     for number, count in enumerate((2, 2, 3), start=1):
         views = [model(given[f"batch {i}"]) for i in range(count)]
         loss = training_step(optimizer, views, given.number("temperature"))
-        answers[f"loss {number}"] = torch.tensor(float(loss))
+        answers[f"loss {number}"] = torch.as_tensor(loss).detach()
         answers[f"loss {number} is a float"] = torch.tensor(isinstance(loss, float))
         answers[f"weights after step {number}"] = model.weight.detach().clone()
     return answers

@@ -21,7 +21,7 @@ def draw_renamed(draw: Any) -> dict[str, Any]:
         "bert.embeddings.position_embeddings.weight": draw.floats(size, size),
         # What only looks like a name to change.
         "encoder.distilbert.layer.gamma": draw.floats(size),
-        "encoder.lm_head.beta": draw.floats(size),
+        "encoder.lm_head.dense.beta": draw.floats(size),
         "encoder.layer.1.output.LayerNorm.weight": draw.floats(size),
         "cls.predictions.bias": draw.floats(size),
         "lm_head.layer_norm.weight": draw.floats(size),

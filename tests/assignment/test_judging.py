@@ -27,6 +27,7 @@ from assignment.seen import seen
 from assignment.suites import unrecognised
 
 ONE, TWO, THREE = ({"x": np.full(3, value)} for value in (1.0, 2.0, 3.0))
+Y = {"y": np.ones(2)}
 
 
 def suite(mistakes=None) -> Suite:
@@ -80,7 +81,12 @@ def test_whole_numbers_and_floats_of_one_value_are_equal():
         (lambda x: np.roll(x, 1, axis=0), '"x" comes one row too late'),
         (lambda x: x.T, '"x" is transposed'),
         (lambda x: np.concatenate([x[:2], 2 * x[2:] + 1]), '"x" is right in the rows 0 to 1 only'),
-        (lambda x: x * [[1], [2], [3]], '"x" is right in the rows 0 only'),
+        (lambda x: x * [[1], [2], [3]], '"x" has a factor in each row: 1, 2, 3'),
+        (lambda x: x + np.array([1, 0, 2, 0]), '"x" is off by a constant in each column: 1, 0, 2, 0'),
+        (lambda x: x**2, '"x" is the square of what it should be'),
+        (lambda x: x[:2], '"x" lacks its end; the rest is right'),
+        (lambda x: x.mean(1), '"x" is the mean of the right numbers over axis 1'),
+        (lambda x: x * np.nan, '"x" is NaN throughout'),
         (np.cos, ""),
     ],
 )
@@ -106,18 +112,25 @@ M, N = {"a": TWO, "b": TWO}, {"a": TWO, "b": THREE}
     [
         # A mistake is named only if all answers are its own;
         ({"m": M, "n": N}, N, ["n", "n"]),
-        ({"m": M, "n": N}, {"a": TWO, "b": ONE}, [None, None]),
+        ({"m": M, "n": N}, {"a": TWO, "b": ONE}, ["", ""]),
         # of two that fit what was answered, none is.
-        ({"m": M, "n": N}, {"a": TWO}, [None, None]),
-        # Two mistakes in different cases are both named;
+        ({"m": M, "n": N}, {"a": TWO}, ["", ""]),
+        # Two mistakes in different cases are both named,
         ({"m": {"a": TWO, "b": ONE}, "n": {"a": ONE, "b": THREE}}, N, ["m", "n"]),
-        # and the cause that explains more cases is.
+        # or in different arrays of one;
+        (
+            {"m": {"a": {**ONE, **Y}, "b": ONE}, "n": {"a": TWO, "b": ONE}},
+            {"a": {**TWO, **Y}, "b": ONE},
+            ["n m", ""],
+        ),
+        # and the cause that explains more arrays is.
         ({"m": M, "n": {"a": TWO, "b": ONE}}, M, ["m", "m"]),
-        ({"m": M, "n": {"a": TWO, "b": ONE}}, {"a": TWO, "b": ONE}, ["n", None]),
+        ({"m": M, "n": {"a": TWO, "b": ONE}}, {"a": TWO, "b": ONE}, ["n", ""]),
     ],
 )
 def test_which_mistake_is_named(mistakes, found, named):
-    assert [result.mistake for result in judge_arrays(suite(mistakes), found)] == named
+    results = judge_arrays(suite(mistakes), found)
+    assert [" ".join(result.mistakes) for result in results] == named
 
 
 def test_two_mistakes_that_answer_alike_are_not_recognised():
