@@ -36,8 +36,12 @@ def _steps(given: Any) -> dict[str, Tensor]:
     late = torch.nn.Parameter(given["late parameter"].clone())
     # Of another group, whose rate is its own.
     other = torch.nn.Parameter(given["other parameter"].clone())
+    groups: Any = [
+        {"params": [parameter, late]},
+        {"params": [other], "lr": 3 * given.number("rate")},
+    ]
     optimizer = AdamW(
-        [{"params": [parameter, late]}, {"params": [other], "lr": 3 * given.number("rate")}],
+        groups,
         lr=given.number("rate"),
         betas=(given.number("beta1"), given.number("beta2")),
         eps=given.number("eps"),

@@ -33,9 +33,8 @@ def several_sequences(given: Any) -> dict[str, Tensor]:
     """Attention in a batch: no token sees another sequence."""
     from minbert.attention import attention
 
-    def attend(*tensors: Tensor) -> Tensor:
-        context: Tensor = attention(*tensors, given.numbers("lengths"))
-        return context
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return attention(query, key, value, given.numbers("lengths"))
 
     names = ("query", "key", "value")
     context = attend(*(given[name] for name in names))

@@ -15,9 +15,10 @@ def draw_packed(draw: Any) -> dict[str, Any]:
     mask[0, [2, 4]] = 0
     types = (np.arange(length) >= lengths[:, None] // 2).astype(np.int64) * mask
     input_ids = 1 + draw.ints(20, rows, length)
-    # One of the holes is padding, whichever its id; and so is, by its id, a real token.
+    # One of the holes is padding, whichever its id; and so is, by its id, a real token (not the
+    # first, at which counting might begin below 0).
     input_ids[0, 4], input_ids[1, 1] = 0, 0
-    input_ids[0, 2], input_ids[2, 0] = 1, 1
+    input_ids[0, 2], input_ids[2, 1] = 1, 1
     return {"input_ids": input_ids, "mask": mask, "types": types}
 
 

@@ -82,7 +82,10 @@ def test_whole_numbers_and_floats_of_one_value_are_equal():
         (lambda x: x.T, '"x" is transposed'),
         (lambda x: np.concatenate([x[:2], 2 * x[2:] + 1]), '"x" is right in the rows 0 to 1 only'),
         (lambda x: x * [[1], [2], [3]], '"x" has a factor in each row: 1, 2, 3'),
-        (lambda x: x + np.array([1, 0, 2, 0]), '"x" is off by a constant in each column: 1, 0, 2, 0'),
+        (
+            lambda x: x + np.arange(4),
+            '"x" is off by a constant in each column: 0, 1, 2, 3',
+        ),
         (lambda x: x**2, '"x" is the square of what it should be'),
         (lambda x: x[:2], '"x" lacks its end; the rest is right'),
         (lambda x: x.mean(1), '"x" is the mean of the right numbers over axis 1'),
