@@ -34,6 +34,12 @@ def entries(kind: str, parts: Sequence[str] = ()) -> list[dict[str, Any]]:
     return [entry for entry in found if not parts or entry["part"] in parts]
 
 
+def whole_alternatives() -> dict[str, dict[str, str]]:
+    """Return name -> code of solutions that are written in other words throughout."""
+    text = (HERE / "whole_alternatives.toml").read_text(encoding="utf-8")
+    return {entry["name"]: entry["code"] for entry in tomllib.loads(text)["alternative"]}
+
+
 @contextmanager
 def written(tree: Path, code: Mapping[str, str]) -> Iterator[None]:
     """Let a solved tree hold a student's code for a while: bodies, ends of files, new files."""
