@@ -34,6 +34,10 @@ PACKAGES = ("minbert", "simcse", "heads", "data", "runtime", "evaluation", "assi
 class Given(dict[str, Tensor]):
     """The inputs of a case by their names, as tensors."""
 
+    def __init__(self, *inputs: Any):
+        super().__init__(*inputs)
+        self.remarks: list[str] = []  # of a case, at no cost
+
     def fill(self, module: nn.Module, prefix: str = "weights.") -> Any:
         """Copy the inputs that begin with `prefix` into a module; return it in evaluation mode."""
         state = {name[len(prefix) :]: self[name] for name in self if name.startswith(prefix)}
@@ -275,7 +279,7 @@ def answer(
         if not isinstance(value, Tensor)
     ]
     if remarks is not None:
-        remarks += told
+        remarks += given.remarks + told
     return {name: _array(name, value) for name, value in found.items()}
 
 

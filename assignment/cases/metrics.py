@@ -25,7 +25,7 @@ def draw_classes(draw: Any) -> dict[str, Any]:
     # Of an odd number, never just half are right: accuracy would equal the share of errors.
     labels = np.concatenate([draw.ints(3, 2 * draw.size(30, 40) + 1), [0, 1, 2, 4, 4, 4]])
     labels[labels == 2] = 5
-    right = draw.random.random(len(labels)) < np.where(labels == 5, 0.8, 0.4)
+    right = draw.random.random(len(labels)) < np.select([labels == 5, labels == 1], [0.8, 0], 0.4)
     # Wrong answers are mostly class 0, so that precision and recall are far apart.
     predictions = np.where(right, labels, draw.ints(2, len(labels)))
     predictions[labels == 4] = 0

@@ -220,7 +220,7 @@ def test_a_surplus_array_is_named_without_what_steers_a_terminal():
 
 
 DRIVEN = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 import numpy as np
 from assignment import driver
@@ -232,9 +232,14 @@ def answer(function, inputs, remarks):
         raise ValueError(chr(0xD800))
     if function == "forking" and os.fork() and os.fork() == 0:
         time.sleep(9)
+    if function == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if os.fork() == 0:
+            time.sleep(9)
     return {"x": np.ones(2)}
 
 driver.answer = answer
+driver._begin_again = lambda names: os._exit(7)
 driver.run(Path(sys.argv[1]), Path(sys.argv[1], "out"), sys.argv[2:], cpu_seconds=0.5)
 """
 
@@ -256,4 +261,8 @@ def test_a_case_that_computes_without_end_or_raises_strange_words_stops_no_other
 
 
 def test_a_process_that_a_case_made_answers_nothing_and_no_case_runs_beside_it(tmp_path):
-    assert driven(tmp_path, "honest", "forking", "strange") == (1, ["honest.npz"])
+    # Those that can be ended cost nothing: a new Python asks the rest (test_sandbox.py).
+    done = driven(tmp_path, "honest", "forking", "strange")
+    assert done == (7, ["forking.npz", "honest.npz"])
+    (tmp_path / "second").mkdir()
+    assert driven(tmp_path / "second", "stubborn", "honest") == (1, [])
