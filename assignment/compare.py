@@ -26,6 +26,8 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
+# In mistakes.npz, in place of an array: the case raises, or has no array of this name.
+RAISES, LACKS = "raises", "without "
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,38 @@ def read_suite(folder: Path) -> Suite:
     """Read a suite folder, but for its inputs."""
     about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
     answers: dict[str, Arrays] = {case["name"]: {} for case in about["cases"]}
-    mistakes: dict[str, dict[str, Arrays]] = {one["name"]: {} for one in about["mistakes"]}
     with np.load(folder / "answers.npz", allow_pickle=False) as stored:
         for key in stored.files:
             case, _, name = key.partition("/")
             answers[case][name] = stored[key]
+    # A mistake's answers are the right ones but for what is stored.
+    mistakes = {
+        one["name"]: {
+            case["name"]: dict(answers[case["name"]])
+            for case in about["cases"]
+            if case["part"] == one["part"]
+        }
+        for one in about["mistakes"]
+    }
     with np.load(folder / "mistakes.npz", allow_pickle=False) as stored:
         for key in stored.files:
             mistake, case, name = key.split("/", 2)
-            mistakes[mistake].setdefault(case, {})[name] = stored[key]
+            if name == RAISES:
+                del mistakes[mistake][case]
+            elif name.startswith(LACKS):
+                del mistakes[mistake][case][name.removeprefix(LACKS)]
+            else:
+                mistakes[mistake][case][name] = stored[key]
     return Suite(about, answers, mistakes)
+
+
+def changes(answers: Arrays, mistaken: Arrays | None) -> Arrays:
+    """Return what `read_suite` needs to know of a mistake's answers to a case; None: it raises."""
+    if mistaken is None:
+        return {RAISES: np.zeros(0)}
+    changed = differing(answers, mistaken)
+    lacking = {f"{LACKS}{name}": np.zeros(0) for name in changed - mistaken.keys()}
+    return {name: mistaken[name] for name in mistaken if name in changed} | lacking
 
 
 def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:

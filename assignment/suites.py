@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from assignment.compare import Arrays, Suite, judge_arrays
+from assignment.compare import Arrays, Suite, changes, judge_arrays
 from assignment.driver import PACKAGES, answer, import_from, in_words
 from assignment.parts import Part, seed_of
 from assignment.trees import mistaken, write_tree
@@ -216,11 +216,12 @@ def _write(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
     folder.mkdir(parents=True)
     about = json.dumps(suite.about, indent=1) + "\n"
     (folder / "suite.json").write_text(about, encoding="utf-8")
-    mistaken = {
-        f"{mistake}/{case}": arrays
-        for mistake, cases in suite.mistakes.items()
-        for case, arrays in cases.items()
-    }
+    parts = {case["name"]: case["part"] for case in suite.about["cases"]}
+    mistaken: dict[str, Arrays] = {}
+    for mistake in suite.about["mistakes"]:
+        name, own = mistake["name"], suite.mistakes[mistake["name"]]
+        for case in (case for case in parts if parts[case] == mistake["part"]):
+            mistaken[f"{name}/{case}"] = changes(suite.answers[case], own.get(case))
     tables = {"inputs": inputs, "answers": suite.answers, "mistakes": mistaken}
     for name, cases in tables.items():
         arrays = {f"{case}/{key}": a for case, own in cases.items() for key, a in own.items()}
