@@ -165,7 +165,8 @@ def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[
         suites.append(Suite(about, found, {}))
     for part in parts:
         for mistake in part.mistakes:
-            with mistaken(tree, mistake):
+            # Some divide by 0.
+            with mistaken(tree, mistake), np.errstate(all="ignore"):
                 # Where a mistake raises, Python's own message tells the cause.
                 for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
                     suite.mistakes[mistake.name] = found
