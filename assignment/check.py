@@ -129,6 +129,6 @@ def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
             lines.append(f"  {mark}  {result.case}{reason}")
         remarks = dict.fromkeys(line for r in own for line in r.remarks.splitlines())
         lines += [f"  by the way, and at no cost: {remark}" for remark in remarks]
-        causes = dict.fromkeys(says[result.mistake] for result in own if result.mistake)
+        causes = dict.fromkeys(says[name] for result in own for name in result.mistakes)
         lines += [f"  likely cause: {cause}" for cause in causes]
     return lines

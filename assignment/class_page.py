@@ -98,7 +98,7 @@ def _parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 
 
 def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    made = Counter(name for mark in marks for name in {r.mistake for r in mark.results} if name)
+    made = Counter(name for mark in marks for name in {m for r in mark.results for m in r.mistakes})
     known = {mistake["name"]: mistake for mistake in about["mistakes"]}
     rows = []
     for name, count in sorted(made.items(), key=lambda item: (-item[1], item[0])):

@@ -26,6 +26,8 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
+# In mistakes.npz, in place of an array: the case raises, or has no array of this name.
+RAISES, LACKS = "raises", "without "
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class CaseResult:
         case, part: names.
         passed: whether all arrays are as expected.
         reason: "" or the first thing that is wrong.
-        mistake: the known mistake that gives the same answers, if there is one.
+        mistakes: the known mistakes that give the same answers.
         remarks: lines of what costs no points.
     """
 
@@ -44,7 +46,7 @@ class CaseResult:
     part: str
     passed: bool
     reason: str
-    mistake: str | None = None
+    mistakes: tuple[str, ...] = ()
     remarks: str = ""
 
 
@@ -63,10 +65,14 @@ class Suite:
     mistakes: dict[str, dict[str, Arrays]]
 
     @cached_property
-    def changed(self) -> dict[str, set[str]]:
-        """Return mistake -> the cases whose answers it changes."""
+    def changed(self) -> dict[str, set[tuple[str, str]]]:
+        """Return mistake -> what it changes, as (case, name of an array)."""
         return {
-            mistake: {name for name in cases if difference(self.answers[name], cases[name])}
+            mistake: {
+                (case, name)
+                for case, arrays in cases.items()
+                for name in differing(self.answers[case], arrays)
+            }
             for mistake, cases in self.mistakes.items()
         }
 
@@ -75,16 +81,38 @@ def read_suite(folder: Path) -> Suite:
     """Read a suite folder, but for its inputs."""
     about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
     answers: dict[str, Arrays] = {case["name"]: {} for case in about["cases"]}
-    mistakes: dict[str, dict[str, Arrays]] = {one["name"]: {} for one in about["mistakes"]}
     with np.load(folder / "answers.npz", allow_pickle=False) as stored:
         for key in stored.files:
             case, _, name = key.partition("/")
             answers[case][name] = stored[key]
+    # A mistake's answers are the right ones but for what is stored.
+    mistakes = {
+        one["name"]: {
+            case["name"]: dict(answers[case["name"]])
+            for case in about["cases"]
+            if case["part"] == one["part"]
+        }
+        for one in about["mistakes"]
+    }
     with np.load(folder / "mistakes.npz", allow_pickle=False) as stored:
         for key in stored.files:
             mistake, case, name = key.split("/", 2)
-            mistakes[mistake].setdefault(case, {})[name] = stored[key]
+            if name == RAISES:
+                del mistakes[mistake][case]
+            elif name.startswith(LACKS):
+                del mistakes[mistake][case][name.removeprefix(LACKS)]
+            else:
+                mistakes[mistake][case][name] = stored[key]
     return Suite(about, answers, mistakes)
+
+
+def changes(answers: Arrays, mistaken: Arrays | None) -> Arrays:
+    """Return what `read_suite` needs to know of a mistake's answers to a case; None: it raises."""
+    if mistaken is None:
+        return {RAISES: np.zeros(0)}
+    changed = differing(answers, mistaken)
+    lacking = {f"{LACKS}{name}": np.zeros(0) for name in changed - mistaken.keys()}
+    return {name: mistaken[name] for name in mistaken if name in changed} | lacking
 
 
 def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
@@ -117,41 +145,53 @@ def judge_arrays(
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
     reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
-    causes = dict(_causes(suite, found, {name for name, reason in reasons.items() if reason}))
+    wrong = {
+        (case, name)
+        for case, arrays in found.items()
+        for name in differing(suite.answers[case], arrays)
+    }
+    causes = dict(_causes(suite, found, wrong))
     right = {name for name, reason in reasons.items() if not reason}
+    results = []
     for case in suite.about["cases"]:
         name = case["name"]
-        if reasons[name] and name not in causes:
-            told = [seen(suite.answers[name], found[name])] if name in found else []
+        unknown = {array for of, array in wrong - causes.keys() if of == name}
+        told: list[str] = []
+        if unknown:
+            told.append(seen(suite.answers[name], found[name], unknown))
+        if unknown or (reasons[name] and name not in found):
             # The same function, asked with less, may be right: the error comes with the more.
             less = case.get("beyond", {})
             told += [f"{other} passes, without {less[other]}" for other in less if other in right]
-            reasons[name] += "".join(f"; {words}" for words in told if words)
-    return [
-        CaseResult(name, case["part"], not reasons[name], reasons[name], causes.get(name))
-        for case in suite.about["cases"]
-        for name in [case["name"]]
-    ]
+        reason = reasons[name] + "".join(f"; {words}" for words in told if words)
+        own = [causes[unit] for unit in sorted(causes) if unit[0] == name]
+        mistakes = tuple(dict.fromkeys(own))
+        results.append(CaseResult(name, case["part"], not reason, reason, mistakes))
+    return results
 
 
-def _causes(suite: Suite, found: dict[str, Arrays], failed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield (case, mistake) for failed cases whose answers are those of a known mistake."""
+def _causes(
+    suite: Suite, found: dict[str, Arrays], wrong: set[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((case, array), mistake) for wrong arrays that are those of a known mistake."""
     parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
     explained = {
-        mistake["name"]: cases
+        mistake["name"]: arrays
         for mistake in suite.about["mistakes"]
-        if mistake["part"] in parts and (cases := _explained(suite, mistake, found))
+        if mistake["part"] in parts and (arrays := _explained(suite, mistake, found))
     }
-    for name in failed:
-        fitting = {mistake: len(cases) for mistake, cases in explained.items() if name in cases}
+    for unit in wrong:
+        fitting = {one: len(arrays) for one, arrays in explained.items() if unit in arrays}
         most = [one for one, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.
         if len(most) == 1:
-            yield name, most[0]
+            yield unit, most[0]
 
 
-def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) -> set[str]:
-    """Return the cases that a mistake changes, if the student's answers are its own in all of them.
+def _explained(
+    suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]
+) -> set[tuple[str, str]]:
+    """Return what a mistake changes, if the student's arrays are its own in all of that.
 
     A case that gave no answer says nothing for or against it.
     """
@@ -159,8 +199,20 @@ def _explained(suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]) 
     asked = {case["name"] for case in suite.about["cases"] if case["part"] == mistake["part"]}
     if (asked & found.keys()) - own.keys():  # it raises there, and the student's code did not
         return set()
-    changed = suite.changed[mistake["name"]] & found.keys()
-    return set() if any(difference(own[name], found[name]) for name in changed) else changed
+    changed = {unit for unit in suite.changed[mistake["name"]] if unit[0] in found}
+    return changed if all(_alike(own[case], found[case], name) for case, name in changed) else set()
+
+
+def differing(expected: Arrays, found: Arrays) -> set[str]:
+    """Return the names of arrays that differ, or are in one of the two sets only."""
+    names = expected.keys() | found.keys()
+    return {name for name in names if not _alike(expected, found, name)}
+
+
+def _alike(expected: Arrays, found: Arrays, name: str) -> bool:
+    if name not in expected or name not in found:
+        return name not in expected and name not in found
+    return not array_difference(expected[name], found[name])
 
 
 def difference(expected: Arrays, found: Arrays) -> str:

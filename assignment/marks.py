@@ -59,8 +59,7 @@ def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
         return ""
     says = {mistake["name"]: mistake["says"] for mistake in about["mistakes"]}
     parts = [result.reason, mark.stops.get(result.case, "")]
-    if result.mistake is not None:
-        parts.append(f"Likely cause: {says[result.mistake]}")
+    parts += [f"Likely cause: {says[name]}" for name in result.mistakes]
     return "\n".join(printable(part) for part in parts if part)
 
 
@@ -123,7 +122,7 @@ def plain(mark: Mark, about: dict[str, Any], sandbox: str) -> dict[str, Any]:
                 "part": result.part,
                 "passed": result.passed,
                 "reason": why(mark, about, result),
-                "mistake": result.mistake,
+                "mistake": ", ".join(result.mistakes) or None,
             }
             for result in mark.results
         ],

@@ -29,7 +29,7 @@ class Mistake:
     Attributes:
         name: unique among all parts.
         place: the function.
-        old: text of its body, which occurs there once; indented as if the body were not.
+        old: text of its body, which occurs there once; indented as if the body were not. "": all.
         new: what stands there instead.
         says: the likely cause, as the student is told.
     """
@@ -88,12 +88,11 @@ class Part:
         path = HERE / "mistakes" / f"{self.name}.toml"
         if not path.is_file():
             return ()
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        return tuple(
-            Mistake(name, place, **change)
-            for place, changes in tables.items()
-            for name, change in changes.items()
-        )
+        found = []
+        for place, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            old = table.pop("old", "")  # of all that do not say otherwise
+            found += [Mistake(name, place, **{"old": old} | own) for name, own in table.items()]
+        return tuple(found)
 
     @cached_property
     def _sections(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from assignment.compare import Arrays, Suite, judge_arrays
+from assignment.compare import Arrays, Suite, changes, judge_arrays
 from assignment.driver import PACKAGES, answer, import_from, in_words
 from assignment.parts import Part, seed_of
 from assignment.trees import mistaken, write_tree
@@ -165,7 +165,8 @@ def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[
         suites.append(Suite(about, found, {}))
     for part in parts:
         for mistake in part.mistakes:
-            with mistaken(tree, mistake):
+            # Some divide by 0.
+            with mistaken(tree, mistake), np.errstate(all="ignore"):
                 # Where a mistake raises, Python's own message tells the cause.
                 for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
                     suite.mistakes[mistake.name] = found
@@ -207,7 +208,7 @@ def unrecognised(suite: Suite) -> list[str]:
     unclear = []
     for name, answers in suite.mistakes.items():
         results = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-        if {result.mistake for result in results} != {name}:
+        if any(result.mistakes != (name,) for result in results) or not results:
             unclear.append(name)
     return unclear
 
@@ -216,11 +217,12 @@ def _write(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
     folder.mkdir(parents=True)
     about = json.dumps(suite.about, indent=1) + "\n"
     (folder / "suite.json").write_text(about, encoding="utf-8")
-    mistaken = {
-        f"{mistake}/{case}": arrays
-        for mistake, cases in suite.mistakes.items()
-        for case, arrays in cases.items()
-    }
+    parts = {case["name"]: case["part"] for case in suite.about["cases"]}
+    mistaken: dict[str, Arrays] = {}
+    for mistake in suite.about["mistakes"]:
+        name, own = mistake["name"], suite.mistakes[mistake["name"]]
+        for case in (case for case in parts if parts[case] == mistake["part"]):
+            mistaken[f"{name}/{case}"] = changes(suite.answers[case], own.get(case))
     tables = {"inputs": inputs, "answers": suite.answers, "mistakes": mistaken}
     for name, cases in tables.items():
         arrays = {f"{case}/{key}": a for case, own in cases.items() for key, a in own.items()}

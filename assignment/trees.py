@@ -83,13 +83,14 @@ def with_mistake(source: str, mistake: Mistake) -> str:
     name = mistake.place.partition(":")[2]
     first, end = body_of(source, name)
     body = textwrap.dedent("\n".join(source.splitlines()[first:end]))
-    count = body.count(mistake.old)
+    old = mistake.old or body
+    count = body.count(old)
     if count != 1:
         raise UserError(
             f"{mistake.place}: mistake {mistake.name!r} replaces a text that occurs {count} times; "
             "expected once"
         )
-    return with_body(source, name, body.replace(mistake.old, mistake.new).splitlines())
+    return with_body(source, name, body.replace(old, mistake.new).splitlines())
 
 
 @cache

@@ -12,6 +12,8 @@ def draw_plain(draw: Any) -> dict[str, Any]:
     return {
         "parameter": draw.floats(*shape),
         "gradients": draw.floats(draw.size(4, 6), *shape),
+        "late parameter": draw.floats(*shape),
+        "other parameter": draw.floats(*shape),
         "rate": 0.01 * draw.size(2, 9),
         "decay": 0.0,
         "beta1": 0.8,
@@ -30,8 +32,16 @@ def _steps(given: Any) -> dict[str, Tensor]:
     from assignment.starter.adamw import AdamW
 
     parameter = torch.nn.Parameter(given["parameter"].clone())
+    # Its first gradient comes with the third step.
+    late = torch.nn.Parameter(given["late parameter"].clone())
+    # Of another group, whose rate is its own.
+    other = torch.nn.Parameter(given["other parameter"].clone())
+    groups: Any = [
+        {"params": [parameter, late]},
+        {"params": [other], "lr": 3 * given.number("rate")},
+    ]
     optimizer = AdamW(
-        [parameter],
+        groups,
         lr=given.number("rate"),
         betas=(given.number("beta1"), given.number("beta2")),
         eps=given.number("eps"),
@@ -40,9 +50,13 @@ def _steps(given: Any) -> dict[str, Tensor]:
     states = {}
     for number, gradient in enumerate(given["gradients"], start=1):
         parameter.grad = gradient.clone()
+        other.grad = gradient.clone()
+        if number > 2:
+            late.grad = gradient.clone()
         optimizer.step()
         states[f"after step {number}"] = parameter.detach().clone()
-    return states
+    states["a parameter whose gradients come later"] = late.detach()
+    return {**states, "a parameter with a rate of its own": other.detach()}
 
 
 def draw_decayed(draw: Any) -> dict[str, Any]:

@@ -33,8 +33,12 @@ def several_sequences(given: Any) -> dict[str, Tensor]:
     """Attention in a batch: no token sees another sequence."""
     from minbert.attention import attention
 
-    tensors = (given["query"], given["key"], given["value"])
-    return {"context": attention(*tensors, given.numbers("lengths"))}
+    def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return attention(query, key, value, given.numbers("lengths"))
+
+    names = ("query", "key", "value")
+    context = attend(*(given[name] for name in names))
+    return {"context": context, **given.gradients(attend, *names)}
 
 
 def draw_dropped(draw: Any) -> dict[str, Any]:
@@ -67,7 +71,11 @@ def heads(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertSelfAttention
 
     module = given.fill(BertSelfAttention(given.config()))
-    return {"context": module(given["states"], given.batch())}
+    answers = {"context": module(given["states"], given.batch())}
+    answers |= given.gradients(lambda x: module(x, given.batch()), "states", module=module)
+    with given.squaring(module):
+        context = module(given["states"], given.batch())
+    return {**answers, "context, squares in dropout's place": context}
 
 
 # Case -> an easier one of the same function, and what that does without.

@@ -15,7 +15,10 @@ def draw_packed(draw: Any) -> dict[str, Any]:
     mask[0, [2, 4]] = 0
     types = (np.arange(length) >= lengths[:, None] // 2).astype(np.int64) * mask
     input_ids = 1 + draw.ints(20, rows, length)
-    input_ids[0, 4] = 0  # one of the holes is padding
+    # One of the holes is padding, whichever its id; and so is, by its id, a real token (not the
+    # first, at which counting might begin below 0).
+    input_ids[0, 4], input_ids[1, 1] = 0, 0
+    input_ids[0, 2], input_ids[2, 1] = 1, 1
     return {"input_ids": input_ids, "mask": mask, "types": types}
 
 
@@ -24,8 +27,11 @@ def packed(given: Any) -> dict[str, Tensor]:
     from minbert.packing import pack_padded
 
     rows = given["input_ids"], given["mask"], given["types"]
-    counted = pack_padded(*rows, padding_id=0)[0].position_ids
-    return {**_fields(*pack_padded(*rows)), "position_ids with padding_id": counted}
+    answers = _fields(*pack_padded(*rows))
+    for padding in (1, 0):
+        positions = pack_padded(*rows, padding_id=padding)[0].position_ids
+        answers[f"position_ids with padding_id {padding}"] = positions
+    return answers
 
 
 def draw_packed_without_mask(draw: Any) -> dict[str, Any]:
@@ -61,9 +67,13 @@ def refused(given: Any) -> dict[str, Tensor]:
 
 
 def _fields(batch: Any, mask: Tensor) -> dict[str, Tensor]:
+    whole = isinstance(batch.lengths, tuple) and {*map(type, batch.lengths)} == {int}
     return {
         "mask": mask.long(),
-        "lengths": torch.tensor(batch.lengths),
+        "mask is boolean": torch.tensor(mask.dtype == torch.bool),
+        "lengths": torch.as_tensor(batch.lengths),
+        "lengths are a tuple of Python integers": torch.tensor(whole),
+        "cu_seqlens are whole numbers": torch.tensor(not batch.cu_seqlens.is_floating_point()),
         "cu_seqlens": batch.cu_seqlens,
         "input_ids": batch.input_ids,
         "token_type_ids": batch.token_type_ids,
@@ -80,6 +90,7 @@ def draw_states(draw: Any) -> dict[str, Any]:
     sizes = {"vocab_size": vocabulary, "hidden_size": size, "max_position_embeddings": 9}
     return {
         **sizes,
+        "layer_norm_eps": 0.1 * draw.size(2, 6),  # so that it counts
         "lengths": lengths,
         "input_ids": 1 + draw.ints(vocabulary - 1, lengths.sum()),
         "token_type_ids": np.concatenate([np.arange(n) >= n // 2 for n in lengths]).astype("i8"),
@@ -91,7 +102,9 @@ def states(given: Any) -> dict[str, Tensor]:
     """The states that enter the first layer."""
     from minbert.model import BertEmbeddings
 
-    return {"states": given.fill(BertEmbeddings(given.config()))(given.batch())}
+    module = given.fill(BertEmbeddings(given.config()))
+    states = module(given.batch())
+    return {"states": states, **given.gradients(lambda: module(given.batch()), module=module)}
 
 
 draw_states_dropped = draw_states

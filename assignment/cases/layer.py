@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 
@@ -14,6 +13,7 @@ def draw_residual(draw: Any) -> dict[str, Any]:
     return {
         "in_features": width,
         "hidden_size": size,
+        "layer_norm_eps": 0.1 * draw.size(2, 6),  # so that it counts
         "update": draw.floats(rows, width),
         "residual": draw.floats(rows, size),
         **draw.weights(BertResidual(width, draw.config(hidden_size=size))),
@@ -25,7 +25,8 @@ def residual(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertResidual
 
     module = given.fill(BertResidual(given.number("in_features"), given.config()))
-    return {"states": module(given["update"], given["residual"])}
+    states = module(given["update"], given["residual"])
+    return {"states": states, **given.gradients(module, "update", "residual", module=module)}
 
 
 draw_residual_dropped = draw_residual
@@ -54,7 +55,8 @@ def intermediate(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertIntermediate
 
     module = given.fill(BertIntermediate(given.config()))
-    return {"states": module(given["states"])}
+    states = module(given["states"])
+    return {"states": states, **given.gradients(module, "states", module=module)}
 
 
 def draw_layer(draw: Any) -> dict[str, Any]:
@@ -76,8 +78,9 @@ def layer(given: Any) -> dict[str, Tensor]:
     # So this part can be right before that one is.
     del module.attention
     module.attention = lambda hidden_states, batch: hidden_states.roll(1, 0) - 0.3
-    with torch.no_grad():
-        return {"states": module(given["states"], given.batch())}
+    states = module(given["states"], given.batch())
+    gradients = given.gradients(lambda x: module(x, given.batch()), "states", module=module)
+    return {"states": states, **gradients}
 
 
 # Case -> an easier one of the same function, and what that does without.

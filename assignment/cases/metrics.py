@@ -23,12 +23,14 @@ def _number(name: str, value: float | None) -> dict[str, Tensor]:
 def draw_classes(draw: Any) -> dict[str, Any]:
     """Return classes and predictions of them; one class is never predicted, one never right."""
     # Of an odd number, never just half are right: accuracy would equal the share of errors.
-    labels = np.concatenate([draw.ints(3, 2 * draw.size(15, 20) + 1), [0, 1, 2, 3, 3, 3]])
-    right = draw.random.random(len(labels)) < 0.5
+    labels = np.concatenate([draw.ints(3, 2 * draw.size(30, 40) + 1), [0, 1, 2, 4, 4, 4]])
+    labels[labels == 2] = 5
+    right = draw.random.random(len(labels)) < np.select([labels == 5, labels == 1], [0.8, 0], 0.4)
     # Wrong answers are mostly class 0, so that precision and recall are far apart.
     predictions = np.where(right, labels, draw.ints(2, len(labels)))
-    predictions[labels == 3] = 0
-    predictions[:2] = 4
+    predictions[labels == 4] = 0
+    predictions[-1] = 1
+    predictions[:4] = [6, 6, 7, 8]  # and nothing is 2 or 3
     return {"predictions": predictions, "labels": labels}
 
 
@@ -76,14 +78,15 @@ def draw_undefined(draw: Any) -> dict[str, Any]:
 
 
 def undefined(given: Any) -> dict[str, Tensor]:
-    """Both correlations with a constant, which are None, and with the labels."""
-    predictions, labels = _arrays(given)
+    """Both correlations with a constant, on either side, which are None, and with the labels."""
+    constant, labels = _arrays(given)
     answers: dict[str, Tensor] = {}
     with given.own_work(*OTHERS):
         from assignment.starter.metrics import pearson, spearman
 
         for name, metric in (("pearson", pearson), ("spearman", spearman)):
-            answers |= _number(name, metric(predictions, labels))
+            answers |= _number(f"{name} of constant predictions", metric(constant, labels))
+            answers |= _number(f"{name} of constant labels", metric(labels, constant))
             answers |= _number(f"{name} with itself", metric(labels, labels))
             answers |= _number(f"{name} with its negative", metric(-labels, labels))
     return answers

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 FORMS = ("concat", "interaction")
@@ -11,6 +12,7 @@ FORMS = ("concat", "interaction")
 def _answers(head: Any, given: Any) -> dict[str, Tensor]:
     return {
         "loss": head.loss(given["logits"], given["labels"]),
+        **given.gradients(lambda logits: head.loss(logits, given["labels"]), "logits"),
         "predictions": head.predict(given["logits"]),
         "soft": head.soft(given["logits"]),
     }
@@ -33,7 +35,7 @@ def similarity(given: Any) -> dict[str, Tensor]:
 
 def draw_paraphrase(draw: Any) -> dict[str, Any]:
     """Return logits, small and large ones of both signs, and labels."""
-    logits = np.concatenate([2 * draw.floats(draw.size(4, 7)), [0.2, -0.3, 0.7, -2]])
+    logits = np.concatenate([2 * draw.floats(draw.size(4, 7)), [0.2, -0.3, 0.7, -2, 0]])
     labels = draw.ints(2, len(logits))
     return {"logits": logits.astype(np.float32), "labels": labels.astype(np.float32)}
 
@@ -42,7 +44,11 @@ def paraphrase(given: Any) -> dict[str, Tensor]:
     """Loss, predictions and probabilities of the paraphrase head."""
     from heads.heads import ParaphraseHead
 
-    return _answers(ParaphraseHead(4, 3), given)
+    answers = _answers(ParaphraseHead(4, 3), given)
+    kind = getattr(answers["predictions"], "dtype", torch.int64)
+    if kind.is_floating_point or kind == torch.bool:
+        given.remarks.append(f'"predictions" are {kind}; whole numbers are asked for')
+    return answers
 
 
 def draw_features(draw: Any) -> dict[str, Any]:
@@ -55,9 +61,12 @@ def features(given: Any) -> dict[str, Tensor]:
     """The two functions that features are made with."""
     from heads.features import interaction, unit_rms
 
+    names = ("first", "second")
     return {
         "scaled": unit_rms(given["first"]),
-        "interaction": interaction(given["first"], given["second"]),
+        "scaled, of other lengths": unit_rms(given["second"]),
+        "interaction": interaction(*(given[name] for name in names)),
+        **given.gradients(lambda u, v: interaction(unit_rms(u), unit_rms(v)), *names),
     }
 
 

@@ -3,14 +3,17 @@
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
+
+NAMES = ("cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
 
 def draw_poolings(draw: Any) -> dict[str, Any]:
-    """Return the states of four depths of three sequences."""
+    """Return the states of five depths of three sequences."""
     lengths, size = draw.sizes(3, 2, 7), draw.size(5, 8)
     shape = (lengths.sum(), size)
-    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(4)}}
+    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(5)}}
 
 
 def poolings(given: Any) -> dict[str, Tensor]:
@@ -18,10 +21,14 @@ def poolings(given: Any) -> dict[str, Tensor]:
     from minbert.model import BertOutput
     from minbert.pooling import pool
 
-    states = tuple(given[f"states {i}"] for i in range(4))
+    states = tuple(given[f"states {i}"] for i in range(5))
     output, batch = BertOutput(states[-1], None, states), given.batch()
-    names = ("cls_before_pooler", "avg", "avg_top2", "avg_first_last")
-    return {name: pool(output, batch, name) for name in names}
+    halves = tuple(state.half() for state in states)
+    answers = {name: pool(output, batch, name) for name in NAMES}
+    for name in NAMES:
+        of_halves = pool(BertOutput(halves[-1], None, halves), batch, name)
+        answers[f"{name} of float16 is float32"] = torch.tensor(of_halves.dtype == torch.float32)
+    return answers
 
 
 def draw_mean_of_tokens(draw: Any) -> dict[str, Any]:
@@ -35,8 +42,11 @@ def mean_of_tokens(given: Any) -> dict[str, Tensor]:
     from minbert.pooling import mean_of_tokens
 
     states, batch = given["states"], given.batch()
-    half = mean_of_tokens(states.half(), batch)
-    return {"means": mean_of_tokens(states, batch), "means of float16": half}
+    return {
+        "means": mean_of_tokens(states, batch),
+        **given.gradients(lambda x: mean_of_tokens(x, batch), "states"),
+        "means of float16": mean_of_tokens(states.half(), batch),
+    }
 
 
 def draw_segments(draw: Any) -> dict[str, Any]:
@@ -52,5 +62,13 @@ def segments(given: Any) -> dict[str, Tensor]:
     """The mean tokens of both texts of each pair."""
     from minbert.pooling import mean_of_segments
 
-    first, second = mean_of_segments(given["states"], given.batch())
-    return {"first": first, "second": second}
+    batch = given.batch()
+    first, second = mean_of_segments(given["states"], batch)
+    halves = mean_of_segments(given["states"].half(), batch)
+    return {
+        "first": first,
+        "second": second,
+        **given.gradients(lambda x: torch.cat(mean_of_segments(x, batch)), "states"),
+        "first of float16": halves[0],
+        "second of float16": halves[1],
+    }

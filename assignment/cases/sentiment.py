@@ -10,12 +10,15 @@ def _draw_head(draw: Any, rows: int) -> dict[str, Any]:
     from heads.heads import SentimentHead
 
     features, hidden = map(int, draw.sizes(2, 4, 8))
+    largest = draw.size(5, 7)  # so that who counts on five classes is wrong
     return {
         "in_features": features,
         "hidden": hidden,
+        "largest": largest,
         "features": draw.floats(rows, features),
-        "labels": draw.ints(5, rows).astype(np.float32),
-        **draw.weights(SentimentHead(features, hidden)),
+        "labels": draw.ints(largest + 1, rows).astype(np.float32),
+        "given logits": 2 * draw.floats(rows, largest + 1),
+        **draw.weights(SentimentHead(features, hidden, largest=largest)),
     }
 
 
@@ -28,11 +31,15 @@ def several(given: Any) -> dict[str, Tensor]:
     """Logits, loss, predictions and probabilities of a batch."""
     from heads.heads import SentimentHead
 
-    head = given.fill(SentimentHead(given.number("in_features"), given.number("hidden")))
-    logits = head(given["features"])
+    sizes = given.number("in_features"), given.number("hidden")
+    head = given.fill(SentimentHead(*sizes, largest=given.number("largest")))
+    # What follows from logits can be right before they are.
+    logits, name = given["given logits"], "given logits"
     return {
-        "logits": logits,
+        "logits": head(given["features"]),
+        **given.gradients(head, "features", module=head),
         "loss": head.loss(logits, given["labels"]),
+        **given.gradients(lambda x: head.loss(x, given["labels"]), name),
         "predictions": head.predict(logits),
         "probabilities": head.soft(logits),
     }
@@ -57,7 +64,8 @@ def draw_one_output(draw: Any) -> dict[str, Any]:
 
 
 def one_output(given: Any) -> dict[str, Tensor]:
-    """The logits of a head with one output per example."""
+    """The logits of a head with one output per example, of several and of one."""
     from heads.heads import SentimentHead
 
-    return {"logits": given.fill(SentimentHead(4, 3, largest=0))(given["features"])}
+    head = given.fill(SentimentHead(4, 3, largest=0))
+    return {"logits": head(given["features"]), "logits of one": head(given["features"][:1])}

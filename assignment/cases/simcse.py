@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 
 def _with_gradients(loss: Tensor, views: dict[str, Tensor]) -> dict[str, Tensor]:
-    gradients = torch.autograd.grad(loss, list(views.values()), allow_unused=True)
+    if loss.requires_grad:
+        loss.sum().backward()
     return {"loss": loss} | {
-        f"gradient of {name}": torch.zeros(()) if gradient is None else gradient
-        for name, gradient in zip(views, gradients, strict=True)
+        f"gradient of {name}": torch.zeros(()) if view.grad is None else view.grad
+        for name, view in views.items()
     }
 
 
@@ -32,7 +33,8 @@ def cosines(given: Any) -> dict[str, Tensor]:
     """All cosines between two sets of vectors."""
     from simcse.loss import cosine_matrix
 
-    return {"cosines": cosine_matrix(given["left"], given["right"])}
+    cosines = cosine_matrix(given["left"], given["right"])
+    return {"cosines": cosines, **given.gradients(cosine_matrix, "left", "right")}
 
 
 def draw_unsupervised(draw: Any) -> dict[str, Any]:
@@ -90,21 +92,24 @@ def symmetric(given: Any) -> dict[str, Tensor]:
 
 def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
     """Return views of which some anchors are nearest to a wrong candidate."""
-    views = draw_supervised(draw)
-    rows, size = views["anchors"].shape
-    views["positives"] = views["anchors"] + draw.floats(rows, size, scale=0.1)
-    # The first anchor's nearest is another's positive, the second's is its hard negative.
-    views["positives"][[0, -1]] = views["positives"][[-1, 0]]
-    views["hard_negatives"][1] = views["anchors"][1]
+    rows, size = draw.size(60, 90), 4
+    anchors = draw.floats(rows, size)
+    views = {"anchors": anchors}
+    # Of each further view some rows are near to their anchors, and it matters which others are.
+    for name, scale in (("positives", 0.4), ("hard_negatives", 0.8), ("fourth", 1.0)):
+        # Lengths do not count: by products, which grow with them, the longest would be nearest.
+        lengths = 0.2 + 3 * draw.random.random((rows, 1))
+        views[name] = (lengths * (anchors + draw.floats(rows, size, scale=scale))).astype("f4")
     return views
 
 
 def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
-    """The share of anchors that find their positive, without and with hard negatives."""
+    """The share of anchors that find their positive among those of one, two and three views."""
     from simcse.loss import in_batch_accuracy
 
-    views = list(_views(given).values())
-    return {"of two": in_batch_accuracy(views[:2]), "of three": in_batch_accuracy(views)}
+    views = [given[name] for name in ("anchors", "positives", "hard_negatives", "fourth")]
+    of = {"two": 2, "three": 3, "four": 4}
+    return {f"of {word} views": in_batch_accuracy(views[:count]) for word, count in of.items()}
 
 
 class _Model(nn.Module):
@@ -150,10 +155,18 @@ def two_views(given: Any) -> dict[str, Tensor]:
     """Two views of one batch by a model with dropout that was in evaluation mode."""
     from assignment.starter.contrastive import unsupervised_views
 
-    views = unsupervised_views(_Model(given).eval(), given["batch 0"])
+    model = _Model(given).eval()
+    views = unsupervised_views(model, given["batch 0"])
     # Either may have been computed first.
     first, second = sorted(views, key=lambda view: view[0, 0].item())
-    return {"one view": first, "other view": second}
+    return {"one view": first, "other view": second, **_as_left(model, views)}
+
+
+def _as_left(model: nn.Module, views: Any) -> dict[str, Tensor]:
+    return {
+        "the model is left in training mode": torch.tensor(model.training),
+        "views have a graph": torch.tensor([view.requires_grad for view in views]),
+    }
 
 
 draw_three_views = draw_steps = draw_embedded = draw_two_views
@@ -163,8 +176,13 @@ def three_views(given: Any) -> dict[str, Tensor]:
     """Anchors, positives and hard negatives by a model that was in evaluation mode."""
     from assignment.starter.contrastive import supervised_views
 
-    views = supervised_views(_Model(given).eval(), [given[f"batch {i}"] for i in range(3)])
-    return {f"view {number}": view for number, view in enumerate(views, start=1)}
+    model, batches = _Model(given).eval(), [given[f"batch {i}"] for i in range(3)]
+    views = supervised_views(model, batches)
+    answers = {f"view {number}": view for number, view in enumerate(views, start=1)}
+    answers |= _as_left(model, views)
+    pair = supervised_views(_Model(given).eval(), batches[:2])
+    without = {f"view {number} of two": view for number, view in enumerate(pair, start=1)}
+    return {**answers, **without}
 
 
 def steps(given: Any) -> dict[str, Tensor]:
@@ -172,12 +190,14 @@ def steps(given: Any) -> dict[str, Tensor]:
     from assignment.starter.contrastive import training_step
 
     model = _Model(given).eval()
+    model.weight.grad = torch.ones_like(model.weight)  # of an older step
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     answers: dict[str, Tensor] = {}
     for number, count in enumerate((2, 2, 3), start=1):
         views = [model(given[f"batch {i}"]) for i in range(count)]
         loss = training_step(optimizer, views, given.number("temperature"))
-        answers[f"loss {number}"] = torch.tensor(float(loss))
+        answers[f"loss {number}"] = torch.as_tensor(loss).detach()
+        answers[f"loss {number} is a float"] = torch.tensor(isinstance(loss, float))
         answers[f"weights after step {number}"] = model.weight.detach().clone()
     return answers
 
@@ -186,7 +206,8 @@ def embedded(given: Any) -> dict[str, Tensor]:
     """The embeddings of three batches by a model that was in training mode."""
     from assignment.starter.contrastive import embed_all
 
-    embeddings = embed_all(_Model(given).train(), [given[f"batch {i}"] for i in range(3)])
+    batches = [given["batch 0"], given["batch 1"][:1], given["batch 2"]]
+    embeddings = embed_all(_Model(given).train(), iter(batches))
     return {"embeddings": embeddings, "has a graph": torch.tensor(embeddings.requires_grad)}
 
 

@@ -34,6 +34,12 @@ def entries(kind: str, parts: Sequence[str] = ()) -> list[dict[str, Any]]:
     return [entry for entry in found if not parts or entry["part"] in parts]
 
 
+def whole_alternatives() -> dict[str, dict[str, str]]:
+    """Return name -> code of solutions that are written in other words throughout."""
+    text = (HERE / "whole_alternatives.toml").read_text(encoding="utf-8")
+    return {entry["name"]: entry["code"] for entry in tomllib.loads(text)["alternative"]}
+
+
 @contextmanager
 def written(tree: Path, code: Mapping[str, str]) -> Iterator[None]:
     """Let a solved tree hold a student's code for a while: bodies, ends of files, new files."""
@@ -79,7 +85,7 @@ class Exams:
 
 def verdict(entry: Mapping[str, Any], results: Sequence[CaseResult], lines: str) -> str:
     """Return one of VERDICTS on what was said of a mistake."""
-    named = {result.mistake for result in results if result.mistake}
+    named = {name for result in results for name in result.mistakes}
     if all(result.passed for result in results):
         return "missed"
     if named - set(entry.get("known", ())):

@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from diagnoses import whole_alternatives
 
 from assignment.intake import asked_files
 from assignment.parts import PARTS, chosen_parts
@@ -103,12 +104,11 @@ def class_of_honest_students(place: Path) -> tuple[dict[str, dict[str, str]], di
         write_tree(place / str(solved), chosen_parts(), solved)
     given = {name: (place / "False" / name).read_text("utf-8") for name in files}
     sources = {"reference": {name: (place / "True" / name).read_text("utf-8") for name in files}}
-    for path in sorted((Path(__file__).parent / "alternatives").glob("*.txt")):
-        own = sources[path.stem] = dict(given)
-        for section in path.read_text("utf-8").split("\n## ")[1:]:
-            place_, body = section.split("\n", 1)
-            file, _, name = place_.partition(":")
-            own[file] = with_body(own[file], name, body.splitlines())
+    for name, code in whole_alternatives().items():
+        own = sources[name] = dict(given)
+        for key, body in code.items():
+            file, _, function = key.partition(":")
+            own[file] = with_body(own[file], function, body.splitlines())
     return sources, given
 
 

@@ -18,7 +18,7 @@ EVIL = "<img src=x onerror=alert(1)></script><script>document.title=1</script>"
 RESULTS = [
     CaseResult("double", "sums", False, f'"{EVIL}" is not expected'),
     CaseResult("total", "sums", True, ""),
-    CaseResult("mean", "means", False, '"answer" has shape ()', "whole"),
+    CaseResult("mean", "means", False, '"answer" has shape ()', ("whole",)),
 ]
 MARK = Mark(EVIL, RESULTS, {"double": "too much of its memory"}, [EVIL], 1.0)
 

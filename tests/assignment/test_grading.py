@@ -46,7 +46,7 @@ def test_a_class_of_folders_and_zips_has_the_same_marks_again_and_a_broken_one_s
     assert eve.startswith("eve,0,0,0,0,none,eve.zip: not a sound zip")
     ada, ben, eve = marks
     assert passed(ada) == set(POINTS) and not ada.stops and not ada.left and ada.seconds > 0
-    assert [result.mistake for result in ben.results] == [None, None, "whole"]
+    assert [result.mistakes for result in ben.results] == [(), (), ("whole",)]
     assert eve.fault == "eve.zip: not a sound zip (File is not a zip file); zip again"
     told = for_gradescope(eve, ABOUT)
     assert told["score"] == 0 and told["output"] == f"Not marked: {eve.fault}"

@@ -26,11 +26,11 @@ from runtime.errors import UserError
 RESULTS = [
     CaseResult("double", "sums", False, "no answer"),
     CaseResult("total", "sums", True, ""),
-    CaseResult("mean", "means", False, '"answer" has shape ()', "whole"),
+    CaseResult("mean", "means", False, '"answer" has shape ()', ("whole",)),
 ]
 STOP = {"double": "the run was stopped: too much of its memory"}
 MARK = Mark("ada", RESULTS, STOP, ["work.py: a link"], 12.6)
-RIGHT = [replace(r, passed=True, reason="", mistake=None) for r in RESULTS]
+RIGHT = [replace(r, passed=True, reason="", mistakes=()) for r in RESULTS]
 HONEST = Mark("=bob", RIGHT, {}, [], 3.0)
 FAILED = Mark("eve", RESULTS, {}, [], machine="/tmp: 1 MB are free, 256 are needed")
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_suite import WAYS, any_way, fault_here, name_of
 
@@ -209,6 +211,45 @@ def test_what_was_left_behind_is_killed(tmp_path, way):
     assert run(tmp_path, program, way).exit_code == 0
     beat = tmp_path / "run" / "scratch" / "beat"
     wait_for(lambda: time.time() - beat.stat().st_mtime > 2)
+
+
+WORKERS = """
+import subprocess, torch
+worker = None
+def answer(given):
+    global worker
+    if worker is None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        worker = subprocess.Popen(["cat"], **pipes)
+    worker.stdin.write(b"%d\\n" % given["values"].sum())
+    worker.stdin.flush()
+    return {"total": torch.tensor(int(worker.stdout.readline()))}
+first = second = third = answer
+"""
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=name_of)
+def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
+    if fault := way.way.missing() or fault_here(way):
+        pytest.skip(fault)
+    names = ("first", "second", "third")
+    kit, suite, tree, run_in = (tmp_path / name for name in ("kit", "suite", "tree", "run"))
+    for folder in (kit / "cases", suite, tree, run_in / "out"):
+        folder.mkdir(parents=True)
+    shutil.copyfile(ROOT / "assignment" / "driver.py", kit / "driver.py")
+    (kit / "cases" / "workers.py").write_text(WORKERS)
+    cases = [{"name": name, "function": f"workers.{name}"} for name in names]
+    (suite / "suite.json").write_text(json.dumps({"cases": cases}))
+    np.savez(suite / "inputs.npz", **{f"{name}/values": np.arange(3) for name in names})
+    words = [sys.executable, "-B", kit / "driver.py", suite, tree, run_in / "out"]
+    command = (*map(str, words), "--cpu-seconds=20", *(f"--case={name}" for name in names))
+    user = FIRST_USER if way.own_users else None
+    tmp_path.chmod(0o755)
+    outcome = sandbox.run(Job(command, run_in, Limits(), (kit, suite, tree), user), way)
+    assert (outcome.exit_code, outcome.stopped) == (0, ""), outcome.output
+    for name in names:
+        with np.load(run_in / "out" / f"{name}.npz") as found:
+            assert found["total"] == 3
 
 
 def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):
