@@ -134,7 +134,7 @@ PUBLIC = (
         (ANSWER,),
         runs(
             f"{CURVES} {MODEL}",
-            f"--task para --train-rows 250 1000 {TWO_RATES} {MODEL}",
+            f"--task para --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}",
             f"--task sts --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}",
         ),
         figure=("1/report.html#labels-sts-none--frozen", "docs/learning-curves.svg"),
