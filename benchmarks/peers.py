@@ -12,7 +12,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -42,6 +42,9 @@ def prepare() -> None:
         import_module("torchvision")
     except Exception:  # ImportError where it is absent, RuntimeError where it does not fit
         sys.modules["torchvision"] = None  # type: ignore[assignment]
+    with suppress(ImportError):
+        # Loaded after zentorch it computes nonsense (4.8.5 beside 2.13.0.2: mean cosine 0.01).
+        import_module("ctranslate2")
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.set_verbosity_error()
