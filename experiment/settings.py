@@ -201,7 +201,7 @@ class Settings:
     run_dir: Path | None = option(None, "where results go (runs/<name>)", metavar="DIR")
     resume: bool = option(False, "continue an interrupted run of this command")
     cost_seconds: float = option(
-        6.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
+        3.0, "seconds to measure costs in after the run", least=0, most=86_400, rare=True
     )
     dry_run: bool = option(False, "print the plan and stop")
 
