@@ -141,6 +141,7 @@ def cross(bench: Bench) -> Iterator[Work]:
     def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:
         read = partial(score, encoder, classifier=classifier)
         agreement = quality(read(few), name, dtype is not None)
+        expect(bool(agreement), f"scores of CrossEncoder and of {name}")  # ours must be right
         return Side(name, lambda r: read(parts[r]), dtype, quality=agreement)
 
     int8, missing = in_int8(bench, minilm(bench), "cls")

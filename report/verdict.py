@@ -455,7 +455,7 @@ def _together(stages: Sequence[str]) -> str:
     words = [stage.removesuffix(" SimCSE") for stage in stages]
     if not all(stage.endswith(" SimCSE") for stage in stages):
         return " and ".join(stages)
-    return f"{', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} SimCSE"
+    return f"{_listed(words)} SimCSE"
 
 
 def _sign(versus: Comparison | None) -> int:
