@@ -284,23 +284,6 @@ def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
     ]
 
 
-# Outcomes of a trial that are as they should be.
-GOOD = ("equal", "read", "made again", "refused")
-
-
-def campaigns(header: Row, rows: list[Row], prefix: str) -> list[Row]:
-    """Return how many trials of each campaign there were, and how many came out well."""
-    shown = []
-    for campaign, version, trials, good, *rest in rows:
-        cells = read(f"{prefix}-{campaign.split(',')[0]}")
-        counts = [sum(int(cell["trials"]) for cell in cells)]
-        counts.append(sum(int(cell["trials"]) for cell in cells if cell["outcome"] in GOOD))
-        notes = [re.sub(r"^[\d,]+", "", cell) for cell in (trials, good)]
-        numbers = [f"{count:,}{note}" for count, note in zip(counts, notes, strict=True)]
-        shown.append([campaign, version, *numbers, *rest])
-    return shown
-
-
 def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
     """Return a table of `python -m evaluation`, as the command prints it; of HANS an encoder's."""
     from evaluation.suites import SUITES, Result, shown_table
@@ -325,6 +308,6 @@ def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
 
 OF_ROWS = (
     *(full, curves, systems, at_cls, carry_over, validity, shortcuts, ablation),
-    *(speed, growth, campaigns),
+    *(speed, growth),
 )
 KINDS: dict[str, Callable[..., list[Row]]] = {kind.__name__: kind for kind in OF_ROWS}

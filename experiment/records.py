@@ -9,7 +9,7 @@ from dataclasses import dataclass
 README, RESULTS, EVALUATION = "README.md", "docs/results.md", "docs/evaluation.md"
 ANSWER = "docs/answer.md"
 DATA_CARD, STS_CARD = "data/bundled/README.md", "minbert/mini_sts/README.md"
-SPEED, RELIABILITY = "docs/performance.md", "docs/reliability.md"
+SPEED = "docs/performance.md"
 # What a record needs beyond what ships.
 DATA, MINILM, GPU = "data", "minilm", "gpu"
 # What in a command shows that it is needed; the benchmarks take MiniLM's weights by themselves.
@@ -132,15 +132,15 @@ PUBLIC = (
     Record(
         "minilm-curves",
         (ANSWER,),
-        runs(
-            f"{CURVES} {MODEL}",
-            f"--task para --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}",
-            f"--task sts --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}",
-        ),
+        runs(f"{CURVES} {MODEL}"),
         figure=("1/report.html#labels-sts-none--frozen", "docs/learning-curves.svg"),
     ),
-    Record("frozen", (RESULTS,), runs(FROZEN)),
-    Record("concat", (RESULTS,), runs(f"{FROZEN} --features concat")),
+    Record(
+        "minilm-tuned",
+        (ANSWER,),
+        runs(f"--task sts para --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}"),
+    ),
+    Record("frozen", (RESULTS,), runs(f"{FROZEN} --seeds 3")),
     Record("carry-over", (DATA_CARD,), to_csv(f"{CARRY_OVER} $RUNS/bundled-mini/1"), CSV),
     Record(
         "cls-carry-over",
@@ -197,62 +197,40 @@ PUBLIC = (
 )
 
 
-def paper(
-    table: str,
-    minutes: float | None,
-    flags: str = "",
-    model: str = "",
-    before: tuple[str, ...] = (),
-) -> Record:
-    """Return a table of a paper, with three seeds; without flags, of heads on the bundled data."""
-    command = f"python -m experiment.ablate {table} {flags} --out $OUT"
+def paper(table: str, minutes: float, flags: str) -> Record:
+    """Return a table of a paper, with three seeds."""
     drawn = ("dropout-trajectory.svg", "docs/ablations-dropout.svg")
     return Record(
-        f"ablate-{model}{table}",
+        f"ablate-{table}",
         (RESULTS,),
-        (*before, command.replace("  ", " ")),
+        (f"python -m experiment.ablate {table} {flags} --out $OUT",),
         f"{table}.csv",
         minutes,
-        figure=drawn if (table, model) == ("dropout", "") else None,
+        figure=drawn if table == "dropout" else None,
     )
 
 
-ARTICLES = "python -m data.sentences $DATA/pretrain/wikipedia-valid.txt.xz --out $OUT/articles.txt"
 TUNED = f"--data $DATA/cs224n {TEXTS} --threads 1"
 PAIRS = (
     f"{TUNED} --from nli=$DATA/nli/nli_pairs.tsv quora=$DATA/cs224n/quora-train.csv "
     "captions=$DATA/captions/Flickr8k.token.txt pairs=$DATA/quora/paraphrases.tsv"
 )
-# Some rows, with a second encoder at a tenth of the rates.
-SECOND = "--backbone $MINILM --rate-factor 0.1 --rows"
-VIEWS = "none 'crop 10%' 'crop 30%' 'word deletion 10%' 'delete one word'"
-LABELLED = "captions entailment neutral contradiction 'entailment + hard negatives'"
+TASKS = ("sst", "sts", "para")
+LEARNT = ("own model", "sequential", "sequential, replay")
+FORGETTING = " ".join(f"'{task}: {how}'" for how in LEARNT for task in TASKS)
+# Other tables of the papers: `python -m experiment.ablate --list`.
 PAPERS = (
     paper("dropout", 10, TUNED),
     paper("augmentations", 18, TUNED),
-    paper("next-sentence", 32, f"{TUNED} --documents $OUT/articles.txt", before=(ARTICLES,)),
     paper("poolers", 36, TUNED),
     paper("mlp", 12, TUNED),
-    paper("batch-size", 8, TUNED),
     paper("temperature", 7, TUNED),
     paper("hard-negative-weight", 13, TUNED),
     paper("mlm-weight", 7, TUNED),
     paper("supervised-data", 24, PAIRS),
-    paper("report", 35),
-    paper("forgetting", None),
-    paper("dropout", 28, f"{TUNED} {SECOND} 0 0.1 0.2 0.5 'fixed 0.1'", "minilm-"),
-    paper("augmentations", 30, f"{TUNED} {SECOND} {VIEWS}", "minilm-"),
-    paper(
-        "supervised-data", 42, f"{PAIRS} {SECOND} unsup 'Quora duplicates' {LABELLED}", "minilm-"
-    ),
+    paper("report", 35, "--threads 1"),
+    paper("forgetting", 60, f"--threads 1 --rows {FORGETTING}"),
 )
-
-
-def campaign(name: str, minutes: float, count: str = "") -> Record:
-    """Return the counts of a campaign that disturbs the project."""
-    command = f"python -m tests.campaigns {name} {count} --seed 21 --out $OUT/result.csv"
-    return Record(f"reliability-{name}", (RELIABILITY,), (command,), CSV, minutes)
-
 
 MACHINE = (
     Record(
@@ -270,13 +248,6 @@ MACHINE = (
         10,
         figure=("result.svg", "docs/results/growth.svg"),
     ),
-    campaign("kill", 11, "--count 240"),
-    campaign("inputs", 2, "--count 12000"),
-    campaign("artefacts", 13, "--count 1200"),
-    campaign("disk", 16, "--count 140"),
-    campaign("environments", 21),
-    campaign("commands", 33, "--count 2000"),
-    campaign("busy", 7, "--count 60"),
 )
 
 BERT = "--backbone bert-base-uncased --data cs224n"

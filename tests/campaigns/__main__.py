@@ -1,4 +1,4 @@
-"""Runs a campaign: `python -m tests.campaigns kill --count 200 --seed 1 --out kills.csv`."""
+"""Runs a campaign: `python -m tests.campaigns kill --count 200 --seed 1`."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from campaigns.disks import disk
 from campaigns.environments import environments
 from campaigns.inputs import inputs
 from campaigns.kills import kill
-from campaigns.outcomes import Trial, faults, table, write
+from campaigns.outcomes import Trial, faults, table
 
 CAMPAIGNS = {  # and how many trials are a whole one
     "kill": (kill, 240),
@@ -44,7 +44,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so many")
     parser.add_argument("--only", nargs="+", default=(), help="these scenes")
-    parser.add_argument("--out", type=Path, help="a CSV of the counts")
     options = parser.parse_args()
     planned = {options.campaign: (options.count, options.only)}
     if options.campaign == "quick":
@@ -61,8 +60,6 @@ def main() -> int:
                 trials.append(trial)
                 if time.monotonic() > deadline:
                     break
-    if options.out:
-        write(options.out, trials)
     for name in planned:
         print(table([trial for trial in trials if trial.campaign == name]))
     for trial in faults(trials):

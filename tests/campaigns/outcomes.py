@@ -1,12 +1,11 @@
 """What campaigns count: one row per trial, a table of them at the end."""
 
-import csv
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from experiment.pages import GOOD  # outcomes that are as they should be; all others are faults
+# Outcomes that are as they should be; all others are faults.
+GOOD = ("equal", "read", "made again", "refused")
 
 
 class Trial(NamedTuple):
@@ -34,15 +33,6 @@ def table(trials: Sequence[Trial]) -> str:
         found = [counts[scene, outcome] for outcome in outcomes]
         lines.append(f"| {scene} | {sum(found)} | " + " | ".join(map(str, found)) + " |")
     return "\n".join(lines)
-
-
-def write(path: Path, trials: Sequence[Trial]) -> None:
-    """Write how often which outcome was found, by scene, as CSV."""
-    counts = Counter((trial.campaign, trial.scene, trial.outcome) for trial in trials)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["campaign", "scene", "outcome", "trials"])
-        writer.writerows([*found, count] for found, count in sorted(counts.items()))
 
 
 def one_line(said: str) -> str:

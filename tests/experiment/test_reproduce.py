@@ -8,7 +8,6 @@ from fnmatch import fnmatch
 from functools import partial
 
 import pytest
-from campaigns.__main__ import CAMPAIGNS
 
 import run_multitask
 from benchmarks.options import Options as BenchmarkOptions
@@ -45,9 +44,6 @@ def test_a_records_commands_are_commands(record):
         python, *words = reproduce.words_of(command, PLACES)
         assert python == "python" and "$" not in " ".join(words)
         program, *flags = words[1:] if words[0] == "-m" else words
-        if program == "tests.campaigns":
-            assert flags[0] in CAMPAIGNS and flags[-2:] == ["--out", "out/result.csv"]
-            continue
         options = PARSERS[program](flags)
         if program == "run_multitask.py":
             assert options.resume and options.run_dir  # a stop loses at most a cell
@@ -67,8 +63,6 @@ def shown_on(page):
         names |= set(found.split())
         if kind == "systems":
             names |= {run for run, _ in pages.SYSTEMS.values()}
-        if kind == "campaigns":
-            names |= {f"{found}-{campaign}" for campaign in CAMPAIGNS}
     files = re.findall(r"`docs/results/([\w*-]+)\.(?:csv|json)`", page)
     return names | {name for name in RECORDS if any(fnmatch(name, file) for file in files)}
 
