@@ -26,6 +26,7 @@ from minbert.packing import PackedBatch, TokenSequences
 from runtime.errors import MachineError
 
 COUNT = 2000  # sentences, or pairs
+LARGE = 1000  # sentences, for bert-base's shape
 CHECKED = 64  # texts that the sides are compared on first
 
 
@@ -45,7 +46,7 @@ def encode(bench: Bench) -> Iterator[Work]:
 
 
 def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair]) -> Work:
-    parts = bench.parts_in_turn(bench.texts[:COUNT])
+    parts = bench.parts_in_turn(bench.texts[: COUNT if pairs else LARGE])
     few = parts[0][:CHECKED]
     ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
     default = peers.sentence_transformer(folder, bench.device, torch.float32)

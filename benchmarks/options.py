@@ -18,7 +18,8 @@ WORKS = {
 }
 USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
-  encode        2,000 sentences to embeddings, 400 per round; bert-base's shape, MiniLM, mini
+  encode        2,000 sentences to embeddings, 400 per round, MiniLM and mini; half of them,
+                bert-base's shape
   simcse_step   one unsup and one sup training step; bert-base's shape
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM

@@ -1,6 +1,6 @@
 """Training steps beside plain loops of transformers: contrastive, at once and in chunks.
 
-The peers take fewer rounds of the contrastive steps: two after the first, and one in float32.
+The peers take fewer rounds of the contrastive steps: one after the first, and one in float32.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,11 +68,12 @@ def _contrastive(title: str, folder: Path, batch_size: int, num_texts: int, benc
     ours, theirs = trainer.encoder.dtype, bench.precision
     sides = [
         Side("minbert", lambda r: trainer._train_step(), ours, flops=fewer),
-        Side("transformers, float32 loop", plain, torch.float32, rounds=1),
-        Side(f"transformers, {theirs} autocast loop", loop, bench.dtype, rounds=3),
-        Side(f"MultipleNegativesRankingLoss, {theirs} autocast", ranking, bench.dtype, rounds=3),
+        Side(f"transformers, {theirs} autocast loop", loop, bench.dtype, rounds=2),
+        Side(f"MultipleNegativesRankingLoss, {theirs} autocast", ranking, bench.dtype, rounds=2),
     ]
-    if num_texts == 1:  # what chunks cost; what they save is in `grad_cache`
+    if num_texts == 1:
+        sides.append(Side("transformers, float32 loop", plain, torch.float32, rounds=1))
+        # What chunks cost; what they save is in `grad_cache`.
         sides.append(Side(f"minbert, --chunk-tokens {CHUNK_TOKENS}", chunked, ours, flops=fewer))
     return Work(title, "sentences", [len(lengths)] * rounds, sides, flops)
 

@@ -204,7 +204,7 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     assert found["encode, mini", "minbert"]["quality"].startswith("Spearman ")
     assert found["encode, bert-base shape", "minbert"]["quality"].startswith("cosine ")
     assert found["encode, mini", "sentence-transformers"]["quality"] is None
-    assert ("sup step, bert-base shape", "transformers, float32 loop") in found
+    assert ("unsup step, bert-base shape", "transformers, float32 loop") in found
     faiss = importlib.util.find_spec("faiss") is not None
     name = "10 nearest of 100 queries among 300 vectors"
     assert ((name, "faiss, IndexFlatIP") in found) == faiss
