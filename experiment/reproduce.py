@@ -21,7 +21,7 @@ from string import Template
 from typing import Any
 
 from experiment.pages import RESULTS, ROOT, fill_pages
-from experiment.records import DATA, GPU, MINILM, RECORDS, Record
+from experiment.records import CELLS, DATA, GPU, MINILM, RECORDS, Record
 from minbert import __version__
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
@@ -185,6 +185,8 @@ def make(record: Record, places: Mapping[str, str], say: Say) -> str:
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, "all-MiniLM-L6-v2" if name == "MINILM" else name)
         write_text(result_path(record), text)
+        if words := in_words(record, out):
+            write_text(RESULTS / f"{record.name}.txt", f"{words}\n")
         if record.figure:
             write_text(ROOT / record.figure[1], figure(out, record.figure[0]))
     except (OSError, ValueError, LookupError) as error:
@@ -253,6 +255,25 @@ def cells_of(path: Path) -> list[dict[str, Any]]:
         unseen = cell.overlap["metrics_on_rest"].get(TASKS[cell.task].main_metric)
         rows.append({**cell.row(), "seen": cell.overlap["sentences"], "on_unseen": unseen})
     return rows
+
+
+def in_words(record: Record, out: Path) -> str:
+    """Return what the sentences of the pages state numbers from; "" where there is nothing.
+
+    Of runs the verdicts, and every difference of two systems; of a paper's table its claims.
+    """
+    from report.finished import FinishedRun
+    from report.table import differences, verdict_text
+
+    if record.made != CELLS:
+        path = (out / record.made).with_suffix(".txt")
+        return path.read_text(encoding="utf-8").rstrip() if path.is_file() else ""
+    found = []
+    for path in sorted(out.glob(record.made)):
+        run = FinishedRun.read(path.parent)
+        found.append(verdict_text(run.cells, run.judged, run.learning))
+        found.append("\n".join(differences(run.judged)))
+    return "\n\n".join(filter(None, found))
 
 
 def figure(out: Path, source: str) -> str:

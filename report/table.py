@@ -1,7 +1,7 @@
 """What a run prints when it ends: the table and the verdict."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
 
@@ -27,12 +27,35 @@ def summary(
 ) -> str:
     """Return how a run ends: the table, where everything is, and the verdict as the last."""
     table = results_table(cells, judged)
+    where = f"{table}\nresults, predictions, heads and curves: {folder}"
+    return f"{where}\n\n{verdict_text(cells, judged, learning)}".rstrip()
+
+
+def verdict_text(
+    cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
+) -> str:
+    """Return the verdict in paragraphs: the answer, what it rests on, and the learning curves."""
     headline, details = verdict_of(of_most_labels(cells), judged)
     sentences = [f"{one}." for one in at_one_rate(of_most_labels(cells))]
     sentences += f"{headline} {details}".strip().splitlines()
     sentences += [f"{one.sentence()}." for one in learning if one.crossing]
-    end = "".join(f"\n\n{fill(one, 100, break_on_hyphens=False)}" for one in sentences)
-    return f"{table}\nresults, predictions, heads and curves: {folder}{end}"
+    return "\n\n".join(fill(one, 100, break_on_hyphens=False) for one in sentences)
+
+
+def differences(judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield a line on every two systems of each task, on test where that has labels.
+
+    In the task's main metric, and of the bare cosines: their difference and its interval.
+    """
+    tested = {one.task for one in judged if one.split == "test"}
+    for one in judged:
+        if one.split != "test" and one.task in tested:
+            continue
+        for versus in one.comparisons:
+            wanted = versus.metric in (TASKS[one.task].main_metric, COSINE)
+            if wanted and versus.difference is not None:
+                number = f"{versus.difference:+.3f} {shown(versus.interval)}"
+                yield f"{one.task}, {one.split}, {versus.metric}: {versus.a} - {versus.b}: {number}"
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:

@@ -29,8 +29,8 @@ EPILOG = """examples:
   the paper's recipe, on a GPU:
     python -m experiment.ablate dropout --scale paper --backbone bert-base-uncased
 
-Leaves OUT/NAME.csv, and of some a figure. The same command again computes nothing again; an
-interrupted one goes on. Exit codes: as run_multitask.py; 2 also where a row was not measured."""
+Leaves OUT/NAME.csv and .txt, and of some a figure. The same command again computes nothing again;
+an interrupted one goes on. Exit codes: as run_multitask.py; 2 also where a row was not measured."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -136,7 +136,9 @@ def measure(table: Table, bench: Bench, say: Say) -> bool:
     if measured:
         if table.trajectory:
             write_text(out / f"{table.name}-trajectory.svg", trajectory(measured))
-        say(f"{printed(table, measured)}\n\n{table.reading}")
+        found = printed(table, measured)
+        write_text(out / f"{table.name}.txt", found + "\n")
+        say(f"{found}\n\n{table.reading}")
     return whole
 
 

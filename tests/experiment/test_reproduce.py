@@ -84,7 +84,7 @@ def test_pages_and_records_name_each_other():
         assert shown.get(record.name, set()) == set(record.pages), record.name
         assert bool(record.pages) != (GPU in record.needs)
         assert record.figure is None or (ROOT / record.figure[1]).is_file()
-    files = {path.stem for path in pages.RESULTS.iterdir() if path.suffix in (".csv", ".json")}
+    files = {path.stem for path in pages.RESULTS.iterdir() if path.suffix != ".svg"}
     assert files <= set(RECORDS), "a result file that no record makes"
     text = "".join(path.read_text(encoding="utf-8") for path in pages.pages())
     kinds = {kind for kind, *_ in pages.MARKED.findall(text)}
@@ -174,6 +174,10 @@ def test_a_record_is_made_once_and_fills_its_page(tiny, capfd, monkeypatch):
         assert row["data"] == "DATA", "no path of this machine in a result"
     said = capfd.readouterr().out
     assert said.splitlines()[-1].startswith("results: ")
+    words = (folder / "results" / "tiny.txt").read_text()
+    assert words.count("Similarity 0-5 (sts): ") == 2 and all(
+        line in said for line in words.splitlines()
+    )
     page = (folder / "README.md").read_text()
     shown = f"| sts | bi | none | {rows[0]['n']} | {float(rows[0]['pearson']):.3f} |"
     assert shown in page and "old" not in page and page.endswith("\n\nText.\n")
