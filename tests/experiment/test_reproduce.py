@@ -174,10 +174,9 @@ def test_a_record_is_made_once_and_fills_its_page(tiny, capfd, monkeypatch):
         assert row["data"] == "DATA", "no path of this machine in a result"
     said = capfd.readouterr().out
     assert said.splitlines()[-1].startswith("results: ")
-    words = (folder / "results" / "tiny.txt").read_text()
-    assert words.count("Similarity 0-5 (sts): ") == 2 and all(
-        line in said for line in words.splitlines()
-    )
+    verdicts = (folder / "results" / "tiny.txt").read_text()
+    assert verdicts.count("Similarity 0-5 (sts): ") == 2
+    assert all(line in said for line in verdicts.splitlines())
     page = (folder / "README.md").read_text()
     shown = f"| sts | bi | none | {rows[0]['n']} | {float(rows[0]['pearson']):.3f} |"
     assert shown in page and "old" not in page and page.endswith("\n\nText.\n")
