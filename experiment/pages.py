@@ -2,7 +2,8 @@
 
 A table stands behind a mark, `<!-- KIND: NAME ... -->`. The kind says how the files of these names
 become rows; header and first cells on the page say what is shown. What no file holds (names, notes,
-published numbers) stays as it is written there, and so does the text around.
+published numbers) stays as it is written there, and so does the text around. A run's verdict stands
+in a block behind `<!-- verdict: NAME -->`.
 """
 
 import csv
@@ -19,6 +20,9 @@ from runtime.files import read_object, write_text
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (\w+): ([^>]+) -->\n((?:\|.*\n)+)")
+# A run's verdict in a block of its own.
+QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
+EVERY_TWO = "every two systems:"  # what stands below a verdict in docs/results/NAME.txt
 
 Row = list[str]
 Record = dict[str, str]  # a line of a result file
@@ -50,8 +54,13 @@ def pages() -> list[Path]:
 
 
 def filled(page: str) -> str:
-    """Return a page with the tables behind its marks as the result files have them."""
-    return MARKED.sub(_filled, page)
+    """Return a page with tables and verdicts behind its marks as the result files have them."""
+    return QUOTED.sub(_quoted, MARKED.sub(_filled, page))
+
+
+def _quoted(found: re.Match[str]) -> str:
+    text = (RESULTS / f"{found[1]}.txt").read_text(encoding="utf-8")
+    return f"<!-- verdict: {found[1]} -->\n```\n{text.partition(EVERY_TWO)[0].rstrip()}\n```\n"
 
 
 def _filled(found: re.Match[str]) -> str:

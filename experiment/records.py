@@ -69,6 +69,7 @@ PROBES = "data.synthetic.probes"
 MAIN_PAGES = (README, RESULTS, DATA_CARD)
 # What ships with the project.
 BUNDLED = (
+    Record("first-run", (README,), runs("--pretrain sup --task sts"), quick=True),
     Record("bundled-mini", MAIN_PAGES, runs(f"{STAGES} --task all --seeds 5"), quick=True),
     Record(
         "bundled-mini-sts",

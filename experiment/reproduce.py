@@ -20,7 +20,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from experiment.pages import RESULTS, ROOT, fill_pages
+from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages
 from experiment.records import CELLS, DATA, GPU, MINILM, RECORDS, Record
 from minbert import __version__
 from runtime.commands import begin, exit_code
@@ -272,8 +272,9 @@ def in_words(record: Record, out: Path) -> str:
     for path in sorted(out.glob(record.made)):
         run = FinishedRun.read(path.parent)
         found.append(verdict_text(run.cells, run.judged, run.learning))
-        found.append("\n".join(differences(run.judged)))
-    return "\n\n".join(filter(None, found))
+        if lines := list(differences(run.judged)):
+            found.append("\n".join([EVERY_TWO, *lines]))
+    return "\n\n".join(found)
 
 
 def figure(out: Path, source: str) -> str:

@@ -63,6 +63,7 @@ def shown_on(page):
         names |= set(found.split())
         if kind == "systems":
             names |= {run for run, _ in pages.SYSTEMS.values()}
+    names |= set(pages.QUOTED.findall(page))
     files = re.findall(r"`docs/results/([\w*-]+)\.(?:csv|json)`", page)
     return names | {name for name in RECORDS if any(fnmatch(name, file) for file in files)}
 
