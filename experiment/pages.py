@@ -167,7 +167,6 @@ SYSTEMS = {
     "mini + sup": ("bundled-mini", "sup"),
     "mini, tuned": ("bundled-tuned", "none"),
     "mini-sts": ("bundled-mini-sts", "none"),
-    "mini-sts, tuned": ("bundled-mini-sts-tuned", "none"),
 }
 
 

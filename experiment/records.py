@@ -103,11 +103,6 @@ BUNDLED = (
         runs(f"--task all {FULL}", f"--task sts --encoder late {FULL}"),
     ),
     Record(
-        "bundled-mini-sts-tuned",
-        (README, DATA_CARD),
-        runs(f"--backbone mini-sts --task all {FULL}"),
-    ),
-    Record(
         "bundled-curves",
         (ANSWER,),
         runs(

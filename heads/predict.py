@@ -26,14 +26,17 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     """
     # Both are generators: no row is read before its line is wanted.
     rows = read_rows(path, head.task)
-    lines = chain([header_of(head.task)], predicted_lines(head, rows))
+    header, lines = header_of(head.task), predicted_lines(head, rows)
     if out is None:
-        for line in lines:
+        # Rows are read before the header is printed: of a file that is refused, nothing is.
+        first = list(islice(lines, 1))
+        for line in chain([header], first, lines):
             print(line)
         return
     with whole_file(out) as temporary, temporary.open("w", encoding="utf-8") as file:
         # How many there are is only known at the end.
         with progress("predict", None, "row") as bar:
+            file.write(f"{header}\n")
             for line in lines:
                 file.write(f"{line}\n")
                 bar.update()

@@ -176,6 +176,8 @@ def test_a_file_that_cannot_be_read_is_told_by_line_and_nothing_is_written(
     assert main(["predict", str(finished), str(path), "--cell", "sts", "--out", str(out)]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("error: ") and told in error and not out.exists()
+    assert main(["predict", str(finished), str(path), "--cell", "sts"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 def test_a_run_without_the_cell_says_which_it_has(finished, tmp_path):
