@@ -139,7 +139,7 @@ def crossing(
     pairs: Sequence[tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
     labels: np.ndarray,
     clusters: np.ndarray,
-    encoders: tuple[str, str] = ("bi", "cross"),
+    encoders: tuple[str, str],
 ) -> Crossing:
     """Return where the curves of two encoders cross, with its interval over rows and seeds.
 
