@@ -76,7 +76,7 @@ class Judged:
 def judge(
     systems: Mapping[Place, Systems],
     labels: Mapping[Place, np.ndarray],
-    clusters: Mapping[Place, np.ndarray] | None = None,
+    clusters: Mapping[Place, np.ndarray],
     pairs: Mapping[Place, Sequence[Pair]] | None = None,
     cells: Sequence[Cell] = (),
     cosines: Mapping[Place, Systems] | None = None,
@@ -92,7 +92,7 @@ def judge(
     Args:
         systems: (task, split) -> predictions by name of the system and seed.
         labels: (task, split) -> (N,).
-        clusters: (task, split) -> (N,) as of `clusters_of`; every row by itself if None.
+        clusters: (task, split) -> (N,) as of `clusters_of`.
         pairs: (task, split) -> what to compare; every two systems if None.
         cells: the run's, if it is one and has such a question.
         cosines: (task, split) -> the bare cosines of bi-encoders, as `systems` has predictions.
@@ -108,8 +108,7 @@ def judge(
         for place, metric, predictions in work:
             measure = "spearman" if metric == COSINE else metric
             wanted = None if pairs is None else pairs[place]
-            shared = None if clusters is None else clusters[place]
-            own = compare(place[0], measure, predictions, labels[place], wanted, shared)
+            own = compare(place[0], measure, predictions, labels[place], wanted, clusters[place])
             estimates = [replace(one, metric=metric) for one in own[0]]
             comparisons = [replace(versus, metric=metric) for versus in own[1]]
             found[place] = replace(
