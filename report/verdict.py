@@ -25,6 +25,7 @@ from evaluation.significance import (
     compare,
     reach,
     shown,
+    signed,
     turned,
 )
 from heads.config import ENCODERS
@@ -361,9 +362,7 @@ class _TaskVerdict:
             return f"{first} and {second} cannot be compared"
         sign = _sign(versus)
         if not sign:
-            # Rounded first: the format would leave a sign on zero.
-            size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
-            apart = f"the data cannot tell {first} from {second}: {size} in {metric}"
+            apart = f"the data cannot tell {first} from {second}: {signed(versus)} in {metric}"
             return apart + reach(versus)
         if sign < 0:
             first, second, versus = second, first, turned(versus)
@@ -408,7 +407,7 @@ class _TaskVerdict:
         if versus is None or versus.difference is None or first is None or last is None:
             return ""
         unit = "spearman" if metric == COSINE else metric
-        size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
+        size = signed(versus)
         if not versus.decided:
             return (
                 f"the data cannot tell whether {what} changed: {first:.3f} before, {last:.3f} "
