@@ -399,12 +399,7 @@ def cost_sentences(costs: dict[str, Any]) -> list[str]:
         batched = " and ".join(f"{cost['examples_per_second']:,.0f}" for cost in own)
         words = [f"one alone takes {names} {alone}", f"in batches {batched} are read in a second"]
         if task in costs["break_even"]:
-            searches = [
-                marked(search["then"])
-                for cost in own
-                for search in cost["searches"]
-                if (search["work"], search["n"]) == ("query", STORY) and search["by"] != "cosine"
-            ]
+            searches = [marked(one["then"]) for cost in own if (one := query_search(cost))]
             words.append(
                 f"a search among {STORY:,} texts, whose embeddings the bi-encoder has, takes "
                 f"{' and '.join(searches)}"
@@ -412,6 +407,14 @@ def cost_sentences(costs: dict[str, Any]) -> list[str]:
             words.append(_cheaper(costs["break_even"][task]))
         sentences.append(f"Costs of {task}: {'; '.join(words)}.")
     return sentences
+
+
+def query_search(cost: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the search for one text among STORY, by what predicts and not by the bare cosine."""
+    for search in cost["searches"]:
+        if (search["work"], search["n"]) == ("query", STORY) and search["by"] != "cosine":
+            return dict(search)
+    return None
 
 
 def _cheaper(pairs: float | None) -> str:
