@@ -202,7 +202,12 @@ def _check_width(where: str, row: dict[Any, Any], delimiter: str) -> None:
 
 
 def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) of the lines that are not blank, stripped.
+    """Yield (line number, text) of the lines that are not blank, as `stripped_lines` reads them."""
+    return ((number, text) for number, text in stripped_lines(path) if text)
+
+
+def stripped_lines(path: PathLike) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text without the white space around it) of all lines, blank ones too.
 
     Some published sets are in Latin-1, and copies of them in UTF-8: a file that is not UTF-8 as a
     whole is read as Latin-1.
@@ -221,9 +226,9 @@ def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
         pass  # numbered_lines says what is wrong
     empty = True
     for number, text in numbered_lines(path, encoding):
-        if text := text.strip():
-            empty = False
-            yield number, text
+        text = text.strip()
+        empty = empty and not text
+        yield number, text
     if empty:
         raise DataError(f"{path}: is empty; expected one text per line")
 

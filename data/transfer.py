@@ -3,7 +3,7 @@
 import logging
 
 from data.examples import DataError, Sentence, SentencePair
-from data.tables import PathLike, choice, numbered_lines, plain_fields, plain_lines
+from data.tables import PathLike, choice, plain_fields, plain_lines, stripped_lines
 
 logger = logging.getLogger(__name__)
 
@@ -22,15 +22,14 @@ def read_polarity(positive: PathLike, negative: PathLike) -> list[Sentence]:
     Raises:
         DataError: a file is unreadable or empty.
     """
-    for path in (positive, negative):
-        blank = sum(not text.strip() for _, text in numbered_lines(path, "latin-1"))
-        if blank:
+    sentences = []
+    for name, label, path in (("pos", 1, positive), ("neg", 0, negative)):
+        lines = list(stripped_lines(path))
+        own = [Sentence(f"{name}-{line}", text, label) for line, text in lines if text]
+        if blank := len(lines) - len(own):
             logger.warning("%s: %d blank lines are no sentences; left out", path, blank)
-    return [
-        Sentence(f"{name}-{line}", text, label)
-        for name, label, path in (("pos", 1, positive), ("neg", 0, negative))
-        for line, text in plain_lines(path)
-    ]
+        sentences += own
+    return sentences
 
 
 def read_sst2(path: PathLike) -> list[Sentence]:

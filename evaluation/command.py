@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 import torch
 
@@ -10,7 +10,8 @@ from data.examples import DataError
 from data.locate import data_folder
 from evaluation.models import check_sources, open_models
 from evaluation.options import EvaluationOptions
-from evaluation.suites import SUITES, LoadedSet, Model, Result, find_sets, shown_table
+from evaluation.results import COLUMNS, Result, shown_table
+from evaluation.suites import SUITES, LoadedSet, Model, find_sets
 from evaluation.table import csv_text
 from runtime.errors import TrainingError
 from runtime.files import texts_digest, write_text
@@ -90,9 +91,8 @@ def _measured(model: Model, sets: Sequence[LoadedSet], say: Say) -> Iterator[Res
 
 def _write(options: EvaluationOptions, results: list[Result], texts: list[str]) -> None:
     if options.csv:
-        rows = [result.row() for result in results]
-        header = [each.name for each in fields(Result) if each.name != "resampled"]
-        write_text(options.csv, csv_text(header, [list(row.values()) for row in rows]))
+        rows = [list(result.row().values()) for result in results]
+        write_text(options.csv, csv_text(COLUMNS, rows))
     if options.json:
         about = {
             "options": asdict(options),

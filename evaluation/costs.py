@@ -333,16 +333,16 @@ def break_even(bi: Cost, cross: Cost) -> float | None:
     return 2 / bi.texts_per_second / saved if saved > 0 else None
 
 
-def story(bi: Cost, cross: Cost, n: int = STORY) -> str:
+def story(bi: Cost, cross: Cost) -> str:
     """Return the classic comparison, on this machine, in one sentence."""
-    slow, quick = cross.search("pair", "cross", n), bi.search("pair", "cosine", n)
+    slow, quick = cross.search("pair", "cross", STORY), bi.search("pair", "cosine", STORY)
     took = [
         f"{in_words(total.seconds)} ({'measured' if total.measured else 'projected'})"
         for total in (slow.total, quick.total)
     ]
     return (
-        f"The most similar two of {n:,} sentences: the cross-encoder reads {slow.passes:,} pairs "
-        f"in {took[0]}, the bi-encoder reads {quick.passes:,} sentences and compares "
+        f"The most similar two of {STORY:,} sentences: the cross-encoder reads {slow.passes:,} "
+        f"pairs in {took[0]}, the bi-encoder reads {quick.passes:,} sentences and compares "
         f"them by cosine in {took[1]}; for BERT on a V100 Reimers & Gurevych (2019) "
         "report 65 hours and 5 seconds."
     )
@@ -399,12 +399,7 @@ def cost_sentences(costs: dict[str, Any]) -> list[str]:
         batched = " and ".join(f"{cost['examples_per_second']:,.0f}" for cost in own)
         words = [f"one alone takes {names} {alone}", f"in batches {batched} are read in a second"]
         if task in costs["break_even"]:
-            searches = [
-                marked(search["then"])
-                for cost in own
-                for search in cost["searches"]
-                if (search["work"], search["n"]) == ("query", STORY) and search["by"] != "cosine"
-            ]
+            searches = [marked(one["then"]) for cost in own if (one := query_search(cost))]
             words.append(
                 f"a search among {STORY:,} texts, whose embeddings the bi-encoder has, takes "
                 f"{' and '.join(searches)}"
@@ -412,6 +407,14 @@ def cost_sentences(costs: dict[str, Any]) -> list[str]:
             words.append(_cheaper(costs["break_even"][task]))
         sentences.append(f"Costs of {task}: {'; '.join(words)}.")
     return sentences
+
+
+def query_search(cost: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the search for one text among STORY, by what predicts and not by the bare cosine."""
+    for search in cost["searches"]:
+        if (search["work"], search["n"]) == ("query", STORY) and search["by"] != "cosine":
+            return dict(search)
+    return None
 
 
 def _cheaper(pairs: float | None) -> str:

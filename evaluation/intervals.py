@@ -21,6 +21,7 @@ from evaluation.clusters import alone, count
 from evaluation.metrics import task_metrics
 
 LEVEL = 0.95
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)  # the quantiles at its ends
 POWER = 0.8
 RESAMPLES = 10_000  # with 2,000, as up to 0.14.0, third decimals are noise
 # Of many rows fewer will do: what is left of the noise falls with rows times resamples.
@@ -206,7 +207,7 @@ def bootstrap(statistic: Weighted, clusters: np.ndarray, accelerated: bool = Tru
         accelerated: whether BCa is worth its time; standard errors do not need it.
     """
     resampled = np.concatenate([statistic(weights) for weights in weightings(clusters)], axis=1)
-    tails = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    tails = np.array(TAILS)
     levels = np.broadcast_to(tails, (len(resampled), 2))
     bca = np.zeros(len(resampled), bool)
     if accelerated and count(clusters) <= MOST_BCA:

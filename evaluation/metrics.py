@@ -13,6 +13,7 @@ from data.examples import Example
 from data.tasks import TASKS
 
 Metrics = dict[str, float | None]
+PartMetrics = dict[tuple[str, str], tuple[float | None, int]]  # (part, metric) -> value, rows
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
 

@@ -16,6 +16,7 @@ from evaluation.metrics import Metrics, labels_of
 # The subcase in which two nouns change places: "the judge saw the clerk", "the clerk saw the
 # judge". A bag of words cannot tell the two sentences apart.
 SWAP = "ln_subject/object_swap"
+SUBCASE = "subcase "  # before the name of one, as a metric
 
 
 def pair_metrics(
@@ -122,7 +123,7 @@ def hans_metrics(
         rows = swapped | ((labels > 0) & np.isin(heuristics, heuristics[swapped]))
         metrics["word-order swap, AUC"] = (_auc(labels[rows], scores[rows]), int(rows.sum()))
     for tag in sorted(set(tags.tolist())):
-        metrics[f"subcase {tag}"] = _mean(right[tags == tag])
+        metrics[SUBCASE + tag] = _mean(right[tags == tag])
     return metrics
 
 

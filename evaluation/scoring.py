@@ -66,7 +66,7 @@ def at_threshold(
     labels: np.ndarray,
     held_out: np.ndarray,
     held_out_labels: np.ndarray,
-    clusters: np.ndarray | None = None,
+    clusters: np.ndarray,
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.
 
@@ -76,7 +76,7 @@ def at_threshold(
         task: one whose labels are 0 and 1.
         probabilities, labels: (N,) of the scored rows.
         held_out, held_out_labels: (M,) of training pairs that the head was not trained on.
-        clusters: (N,) as of `clusters_of`; None: every row by itself.
+        clusters: (N,) as of `clusters_of`.
 
     Returns:
         `n`, which is M, and for each metric `threshold`, `value` and `interval`; probabilities at
@@ -132,7 +132,7 @@ def in_both_orders(
     forward: np.ndarray,
     swapped: np.ndarray,
     labels: np.ndarray,
-    clusters: np.ndarray | None = None,
+    clusters: np.ndarray,
 ) -> Block:
     """Return how a cross-encoder fares with the mean of both orders of a pair, and how they differ.
 
@@ -141,7 +141,7 @@ def in_both_orders(
         forward, swapped: of the pairs (a, b) and (b, a): scores (N,), probabilities of the positive
             class (N,), or those of all classes (N, C).
         labels: (N,).
-        clusters: (N,) as of `clusters_of`; None: every row by itself.
+        clusters: (N,) as of `clusters_of`.
 
     Returns:
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
@@ -168,7 +168,7 @@ def _intervals(
     task: str,
     predictions: np.ndarray,
     labels: np.ndarray,
-    clusters: np.ndarray | None,
+    clusters: np.ndarray,
     names: Sequence[str] | None = None,
 ) -> Block:
     by_metric = intervals(task, predictions, labels, clusters, names)

@@ -168,8 +168,7 @@ def sentence(versus: Comparison) -> str:
     p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
     test = f"({versus.test}, {p})"
     if not versus.decided:
-        signed = f"{versus.difference:+.3f} {shown(versus.interval)}".rstrip()
-        apart = f"the data cannot tell {versus.a} and {versus.b} apart: {signed} {test}"
+        apart = f"the data cannot tell {versus.a} and {versus.b} apart: {signed(versus)} {test}"
         return apart + reach(versus)
     ahead = versus if versus.difference > 0 else turned(versus)
     size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
@@ -186,6 +185,14 @@ def reach(versus: Comparison) -> str:
 def shown(interval: Interval | None) -> str:
     """Return `[0.040, 0.080]`, "" where there is none."""
     return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def signed(versus: Comparison) -> str:
+    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
+    assert versus.difference is not None
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference, 3) + 0.0
+    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
 
 
 def turned(versus: Comparison) -> Comparison:

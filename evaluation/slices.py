@@ -14,7 +14,7 @@ import scipy
 from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
-from evaluation.clusters import alone, count
+from evaluation.clusters import count
 from evaluation.intervals import LEVEL, ROUNDING, bootstrap
 
 FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
@@ -98,14 +98,14 @@ def groups(examples: Sequence[Example], task: Task) -> list[Group]:
 
 
 def slices(
-    rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray | None = None
+    rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray
 ) -> list[Slice]:
     """Return the slices of a split.
 
     Args:
         rows: its groups; N is at least 1.
         bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
-        clusters: (N,) as of `clusters_of`; None: every row by itself.
+        clusters: (N,) as of `clusters_of`.
 
     Raises:
         ValueError: arrays of unequal length, or none.
@@ -113,7 +113,6 @@ def slices(
     n = len(rows[0][2])
     if not n == len(bi) == len(cross) > 0:
         raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
-    clusters = alone(n) if clusters is None else clusters
     measured = []
     for by, name, own in rows:
         means = float(bi[own].mean()), float(cross[own].mean())
@@ -123,7 +122,7 @@ def slices(
 
 
 def paired_interval(
-    first: np.ndarray, second: np.ndarray, clusters: np.ndarray | None = None
+    first: np.ndarray, second: np.ndarray, clusters: np.ndarray
 ) -> tuple[float, float] | None:
     """Return the 95 % interval of mean(first) - mean(second) over the same rows.
 
@@ -132,14 +131,14 @@ def paired_interval(
 
     Args:
         first, second: (N,) errors.
-        clusters: (N,), their numbers may have gaps; None: every row by itself.
+        clusters: (N,), their numbers may have gaps.
 
     Returns:
         None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
     """
     differences = first - second
     n = len(differences)
-    clusters = alone(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    clusters = np.unique(clusters, return_inverse=True)[1]
     if n < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
     if (units := count(clusters)) > MOST_RESAMPLED:

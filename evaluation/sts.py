@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from data.examples import SentencePair
-from evaluation.metrics import Metrics, labels_of, pearson, spearman, task_metrics
+from evaluation.metrics import Metrics, PartMetrics, labels_of, pearson, spearman, task_metrics
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -40,8 +40,8 @@ def selection_score(encode: Encode, pairs: Sequence[SentencePair]) -> float:
 
 def set_metrics(
     similarities: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]
-) -> dict[tuple[str, str], tuple[float | None, int]]:
-    """Return {(part, metric): (value, rows)} of a set of several subsets, such as a year's.
+) -> PartMetrics:
+    """Return the metrics of a set of several subsets, such as a year's.
 
     Args:
         similarities, gold: subset -> (N,).
@@ -50,7 +50,7 @@ def set_metrics(
         "all", which correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of
         several subsets also each of them.
     """
-    metrics: dict[tuple[str, str], tuple[float | None, int]] = {}
+    metrics: PartMetrics = {}
     for metric, correlation in CORRELATIONS.items():
         scores, wanted = (
             np.concatenate([side[subset] for subset in gold]) for side in (similarities, gold)

@@ -11,6 +11,7 @@ from runtime.errors import UserError
 from runtime.options import option, parse
 from runtime.streams import need_reader
 
+# Options that several commands have.
 RUN: Any = {"help": "the folder of a finished run", "flag": "run", "metavar": "RUN"}
 CELL: Any = {
     "help": "a cell's name, as in RUN/heads/; or a task's, for its best cell on dev (not needed "
@@ -64,7 +65,9 @@ examples:
 
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     )
+    # A long file is not read to its end for a reader, such as `head`, that has gone.
     need_reader()
+    # Loaded after the flags are read: --help and a wrong flag are answered at once.
     import torch
 
     from heads.finished import find_cell, open_cell
@@ -73,6 +76,7 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     if options.threads:
         torch.set_num_threads(options.threads)
     cell = find_cell(options.run, options.cell)
+    # Standard output is the table alone, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
     predict_file(open_cell(cell, options.device), options.file, options.out)
 
@@ -126,9 +130,11 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     from heads.finished import find_cell, open_cell
     from heads.graph import need_packages, write_graph
 
+    # Before an encoder is opened, and before --out is written.
     if options.onnx:
         need_packages()
     cell = find_cell(options.run, options.cell)
+    # Weights are copied and a graph is traced: nothing is computed that a GPU would be for.
     head = open_cell(cell, "cpu")
     if options.out:
         export_folder(cell, head, options.out)

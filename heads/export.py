@@ -46,7 +46,9 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
             f"{cell.name}: a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
             "train with --pooling cls_before_pooler, or give --onnx FILE"
         )
+    # The card reads the run's files: what is damaged is told before anything is written.
     card = model_card(cell, head, out, as_classifier)
+    # A shallow copy: another flag, the same weights.
     encoder = copy.copy(head.encoder)
     # Embeddings side by side are read with their lengths; other features do without.
     encoder.normalize = encoder.normalize and head.features.form != "concat"
@@ -184,6 +186,7 @@ def _program(head: SavedHead, out: Path) -> str:
         "",
     ]
     lines.append(f"weights = load_file({str(out / HEAD)!r})")
+    # As BiFeatures.combine: the embeddings side by side, or at unit size with |u - v| and u * v.
     for name, text in zip(names, texts, strict=True):
         lines.append(f"{name} = torch.from_numpy(model.encode([{text}]))")
         if not concat:
@@ -199,6 +202,7 @@ def _program(head: SavedHead, out: Path) -> str:
     layer = "F.linear(x, weights[f'layers.{n}.weight'], weights[f'layers.{n}.bias'])"
     lines.append(f"    x = {layer}.relu()")
     lines.append(f"logits = {layer.replace('{n}', str(last)).replace('[f', '[')}")
+    # As Head.predict: argmax, the logit's sign, or a sigmoid that spans the scale of the labels.
     ends = {
         "classes": "prediction = logits.argmax(dim=-1)  # probabilities: logits.softmax(dim=-1)",
         "binary": "prediction = (logits[:, 0] > 0).long()  # probability: logits.sigmoid()",

@@ -52,10 +52,13 @@ class PaddedSelfAttention(BertSelfAttention):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, batch: Any) -> Tensor:
         """Return softmax(Q K^T / sqrt(D)) V over the real tokens of each row, (B, T, N, D)."""
+        # (B, T, N, D) -> (B, N, T, D), so that each head is a matrix product of its own.
         q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, N, T, T)
-        # No token attends to padding: exp(-inf) is 0.
+        # (B, N, T, D) x (B, N, D, T) -> (B, N, T, T)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        # No token attends to padding: exp(-inf) is 0. The mask (B, T) is of keys, the last axis.
         scores = scores.masked_fill(~batch.mask[:, None, None, :], -math.inf)
+        # (B, N, T, T) x (B, N, T, D) -> (B, N, T, D) -> (B, T, N, D)
         return (scores.softmax(dim=-1) @ v).transpose(1, 2)
 
 
@@ -78,6 +81,7 @@ class Graph(nn.Module):
         self.model = BertModel(config, head.encoder.model.pooler is not None).eval()
         # The run's encoder computes with packed batches and fast forms; this is a plain twin of it.
         self.model.load_state_dict(head.encoder.model.state_dict())
+        # The padded forms have no state of their own: an instance need only change its class.
         for module in self.model.modules():
             module.__class__ = FORMS.get(type(module), type(module))
         self.head, self.features = head.head, head.features
@@ -113,7 +117,8 @@ class Graph(nn.Module):
         """Return the states of the embeddings and of every layer, (B, T, H) each."""
         padding_id = self.model.embeddings.position_embeddings.padding_idx
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-        if padding_id is not None:  # RoBERTa's count from there, padding apart
+        # RoBERTa's first token is at padding_id + 1, and padding itself stays at padding_id.
+        if padding_id is not None:
             real = (ids != padding_id).long()
             positions = real.cumsum(dim=1) * real + padding_id
         batch: Any = PaddedBatch(ids, types, positions, mask)
@@ -132,13 +137,16 @@ class Graph(nn.Module):
             return states[-1][:, 0]
         if self.pooling == "avg":
             return mean_of(states[-1], real)
+        # states[0] are the embeddings, so states[1] is the output of the first layer.
         other = states[-2] if self.pooling == "avg_top2" else states[1]
         return mean_of((other + states[-1]) / 2, real)
 
     def _joined(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:
         """Return [CLS], the mean over a and the mean over b of joined pairs, (B, 3, H)."""
         real = mask.bool()
-        if types is None:  # RoBERTa's: the second text begins behind the first separator
+        # RoBERTa has one token type. Its pairs `<s> a </s></s> b </s>` are cut behind the first
+        # separator: tokens that have one before them are of the second text.
+        if types is None:
             types = torch.zeros_like(ids)
             separators = (ids == self.sep_id).long()
             second = separators.cumsum(dim=1) - separators > 0
@@ -186,6 +194,7 @@ def write_graph(head: SavedHead, path: Path) -> Path:
         text = int(name.endswith("_2"))
         inputs.append(torch.ones(2, 6 + text, dtype=torch.long))
         shapes.append({0: batch, 1: torch.export.Dim(f"length{text + 1}")})
+        # Both texts of the traced pairs have tokens, as those of every pair have.
         if name == "token_type_ids":
             inputs[number][:, :3] = 0
     with warnings.catch_warnings(), whole_file(path) as temporary:
@@ -212,6 +221,7 @@ def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:
     """Return a tokenizer as the library `tokenizers` writes it, which cuts and pads by itself."""
     backend = Tokenizer.from_str(tokenizer.backend.to_str())
     backend.enable_truncation(max_length, direction=tokenizer.truncation_side)
-    pad = tokenizer.names[3]
+    # BERT's [PAD] or RoBERTa's <pad>.
+    pad = tokenizer.names[-1]
     backend.enable_padding(pad_id=backend.token_to_id(pad), pad_token=pad)
     return str(backend.to_str(pretty=True))

@@ -49,6 +49,7 @@ class SavedHead:
         Args:
             columns: the embeddings of all first items, of all second ones: (N, *parts, H) each.
         """
+        # Columns one below the other, (items * N, *parts, H), as `_read` has them.
         return head_logits(self.head, self._inputs(np.concatenate(columns), len(columns)))
 
     def logits(self, examples: Sequence[Item]) -> np.ndarray:
@@ -85,7 +86,8 @@ class SavedHead:
 
     def _inputs(self, embeddings: np.ndarray, items: int) -> FrozenInputs:
         """Return embeddings, one column after the other, as inputs of `items` per example."""
-        index = np.arange(len(embeddings)).reshape(items, -1).T  # (N, items)
+        # Row c * N + i is item c of example i: (items, N) -> (N, items).
+        index = np.arange(len(embeddings)).reshape(items, -1).T
         return FrozenInputs(embeddings, index, self.features, self.encoder.device)
 
 
@@ -99,6 +101,7 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     known = {found.name for found in fields(HeadConfig)}
     try:
         task, kind = TASKS[about["task"]], about["encoder"]
+        # Looked up for its KeyError: earlier versions knew kinds that no head is made for now.
         HEADS[task.kind, kind]
         raw = json.loads(about["config"])
         # Settings that only a later version knows are passed over.
@@ -124,6 +127,7 @@ def load_head(
     """
     task, kind, config = read_head(path)
     run = path.absolute().parent.parent
+    # A tuned encoder lies under its head's name; a frozen one is that of all heads of its stage.
     folder, pooling = run / "models" / path.stem, None
     if config.tune == "frozen":
         # Heads of 0.14.0 and before have it in the file's name alone, PRETRAIN-...
@@ -139,6 +143,7 @@ def load_head(
     encoder = open_encoder(folder, device, precision, pooling).freeze()
     head = build_head(task, kind, encoder.model.config.hidden_size, config)
     load_module(head, read_file(path), path)
+    # The activation of a published cross-encoder is no tensor: the file says which it is.
     if isinstance(head, STSClassifierHead):
         head.activation = read_about(path).get("activation", head.activation)
     features = FEATURES[kind](config.features)

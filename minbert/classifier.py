@@ -37,6 +37,7 @@ class BertClassifier(nn.Module):
 
     def forward(self, cls_states: Tensor) -> Tensor:
         """Return logits (B, C) of the last [CLS] states (B, H)."""
+        # (B, H) -> (B, H) -> (B, C). Without BERT's dropout between the two, which is for training.
         logits: Tensor = self.out(torch.tanh(self.dense(cls_states)))
         return logits
 
@@ -85,6 +86,7 @@ def read_classifier(folder: Path, config: BertConfig, tensors: Tensors) -> BertC
         if theirs + kind in tensors
     }
     load_module(classifier, own, folder)
+    # It only scores; what is trained from it is a copy.
     return classifier.requires_grad_(False)
 
 
@@ -110,6 +112,7 @@ def _activation(folder: Path, labels: int) -> str:
     if not str(stated).startswith("torch."):
         return "Sigmoid" if labels == 1 else "Identity"
     name = str(stated).rpartition(".")[2]
+    # Not everything in torch.nn is an activation, and some of them need arguments: it is tried.
     try:
         getattr(nn, name)()(torch.zeros(1))
     except Exception:
@@ -120,6 +123,7 @@ def _activation(folder: Path, labels: int) -> str:
 def write_classifier(folder: Path, model: BertModel, classifier: BertClassifier) -> None:
     """Write config.json and weights of an encoder with such a head; `read_classifier` reads it."""
     architecture, labels = model.config.architecture, classifier.out.out_features
+    # transformers counts the labels by their names.
     config: dict[str, Any] = model.config.to_dict() | {
         "architectures": [f"{architecture.class_name}ForSequenceClassification"],
         "id2label": {str(label): f"LABEL_{label}" for label in range(labels)},

@@ -148,7 +148,7 @@ def best_cells(run: RunFolder) -> list[Cell]:
     best: dict[tuple[str, str], Cell] = {}
     for cell in of_most_labels(run.cells()):
         # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
-        place = cell.task, cell.encoder if TASKS[cell.task].is_pair else "bi"
+        place = cell.task, cell.kind
         if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
             best[place] = cell
     if not best:

@@ -10,7 +10,7 @@ import numpy as np
 
 from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import LEVEL, SEED, weighted_metric, weightings
+from evaluation.intervals import SEED, TAILS, weighted_metric, weightings
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate, compare
 from heads.config import ENCODERS
@@ -139,7 +139,7 @@ def crossing(
     pairs: Sequence[tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
     labels: np.ndarray,
     clusters: np.ndarray,
-    encoders: tuple[str, str] = ("bi", "cross"),
+    encoders: tuple[str, str],
 ) -> Crossing:
     """Return where the curves of two encoders cross, with its interval over rows and seeds.
 
@@ -174,8 +174,7 @@ def crossing(
         of_seeds = np.take_along_axis(differences(weights), chosen[None], axis=1)
         drawn += [overtaking(sizes, sign * column) for column in of_seeds.mean(axis=1).T]
     places = np.array(drawn)
-    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    low, high = np.quantile(places, tails, method="inverted_cdf")
+    low, high = np.quantile(places, TAILS, method="inverted_cdf")
     estimate = overtaking(sizes, sign * means)
     return Crossing(
         ahead,

@@ -8,7 +8,7 @@ from textwrap import fill
 from data.tasks import TASKS
 from evaluation.intervals import Interval
 from evaluation.metrics import METRICS
-from evaluation.significance import shown
+from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
 from report.learning import LearningCurves
@@ -54,8 +54,8 @@ def differences(judged: Sequence[Judged]) -> Iterator[str]:
         for versus in one.comparisons:
             wanted = versus.metric in (TASKS[one.task].main_metric, COSINE)
             if wanted and versus.difference is not None:
-                number = f"{versus.difference:+.3f} {shown(versus.interval)}"
-                yield f"{one.task}, {one.split}, {versus.metric}: {versus.a} - {versus.b}: {number}"
+                pair = f"{versus.a} - {versus.b}: {signed(versus)}"
+                yield f"{one.task}, {one.split}, {versus.metric}: {pair}"
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:

@@ -25,6 +25,7 @@ from evaluation.significance import (
     compare,
     reach,
     shown,
+    signed,
     turned,
 )
 from heads.config import ENCODERS
@@ -76,7 +77,7 @@ class Judged:
 def judge(
     systems: Mapping[Place, Systems],
     labels: Mapping[Place, np.ndarray],
-    clusters: Mapping[Place, np.ndarray] | None = None,
+    clusters: Mapping[Place, np.ndarray],
     pairs: Mapping[Place, Sequence[Pair]] | None = None,
     cells: Sequence[Cell] = (),
     cosines: Mapping[Place, Systems] | None = None,
@@ -92,7 +93,7 @@ def judge(
     Args:
         systems: (task, split) -> predictions by name of the system and seed.
         labels: (task, split) -> (N,).
-        clusters: (task, split) -> (N,) as of `clusters_of`; every row by itself if None.
+        clusters: (task, split) -> (N,) as of `clusters_of`.
         pairs: (task, split) -> what to compare; every two systems if None.
         cells: the run's, if it is one and has such a question.
         cosines: (task, split) -> the bare cosines of bi-encoders, as `systems` has predictions.
@@ -108,8 +109,7 @@ def judge(
         for place, metric, predictions in work:
             measure = "spearman" if metric == COSINE else metric
             wanted = None if pairs is None else pairs[place]
-            shared = None if clusters is None else clusters[place]
-            own = compare(place[0], measure, predictions, labels[place], wanted, shared)
+            own = compare(place[0], measure, predictions, labels[place], wanted, clusters[place])
             estimates = [replace(one, metric=metric) for one in own[0]]
             comparisons = [replace(versus, metric=metric) for versus in own[1]]
             found[place] = replace(
@@ -362,9 +362,7 @@ class _TaskVerdict:
             return f"{first} and {second} cannot be compared"
         sign = _sign(versus)
         if not sign:
-            # Rounded first: the format would leave a sign on zero.
-            size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
-            apart = f"the data cannot tell {first} from {second}: {size} in {metric}"
+            apart = f"the data cannot tell {first} from {second}: {signed(versus)} in {metric}"
             return apart + reach(versus)
         if sign < 0:
             first, second, versus = second, first, turned(versus)
@@ -409,7 +407,7 @@ class _TaskVerdict:
         if versus is None or versus.difference is None or first is None or last is None:
             return ""
         unit = "spearman" if metric == COSINE else metric
-        size = f"{round(versus.difference, 3) + 0.0:+.3f} {shown(versus.interval)}".rstrip()
+        size = signed(versus)
         if not versus.decided:
             return (
                 f"the data cannot tell whether {what} changed: {first:.3f} before, {last:.3f} "

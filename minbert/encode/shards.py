@@ -53,6 +53,7 @@ def optional(library: str, module: str, what_for: str) -> Any:
     Raises:
         MachineError: it is not installed.
     """
+    # A library does not import all of its modules: pyarrow.parquet has to be asked for.
     try:
         import_module(module)
         return import_module(library)
@@ -209,6 +210,7 @@ def complete(folder: Path, name: str, made_of: str) -> Record | None:
     """Return the record of a shard that is there, undamaged and made of that; else None."""
     try:
         record = Record(**read_object(record_path(folder, name)))
+        # Whatever a record says, its file is one of this folder.
         path = folder / VECTORS / Path(record.file).name
         same = record.made_of == made_of and file_digest(path) == record.sha256
     except (UserError, OSError, TypeError):
@@ -233,6 +235,7 @@ def write_shard(path: Path, ids: list[str], vectors: np.ndarray) -> str:
             # Vectors hardly repeat and hardly compress: trying costs time and saves no space.
             pa.parquet.write_table(table, temporary, compression="none", use_dictionary=False)
         else:
+            # To a name NumPy would add .npz; to an open file it adds nothing.
             with temporary.open("wb") as file:
                 np.savez(file, id=np.array(ids), vector=vectors)
         return file_digest(temporary)
@@ -277,7 +280,8 @@ class ShardEncoder:
             options.backbone, options.pooling, options.device, options.precision
         ).freeze()
         if options.max_length is not None:
-            self.encoder.tokenize([""], max_length=options.max_length)  # refuses what does not fit
+            # Refuses more tokens than there are positions, before anything is encoded.
+            self.encoder.tokenize([""], max_length=options.max_length)
             self.encoder.max_length = options.max_length
         self.fingerprint = self.encoder.fingerprint()
 
@@ -306,6 +310,7 @@ class ShardEncoder:
         seconds = round(time.perf_counter() - began, 3)
         record = Record(file, len(texts), digest, sha256, self.fingerprint, seconds)
         write_record(options.out, name, record)
+        # What batches of all sizes leave behind would otherwise grow from shard to shard.
         release_memory()
         return record
 

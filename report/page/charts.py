@@ -9,7 +9,7 @@ import numpy as np
 
 from data.examples import DataError
 from data.tasks import TASKS, Task
-from evaluation.costs import cost_sentences, in_words, marked, measured_on
+from evaluation.costs import STORY, cost_sentences, in_words, marked, measured_on, query_search
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from evaluation.slices import cosine_densities
@@ -30,7 +30,6 @@ from report.run_folder import COSTS
 
 WIDTH = 0.36  # of a bar, at most
 GEOMETRY = ("alignment", "uniformity")
-AMONG = 10_000  # texts of the search that is drawn
 FILLS = {"frozen": "none", "full": "full"}  # of a point; half full where a part was tuned
 MARKERS = {"bi": "o", "late": "D", "cross": "s"}
 
@@ -309,15 +308,10 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         # IS-BERT's convolutions take time of their own.
         cost = None if cells[0].pretrain == "isbert" else of_kinds.get(cells[0].encoder)
         estimate = run.estimate(cells[0], task.main_metric)
-        # One text among AMONG, compared by what the quality is of.
-        searches = [
-            search
-            for search in (cost["searches"] if cost else ())
-            if (search["work"], search["n"]) == ("query", AMONG) and search["by"] != "cosine"
-        ]
-        if cost is None or not searches or estimate is None or estimate.mean is None:
+        search = query_search(cost) if cost else None
+        if cost is None or search is None or estimate is None or estimate.mean is None:
             continue
-        then = searches[0]["then"]
+        then = search["then"]
         points.append((cells[0].encoder, cells[0].tune, float(then["seconds"]), estimate.mean))
         speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
         work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
@@ -325,7 +319,7 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         rows.append([word(label), score, _time(then), *speeds, *work])
     if len({kind for kind, *_ in points}) < 2:
         return None
-    header = ("system", task.main_metric, f"among {AMONG:,}", "pairs per second", "ms for one")
+    header = ("system", task.main_metric, f"among {STORY:,}", "pairs per second", "ms for one")
 
     def paint(axes: Any) -> None:
         tunes = {tune for _, tune, _, _ in points}
@@ -343,14 +337,14 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
             )
         axes.margins(y=0.2)
         _time_axis(axes, [point[2] for point in points])
-        axes.set_xlabel(f"time for one text among {AMONG:,}")
+        axes.set_xlabel(f"time for one text among {STORY:,}")
         axes.set_ylabel(task.main_metric)
         legend(axes)
 
     return draw(
         f"frontier-{task.name}",
         f"{task.name}: quality against the time of a search",
-        f"Points of {task.main_metric} against the time to compare one text with {AMONG:,}, whose "
+        f"Points of {task.main_metric} against the time to compare one text with {STORY:,}, whose "
         "embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
         "differ in weights alone and take the same time.",
         Table(f"{task.name}: cost (~ projected)", (*header, "passes", "MFLOP"), rows),

@@ -127,13 +127,8 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
     """Return the mean, None if one of the values is."""
-    return _mean(values) if None not in values else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean of the values that are known."""
     known = [value for value in values if value is not None]
-    return mean(known) if known else None
+    return mean(known) if len(known) == len(values) else None
 
 
 # Where the encoders differ.

@@ -123,10 +123,12 @@ def test_the_originals_of_2016_are_read_under_their_own_names(tmp_path):
 
 
 def test_blank_lines_of_polarity_files_are_noted(tmp_path, caplog):
-    place(tmp_path, {"mpqa.pos": "good\n\n \nfine\n", "mpqa.neg": "bad\n"})
-    assert len(read_transfer_set(tmp_path, "MPQA").train) == 3
+    # The last line is a no-break space, two bytes of UTF-8.
+    place(tmp_path, {"mpqa.pos": "good\n\n \nfine\n\xa0\n", "mpqa.neg": "bad\n"})
+    rows = read_transfer_set(tmp_path, "MPQA").train
+    assert [(row.id, row.label) for row in rows] == [("pos-1", 1), ("pos-4", 1), ("neg-1", 0)]
     assert [r.getMessage() for r in caplog.records] == [
-        f"{tmp_path / 'mpqa.pos'}: 2 blank lines are no sentences; left out"
+        f"{tmp_path / 'mpqa.pos'}: 3 blank lines are no sentences; left out"
     ]
 
 

@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from data.examples import Sentence, SentencePair
 from data.overlap import Seen
+from evaluation.clusters import alone
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
 
 
@@ -51,7 +52,7 @@ def test_thresholds_are_chosen_on_held_out_pairs_only():
     held_out, known = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.0, 1.0, 1.0])
     scored = np.array([0.2, 0.24, 0.26, 0.9])
     for labels in (np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])):
-        found = at_threshold("para", scored, labels, held_out, known)
+        found = at_threshold("para", scored, labels, held_out, known, alone(4))
         called = scored >= 0.25
         assert found["n"] == 4
         assert found["accuracy"]["threshold"] == found["f1"]["threshold"] == 0.25
@@ -64,7 +65,9 @@ def test_thresholds_are_chosen_on_held_out_pairs_only():
 def test_held_out_pairs_of_one_label_call_all_rows_the_same():
     scored, labels = np.array([0.0, 0.3, 0.9, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])
     for known, accuracy in ((0.0, 0.25), (1.0, 0.75)):
-        block = at_threshold("para", scored, labels, np.array([0.2, 0.7]), np.full(2, known))
+        block = at_threshold(
+            "para", scored, labels, np.array([0.2, 0.7]), np.full(2, known), alone(4)
+        )
         assert block["accuracy"]["value"] == accuracy
         json.dumps(block, allow_nan=False)
 
@@ -100,17 +103,17 @@ def test_calibration_of_classes_is_guos_definition():
 def test_both_orders_are_averaged_and_their_gap_measured():
     labels = np.array([1.0, 0.0, 1.0, 0.0])
     found = in_both_orders(
-        "para", np.array([0.6, 0.4, 0.2, 0.1]), np.array([0.8, 0.7, 0.4, 0.1]), labels
+        "para", np.array([0.6, 0.4, 0.2, 0.1]), np.array([0.8, 0.7, 0.4, 0.1]), labels, alone(4)
     )
     assert found["gap"] == pytest.approx((0.2 + 0.3 + 0.2 + 0) / 4)
     assert found["changed"] == 0.25  # the second row alone
     assert found["metrics"]["accuracy"] == 0.5  # called: 0.7, 0.55, 0.3, 0.1
     forward = np.array([[0.6, 0.4, 0, 0, 0], [0, 0.1, 0.9, 0, 0]])
     swapped = np.array([[0.1, 0.9, 0, 0, 0], [0, 0.3, 0.7, 0, 0]])
-    found = in_both_orders("sst", forward, swapped, np.array([1.0, 2.0]))
+    found = in_both_orders("sst", forward, swapped, np.array([1.0, 2.0]), alone(2))
     assert (found["metrics"]["accuracy"], found["changed"]) == (1.0, 0.5)
     forward, swapped = np.array([1.0, 2.0, 5.0]), np.array([2.0, 2.0, 3.0])
-    found = in_both_orders("sts", forward, swapped, np.array([0.0, 1.0, 2.0]))
+    found = in_both_orders("sts", forward, swapped, np.array([0.0, 1.0, 2.0]), alone(3))
     assert (found["gap"], found["changed"]) == (1.0, None)
     expected = np.corrcoef([1.5, 2.0, 4.0], [0.0, 1.0, 2.0])[0, 1]
     assert found["metrics"]["pearson"] == pytest.approx(expected)

@@ -239,6 +239,10 @@ WORDS = [
         replace(APART, interval=None, p_holm=None, p=0.8),
         "the data cannot tell bi and cross apart: -0.010 (paired permutation, p = 0.800)",
     ),
+    (
+        replace(APART, difference=-0.0002, interval=None, p_holm=None, p=0.8),
+        "the data cannot tell bi and cross apart: +0.000 (paired permutation, p = 0.800)",
+    ),
     (UNDEFINED, "bi and cross cannot be compared: pearson is undefined"),
     (
         replace(UNDEFINED, difference=0.5, n=2),

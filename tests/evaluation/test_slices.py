@@ -10,6 +10,7 @@ from scipy.stats import bootstrap, norm
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
+from evaluation.clusters import alone
 from evaluation.slices import (
     FEWEST,
     MOST_RESAMPLED,
@@ -67,7 +68,7 @@ def test_every_slice_has_the_means_of_its_rows():
         replace(PAIR, label=label, phenomenon=tag) for label, tag in zip(labels, tags, strict=True)
     ]
     bi, cross = DRAW.uniform(size=200), DRAW.uniform(size=200)
-    found = slices(groups(rows, STS), bi, cross)
+    found = slices(groups(rows, STS), bi, cross, alone(200))
     assert [s.by for s in found[:4]] == ["all", "phenomenon", "phenomenon", "word overlap"]
     assert [s.name for s in found if s.by == "label"] == [f"{n} to {n + 1}" for n in range(5)]
     lengths = [pair(" ".join(["w"] * count), "w") for count in (30, 7, 15, 2)]
@@ -85,12 +86,12 @@ def test_every_slice_has_the_means_of_its_rows():
 
 def test_rows_without_tags_and_single_texts_have_fewer_properties():
     rows = [Sentence(str(n), "a text", n % 5) for n in range(10)]
-    found = slices(groups(rows, SST), np.ones(10), np.zeros(10))
+    found = slices(groups(rows, SST), np.ones(10), np.zeros(10), alone(10))
     assert {s.by for s in found} == {"all", "length", "negation", "label"}
     assert {s.name for s in found if s.by == "negation"} == {"0 of 1 texts"}
     assert [s.name for s in found if s.by == "label"] == ["0", "1", "2", "3", "4"]
     binary = [replace(PAIR, label=1.0)]
-    found = slices(groups(binary, PARA), np.ones(1), np.ones(1))
+    found = slices(groups(binary, PARA), np.ones(1), np.ones(1), alone(1))
     assert [s.name for s in found if s.by == "label"] == ["1"]
 
 
@@ -108,20 +109,21 @@ def test_an_interval_of_many_rows_is_the_normal_one_and_of_fewer_scipys_paired_o
             n_resamples=2000,
             random_state=np.random.default_rng(5),
         ).confidence_interval
-    assert paired_interval(first, second) == pytest.approx(tuple(expected), abs=0.1 * reach)
-    assert paired_interval(first, second) == paired_interval(first, second)
+    found = paired_interval(first, second, alone(rows))
+    assert found == pytest.approx(tuple(expected), abs=0.1 * reach)
+    assert found == paired_interval(first, second, alone(rows))
 
 
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
-    assert paired_interval(np.arange(FEWEST - 1.0), np.zeros(FEWEST - 1)) is None
-    assert paired_interval(np.ones(50), np.zeros(50)) is None
-    assert paired_interval(np.arange(FEWEST + 0.0), np.zeros(FEWEST)) is not None
+    assert paired_interval(np.arange(FEWEST - 1.0), np.zeros(FEWEST - 1), alone(FEWEST - 1)) is None
+    assert paired_interval(np.ones(50), np.zeros(50), alone(50)) is None
+    assert paired_interval(np.arange(FEWEST + 0.0), np.zeros(FEWEST), alone(FEWEST)) is not None
 
 
 @pytest.mark.parametrize(("bi", "cross"), [([1.0], [1.0, 2.0]), ([], [])])
 def test_unequal_lengths_are_refused(bi, cross):
     with pytest.raises(ValueError, match="errors for"):
-        slices(groups([PAIR], STS), np.array(bi), np.array(cross))
+        slices(groups([PAIR], STS), np.array(bi), np.array(cross), alone(1))
 
 
 # --- ratings by band

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation import suites
-from evaluation.suites import Result, Shown, shown_table
+from evaluation.intervals import SEED, TAILS
+from evaluation.results import Result, Shown, shown_table
 from evaluation.table import csv_text
 
 
@@ -46,12 +47,12 @@ def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
         for name, own in zip("abc", values, strict=True)
         for of, row in zip("XY", own, strict=True)
     ]
-    chosen = np.random.default_rng(suites.SEED).integers(0, 2, (2, 80))
+    chosen = np.random.default_rng(SEED).integers(0, 2, (2, 80))
     averages, ranks = [], []
     for b in range(80):
         averages.append([np.mean([own[one][b] for one in chosen[:, b]]) for own in values])
         ranks.append([1 + sum(other > one for other in averages[-1]) for one in averages[-1]])
-    low, high = np.quantile(averages, suites.TAILS, axis=0)
+    low, high = np.quantile(averages, TAILS, axis=0)
     best, worst = np.sort(ranks, axis=0)[[1, 77]]
     shown = Shown("STS", metric="spearman", averaged=("X", "Y"))
     lines = shown_table(results, shown).splitlines()[4:]

@@ -64,7 +64,7 @@ def slow_crossing(pairs, gold, seeds, resamples):
 def test_the_interval_is_that_of_a_slow_bootstrap_over_rows_and_seeds(monkeypatch):
     monkeypatch.setattr(intervals, "RESAMPLES", 41)
     gold, pairs = made()
-    found = crossing("sts", "pearson", SIZES, pairs, gold, ROWS)
+    found = crossing("sts", "pearson", SIZES, pairs, gold, ROWS, ("bi", "cross"))
     places = slow_crossing(pairs, gold, (1, 2), 41)
     assert found.ahead == "cross" and 100 < found.labels < 10000
     # 2.5 and 97.5 percent of 41 sorted resamples are reached at the second and the fortieth.
@@ -75,7 +75,7 @@ def test_the_interval_is_that_of_a_slow_bootstrap_over_rows_and_seeds(monkeypatc
 
 def test_who_is_ahead_everywhere_overtakes_nowhere():
     gold, pairs = made()
-    found = crossing("sts", "pearson", SIZES[1:], [pairs[2], pairs[2]], gold, ROWS)
+    found = crossing("sts", "pearson", SIZES[1:], [pairs[2], pairs[2]], gold, ROWS, ("bi", "cross"))
     assert (found.ahead, found.labels, found.share) == ("cross", None, 0.0)
 
 

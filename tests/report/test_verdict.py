@@ -13,6 +13,7 @@ from made_cells import cell, para_cell, paragraph
 from data.examples import SentencePair
 from data.tasks import TASKS, Splits
 from evaluation import intervals
+from evaluation.clusters import alone
 from evaluation.metrics import task_metrics
 from evaluation.significance import holm
 from report.run_folder import COMPARISONS, RunFolder
@@ -41,13 +42,20 @@ def system(n=40, shift=0.3):
     }
 
 
+def each_alone(labels):
+    """Return the clusters of splits whose rows share no text."""
+    return {place: alone(len(own)) for place, own in labels.items()}
+
+
 def test_a_split_is_adjusted_over_tasks_by_main_metric_and_others_apart():
     sts, scores = system()
     para = (sts > 2).astype(float)
     calls = {"a": {1: para}, "b": {1: (scores["a"][1] > 2).astype(float)}}
     labels = {("sts", "dev"): sts, ("para", "dev"): para, ("para", "test"): para}
     judged = judge(
-        {("sts", "dev"): scores, ("para", "dev"): calls, ("para", "test"): calls}, labels
+        {("sts", "dev"): scores, ("para", "dev"): calls, ("para", "test"): calls},
+        labels,
+        each_alone(labels),
     )
     entries = to_json(judged)["comparisons"]
     main = {"sts": "pearson", "para": "accuracy"}
@@ -66,9 +74,12 @@ def test_what_is_written_is_plain_and_read_equals_what_was_computed():
     scores["constant"] = {1: np.zeros(40)}
     scores["d"] = {1: scores["a"][1], 2: scores["b"][1]}
     calls = {name: {1: (found[1] > 2).astype(float)} for name, found in scores.items()}
+    labels = dict.fromkeys((("sts", "dev"), ("sts", "test")), gold)
+    labels["para", "test"] = (gold > 2).astype(float)
     judged = judge(
         {("sts", "dev"): scores, ("para", "test"): calls, ("sts", "test"): {"a": scores["a"]}},
-        {("sts", "dev"): gold, ("para", "test"): (gold > 2).astype(float), ("sts", "test"): gold},
+        labels,
+        each_alone(labels),
     )
     content = to_json(judged)
     assert from_json(json.loads(json.dumps(content, allow_nan=False))) == judged
@@ -159,7 +170,7 @@ def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
                 if task == "para":
                     found = (found > 0.5).astype(float)
                 systems.setdefault((task, split), {}).setdefault(one.system, {})[seed] = found
-    return cells, judge(systems, labels, cells=cells)
+    return cells, judge(systems, labels, each_alone(labels), cells=cells)
 
 
 GOOD, BAD = (0.5, 0.5), (3.0, 3.0)
@@ -299,7 +310,8 @@ def test_nothing_judged_is_no_verdict():
 
 def test_a_metric_without_a_value_is_not_compared():
     cells, _ = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
-    constant = judge({("sts", "test"): {c.system: {1: np.ones(N)} for c in cells}},
-                     {("sts", "test"): np.arange(N) % 6.0})  # fmt: skip
+    labels = {("sts", "test"): np.arange(N) % 6.0}
+    systems = {("sts", "test"): {c.system: {1: np.ones(N)} for c in cells}}
+    constant = judge(systems, labels, each_alone(labels))
     words = paragraph(cells, constant)
     assert "cannot be compared" in words and "nan" not in words and "None" not in words
