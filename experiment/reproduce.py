@@ -97,9 +97,7 @@ def listing(records: Sequence[Record]) -> Iterator[str]:
     """Yield a line on each record, and the commands of those that are never run here."""
     yield f"{'record':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
     for record in records:
-        rows, versions = rows_of(record), versions_of(record)
-        minutes = rows[0].get("minutes") if rows else None
-        taken = record.minutes if minutes is None else float(minutes)
+        taken, versions = minutes_of(record), versions_of(record)
         told = ",".join(sorted(version or "earlier" for version in versions)) or "none"
         needs, pages = " ".join(record.needs) or "-", " ".join(record.pages) or "-"
         yield f"{record.name:30}{taken if taken else '-':>7}  {needs:13}{told:9}{pages}"
@@ -107,7 +105,18 @@ def listing(records: Sequence[Record]) -> Iterator[str]:
             yield from (f"    {command}" for command in record.commands)
     able = [record for record in records if GPU not in record.needs]
     due = sum(versions_of(record) != {__version__} for record in able)
-    yield f"{due} of {len(able)} records that can be made here are not of version {__version__}"
+    minutes = sum(minutes_of(record) or 0 for record in able)
+    yield (
+        f"{due} of {len(able)} records that can be made here are not of version {__version__}; "
+        f"{minutes:.0f} minutes for all, as far as measured"
+    )
+
+
+def minutes_of(record: Record) -> float | None:
+    """Return how long a record took the last time, None where nobody has measured it."""
+    rows = rows_of(record)
+    measured = rows[0].get("minutes") if rows else None
+    return record.minutes if measured is None else float(measured)
 
 
 def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str]:
