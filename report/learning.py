@@ -16,6 +16,7 @@ from evaluation.significance import Estimate, compare
 from heads.config import ENCODERS
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
+from runtime.progress import progress
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,12 @@ def learning_curves(
     for cell in best_known(cells):
         groups.setdefault((cell.task, cell.setting), []).append(cell)
     several = {key: own for key, own in groups.items() if len({c.train_rows for c in own}) > 1}
-    return [_curves(task, setting, own, splits, folder) for (task, setting), own in several.items()]
+    curves = []
+    with progress("learning curves", len(several), "curve", delay=2) as bar:
+        for (task, setting), own in several.items():
+            curves.append(_curves(task, setting, own, splits, folder))
+            bar.update()
+    return curves
 
 
 def _curves(

@@ -18,6 +18,7 @@ from report.finished import DUEL, FinishedRun
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
 from report.rates import scores_by_rate
 from runtime.options import shown_value
+from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is ahead, of each task and setting
 # The difference of the encoders' errors that has the darkest shade.
@@ -137,12 +138,15 @@ def _mean_of_all(values: Sequence[float | None]) -> float | None:
 def heat_maps(run: FinishedRun) -> list[Table]:
     """Return, for tasks with both encoders, their errors' difference by what rows are like."""
     tables = []
-    for task in run.tasks:
+    duels = [(task, run.duels(task)) for task in run.tasks]
+    bar = progress("differences", sum(len(own) for _, own in duels), "setting", delay=2)
+    for task, settings in duels:
         columns: dict[str, list[Slice]] = {}
-        for setting, kinds in run.duels(task).items():
+        for setting, kinds in settings.items():
             examples = run.examples(kinds["bi"][0])
             bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
             columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
+            bar.update()
         rows = [
             [
                 word(same[0].name),
@@ -159,6 +163,7 @@ def heat_maps(run: FinishedRun) -> list[Table]:
                 f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat"
             )
             tables.append(table)
+    bar.close()
     return tables
 
 
