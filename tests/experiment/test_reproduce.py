@@ -98,10 +98,18 @@ def test_a_page_shows_the_result_files(path):
     assert pages.filled(page) == page, "python -m experiment.reproduce --pages"
 
 
-@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
-def test_a_result_that_names_its_version_is_of_this_one(record):
-    """Files of earlier versions named none; `--list` counts them until all are measured again."""
-    assert reproduce.versions_of(record) in (set(), {""}, {__version__})
+# Tables that wait for this version; their pages say which one measured them.
+EARLIER = {
+    *("minilm-tuned", "frozen", "validity", "evaluation-published", "evaluation-transfer"),
+    *("ablate-augmentations", "ablate-poolers", "ablate-mlp", "ablate-supervised-data"),
+    *("ablate-report", "ablate-forgetting", "benchmarks", "growth"),
+}
+
+
+def test_all_results_are_of_this_version_but_those_that_wait():
+    able = [record for record in RECORDS.values() if GPU not in record.needs]
+    older = {one.name for one in able if reproduce.versions_of(one) != {__version__}}
+    assert older == EARLIER
 
 
 def test_the_list_needs_no_torch():
@@ -123,6 +131,7 @@ def test_the_list_needs_no_torch():
 )
 def test_what_is_missing_is_one_line(words, told, capsys, monkeypatch):
     monkeypatch.setattr(reproduce, "execute", None)  # nothing is run
+    monkeypatch.setattr(reproduce, "versions_of", lambda record: set())  # and nothing is there
     assert reproduce.main(words.split()) == 2
     said = capsys.readouterr()
     assert said.err.startswith("error: ") and told in said.err and said.err.count("\n") == 1
