@@ -139,31 +139,35 @@ def heat_maps(run: FinishedRun) -> list[Table]:
     """Return, for tasks with both encoders, their errors' difference by what rows are like."""
     tables = []
     duels = [(task, run.duels(task)) for task in run.tasks]
-    bar = progress("differences", sum(len(own) for _, own in duels), "setting", delay=2)
-    for task, settings in duels:
-        columns: dict[str, list[Slice]] = {}
-        for setting, kinds in settings.items():
-            examples = run.examples(kinds["bi"][0])
-            bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
-            columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
-            bar.update()
-        rows = [
-            [
-                word(same[0].name),
-                *(_difference(each, DARKEST[task.kind]) for each in same),
-                number(same[0].n, 0),
-                word(same[0].by),
+    total = sum(len(own) for _, own in duels)
+    with progress("differences", total, "setting", delay=2) as bar:
+        for task, settings in duels:
+            columns: dict[str, list[Slice]] = {}
+            for setting, kinds in settings.items():
+                examples = run.examples(kinds["bi"][0])
+                bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
+                columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
+                bar.update()
+            rows = [
+                [
+                    word(same[0].name),
+                    *(_difference(each, DARKEST[task.kind]) for each in same),
+                    number(same[0].n, 0),
+                    word(same[0].by),
+                ]
+                for same in zip(*columns.values(), strict=True)
             ]
-            for same in zip(*columns.values(), strict=True)
-        ]
-        if rows:
-            unit = "distance from the gold score" if task.kind == "score" else "share of wrong rows"
-            caption = "errors of the bi-encoder minus those of the cross-encoder"
-            table = Table(
-                f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat"
-            )
-            tables.append(table)
-    bar.close()
+            if rows:
+                unit = (
+                    "distance from the gold score"
+                    if task.kind == "score"
+                    else "share of wrong rows"
+                )
+                caption = "errors of the bi-encoder minus those of the cross-encoder"
+                table = Table(
+                    f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat"
+                )
+                tables.append(table)
     return tables
 
 
