@@ -27,7 +27,7 @@ EPILOG = """works:
   shares        where the time of encode and cross goes, on one thread; no peers
   busy          unsup steps and encoding, quiet and beside six busy loops; mini
   growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
-                takes ten minutes, and is done where it is named only
+                takes five to ten minutes, and is done where it is named only
 
 Both sides of a comparison are first checked to compute the same thing. seconds: median of the
 rounds; ratio: how many times faster the first side is; of peak: the real tokens' arithmetic per

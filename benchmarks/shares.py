@@ -29,7 +29,7 @@ PARTS = {
     "normalisation, residuals": ("layer_norm", "aten::add_"),
     "packing, copies, other operations": ("::",),
 }
-COUNT = 1000  # a fifth of them is read
+COUNT = 600  # a fifth of them is read
 PRODUCTS = next(iter(PARTS))
 GELU, TOKENS, REST = "GELU, inside a product", "tokenization", "rest: Python, NumPy"
 

@@ -10,7 +10,7 @@ from data.examples import DataError
 from data.locate import data_folder
 from evaluation.models import check_sources, open_models
 from evaluation.options import EvaluationOptions
-from evaluation.results import COLUMNS, Result, shown_table
+from evaluation.results import COLUMNS, Result, averages, shown_table
 from evaluation.suites import SUITES, LoadedSet, Model, find_sets
 from evaluation.table import csv_text
 from runtime.errors import TrainingError
@@ -50,7 +50,9 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
         for suite in options.suite:
             own = [result for result in results if result.suite == suite]
             for shown in SUITES[suite].shown:
-                if table := shown_table(own, shown):
+                over = list(averages(own, shown))
+                results += over
+                if table := shown_table([*own, *over], shown):
                     say(f"\n{table}")
         _write(options, results, texts)
     written = [str(path) for path in (options.json, options.csv) if path]

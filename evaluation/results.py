@@ -6,8 +6,8 @@ that no two unlike numbers share a column.
 Legend: K models, S sets, B resamples.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ import scipy
 from evaluation.intervals import SEED, TAILS
 from evaluation.pairs import SUBCASE
 from evaluation.table import markdown
+
+AVERAGE, RANK = "average of", "rank"  # what stands for a set in results over several sets
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Result:
         n: rows it was measured on.
         seen: the share of these rows with a sentence that the model was trained on or selected by.
         unseen: the value on the other rows; None if there are none, or it is undefined.
-        low, high: the 95 % interval of the value over rows; None of what is not averaged over sets.
+        low, high: the 95 % interval of the value over rows, of an average and a rank over sets and
+            rows; None of what is not averaged over sets.
         resampled: (B,) the value in each resample of the rows, the same for all models; not kept.
     """
 
@@ -67,8 +70,7 @@ class Shown:
         set: the columns are the metrics of this set; of HANS, whose metrics are many, the rows.
         subcases: whether its metrics are those of HANS's subcases, or all others.
         scale: what values are multiplied by.
-        averaged: the columns of which to add the plain mean, for models that have them all. The
-            header says of how many, so that nobody compares unlike with like.
+        averaged: the sets of which `averages` gives the mean.
     """
 
     title: str
@@ -98,11 +100,20 @@ class Shown:
         return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
 
     def cell(self, result: Result | None) -> str:
-        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5 % or more was seen."""
-        if result is None or result.value is None or result.seen < 0.005:
-            return self.number(result.value if result else None)
-        unseen = f"{self.number(result.unseen)} on the unseen {1 - result.seen:.0%}"
-        return f"{self.number(result.value)} ({unseen})"
+        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5 % or more was seen.
+
+        An average has its interval behind it, `75.3 [70.2, 79.8]`, and so has a rank, `2 [1, 3]`.
+        """
+        if result is None or result.value is None:
+            return "-"
+        if result.set == RANK:
+            return f"{result.value:.0f} [{result.low:.0f}, {result.high:.0f}]"
+        text = self.number(result.value)
+        if result.set.startswith(AVERAGE) and result.low is not None:
+            text += f" [{self.number(result.low)}, {self.number(result.high)}]"
+        if result.seen >= 0.005:
+            text += f" ({self.number(result.unseen)} on the unseen {1 - result.seen:.0%})"
+        return text
 
 
 def shown_table(results: Sequence[Result], shown: Shown) -> str:
@@ -123,29 +134,48 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
 def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) -> str:
     """Return a table of results by row and header; `first` heads the rows."""
     headers = list(dict.fromkeys(header for row in cells.values() for header in row))
-    averaged = [header for header in headers if header in shown.averaged]
-    several = len(averaged) > 1
-    found = over_sets(
-        {name: [row[h] for h in averaged if h in row] for name, row in cells.items()},
-        len(averaged) if several else 0,
-    )
-    ranked = ["rank"] if len(found) > 1 else []
-    rows = []
-    for model, row in cells.items():
-        line = [model, *(shown.cell(row.get(header)) for header in headers)]
-        if several:
-            values = [row[h].value for h in averaged if h in row]
-            known = [value for value in values if value is not None]
-            whole = len(known) == len(averaged)
-            average = shown.number(sum(known) / len(known) if whole else None)
-            if own := found.get(model):
-                average += f" [{shown.number(own.low)}, {shown.number(own.high)}]"
-            line.append(average)
-            if ranked:
-                line.append(f"{own.rank} [{own.best}, {own.worst}]" if own else "-")
-        rows.append(line)
-    columns = [first, *headers, *([f"average of {len(averaged)}"] if several else []), *ranked]
-    return markdown(columns, rows)
+    rows = [[name, *(shown.cell(row.get(one)) for one in headers)] for name, row in cells.items()]
+    return markdown([first, *headers], rows)
+
+
+def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
+    """Yield the mean over the sets of a table, and the rank by it, of models that have them all.
+
+    The name of the mean says of how many sets, so that nobody compares unlike with like.
+
+    Args:
+        results: of a suite.
+        shown: the table; of fewer than two of its `averaged` sets there is no mean.
+    """
+    models: dict[str, list[Result]] = {}
+    for one in results:
+        if one.set in shown.averaged and shown.place(one):
+            models.setdefault(one.model, []).append(one)
+    sets = max(map(len, models.values()), default=0)
+    if sets < 2:
+        return
+    values = {
+        model: [one.value for one in own if one.value is not None] for model, own in models.items()
+    }
+    models = {model: own for model, own in models.items() if len(values[model]) == sets}
+    found = over_sets(models)
+    for model, own in models.items():
+        rows = sum(one.n for one in own)
+        seen = sum(one.seen * one.n for one in own) / rows
+        unseen = [one.unseen for one in own if one.unseen is not None]
+        of_unseen = sum(unseen) / sets if len(unseen) == sets else None
+        mean = Result(
+            *(model, own[0].suite, f"{AVERAGE} {sets}", "", shown.metric),
+            *(sum(values[model]) / sets, rows, seen, of_unseen),
+        )
+        if model not in found:
+            yield mean
+            continue
+        place = found[model]
+        yield replace(mean, low=place.low, high=place.high)
+        if len(found) > 1:
+            rank = replace(mean, set=RANK, value=place.rank, seen=0.0, unseen=None)
+            yield replace(rank, low=place.best, high=place.worst)
 
 
 @dataclass(frozen=True)
@@ -159,33 +189,34 @@ class OverSets:
     worst: int
 
 
-def over_sets(results: Mapping[str, Sequence[Result]], sets: int) -> dict[str, OverSets]:
+def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
     """Return the intervals of averages over sets and of ranks, with other sets and other rows.
 
     Each resample draws sets, and rows of each of them, the same for all models: what is hard for
     all of them does not make ranks unsure.
 
     Args:
-        results: of each model, in the order of the sets.
-        sets: how many there are; models without an interval on one of them are left out.
+        results: of each model, of the same sets in the same order; models without an interval on
+            one of them are left out.
     """
-    whole = {
+    drawn = {
         model: [one.resampled for one in own if one.resampled is not None]
         for model, own in results.items()
     }
-    whole = {model: own for model, own in whole.items() if len(own) == sets > 0}
-    if not whole:
+    drawn = {model: own for model, own in drawn.items() if len(own) == len(results[model])}
+    if not drawn:
         return {}
-    size = min(len(values) for own in whole.values() for values in own)
-    values = np.array([[one[:size] for one in own] for own in whole.values()])  # (K, S, B)
+    size = min(len(values) for own in drawn.values() for values in own)
+    values = np.array([[one[:size] for one in own] for own in drawn.values()])  # (K, S, B)
+    sets = values.shape[1]
     chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
-    averages = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
-    ends = np.quantile(averages, TAILS, axis=1).T
-    ranks = scipy.stats.rankdata(-averages, method="min", axis=0)
+    averaged = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
+    ends = np.quantile(averaged, TAILS, axis=1).T
+    ranks = scipy.stats.rankdata(-averaged, method="min", axis=0)
     between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
-    mean = [-sum(one.value or 0.0 for one in results[model]) for model in whole]
+    mean = [-sum(one.value or 0.0 for one in results[model]) for model in drawn]
     own = scipy.stats.rankdata(mean, method="min").astype(int)
     return {
         model: OverSets(float(low), float(high), int(rank), int(best), int(worst))
-        for model, (low, high), rank, (best, worst) in zip(whole, ends, own, between, strict=True)
+        for model, (low, high), rank, (best, worst) in zip(drawn, ends, own, between, strict=True)
     }

@@ -299,20 +299,18 @@ def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
 
     results = [
         Result(
-            cell["model"],
-            suite,
-            cell["set"],
-            cell["part"],
-            cell["metric"],
-            float(cell["value"]) if cell["value"] else None,
-            int(cell["n"]),
-            float(cell["seen"]),
-            float(cell["unseen"]) if cell["unseen"] else None,
+            *(cell["model"], suite, cell["set"], cell["part"], cell["metric"]),
+            *(_number(cell["value"]), int(cell["n"]), float(cell["seen"])),
+            *(_number(cell["unseen"]), _number(cell["low"]), _number(cell["high"])),
         )
         for cell in those(read(name), suite=suite)
         if encoder in ("", cell["model"].rpartition(", ")[0])
     ]
     return shown_table(results, SUITES[suite].shown[int(number)]).split("\n\n")[1]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
 
 
 OF_ROWS = (

@@ -7,7 +7,7 @@ import pytest
 
 from evaluation import suites
 from evaluation.intervals import SEED, TAILS
-from evaluation.results import Result, Shown, shown_table
+from evaluation.results import Result, Shown, averages, shown_table
 from evaluation.table import csv_text
 
 
@@ -31,12 +31,22 @@ def test_an_average_is_of_all_its_columns_or_of_none():
     results = [
         result(m, of, v) for m, own in values.items() for of, v in zip("AB", own, strict=True)
     ]
-    lines = [line.split() for line in shown_table(results, shown).splitlines()]
+    whole = [*results, *averages(results, shown)]
+    lines = [line.split() for line in shown_table(whole, shown).splitlines()]
     assert lines[2] == "| model | A | B | average of 2 |".split()
     assert lines[4] == "| all | 50.0 | 70.0 | 60.0 |".split()
     assert lines[5] == "| undefined | 50.0 | - | - |".split()
-    (one,) = [line for line in shown_table(results[:1], shown).splitlines() if "model" in line]
-    assert "average" not in one
+    assert not list(averages(results[:1], shown))
+
+
+def test_an_average_says_what_was_seen_and_what_is_left_without_it():
+    shown = Shown("STS", metric="spearman", averaged=("A", "B"))
+    half = replace(result("m", "A", 0.5), seen=0.5, unseen=0.25)
+    (own,) = averages([half, replace(result("m", "B", 0.75), n=300, unseen=0.75)], shown)
+    assert (own.value, own.n, own.seen, own.unseen) == (0.625, 400, 0.125, 0.5)
+    assert shown.cell(own) == "62.5 (50.0 on the unseen 88%)"
+    (own,) = averages([replace(half, unseen=None), result("m", "B", 0.75)], shown)
+    assert own.unseen is None
 
 
 def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
@@ -48,14 +58,14 @@ def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
         for of, row in zip("XY", own, strict=True)
     ]
     chosen = np.random.default_rng(SEED).integers(0, 2, (2, 80))
-    averages, ranks = [], []
+    means, ranks = [], []
     for b in range(80):
-        averages.append([np.mean([own[one][b] for one in chosen[:, b]]) for own in values])
-        ranks.append([1 + sum(other > one for other in averages[-1]) for one in averages[-1]])
-    low, high = np.quantile(averages, TAILS, axis=0)
+        means.append([np.mean([own[one][b] for one in chosen[:, b]]) for own in values])
+        ranks.append([1 + sum(other > one for other in means[-1]) for one in means[-1]])
+    low, high = np.quantile(means, TAILS, axis=0)
     best, worst = np.sort(ranks, axis=0)[[1, 77]]
     shown = Shown("STS", metric="spearman", averaged=("X", "Y"))
-    lines = shown_table(results, shown).splitlines()[4:]
+    lines = shown_table([*results, *averages(results, shown)], shown).splitlines()[4:]
     for k, (line, name) in enumerate(zip(lines, "abc", strict=True)):
         mean = np.mean([one.value for one in results if one.model == name])
         rank = 1 + sum(own.mean() > values[k].mean() for own in values)
