@@ -102,7 +102,7 @@ def test_a_page_shows_the_result_files(path):
 EARLIER = {
     *("frozen", "validity", "evaluation-published", "evaluation-transfer"),
     *("ablate-augmentations", "ablate-poolers", "ablate-mlp", "ablate-supervised-data"),
-    *("ablate-forgetting", "benchmarks", "growth"),
+    "ablate-forgetting",
 }
 
 
