@@ -128,6 +128,7 @@ class Pretrainer:
         self.model.eval()
         loss, correct, count = 0.0, 0, 0
         kept = kept_weights(self.model.bert, self.device, self.dtype)
+        # Masks of its own seed, and the generator as it was: a validation changes no training step.
         with torch.random.fork_rng(devices=[]), torch.inference_mode(), kept:
             torch.manual_seed(self.config.seed)
             for start in range(0, len(self.valid), 64):
@@ -148,6 +149,7 @@ class Pretrainer:
         if not self.config.contrast_weight:
             return {}
         found = []
+        # Rows a stride apart: neighbouring rows are of one text, which would make it a harder task.
         for start in range(stride := max(1, len(self.valid) // 64)):
             spans = cut_spans(self.valid.pack(np.arange(start, len(self.valid), stride)[:64]))
             partners = span_logits(self._embed(spans)).argmax(dim=1)  # (64,)
@@ -199,6 +201,7 @@ class Pretrainer:
     def _train_step(self) -> dict[str, float]:
         self.model.train()
         parts = self._losses()
+        # L = L_words + w_spans L_spans + w_twins L_twins; a weight of 0 leaves its loss out.
         loss = parts["loss"] + self.config.contrast_weight * parts.get("span_loss", 0.0)
         loss = loss + self.config.twin_weight * parts.get("twin_loss", 0.0)
         self.optimizer.zero_grad(set_to_none=True)
@@ -250,6 +253,7 @@ class Pretrainer:
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
         masked, labels = self._mask(batch, mask_probability)
+        # Logits over the vocabulary are the dearest product: only masked positions need them.
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
             logits = self.model(masked.to(self.device), positions.to(self.device))
