@@ -136,7 +136,7 @@ PUBLIC = (
         (ANSWER,),
         runs(f"--task sts para --train-rows 250 1000 4000 all {TWO_RATES} {MODEL}"),
     ),
-    Record("frozen", (RESULTS,), runs(f"{FROZEN} --seeds 3")),
+    Record("frozen", (RESULTS,), runs(FROZEN)),
     Record("carry-over", (DATA_CARD,), to_csv(f"{CARRY_OVER} $RUNS/bundled-mini/1"), CSV),
     Record(
         "cls-carry-over",
