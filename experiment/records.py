@@ -66,14 +66,14 @@ AT_CLS = "--task sts --encoder bi --pooling cls_before_pooler"
 FULL = "--tune full --rates 5e-4 --seeds 3"
 ENCODERS = "--encoder bi late cross"
 PROBES = "data.synthetic.probes"
-MAIN_PAGES = (README, RESULTS, DATA_CARD)
+MAIN_PAGES = (README, RESULTS, DATA_CARD, STS_CARD)
 # What ships with the project.
 BUNDLED = (
     Record("first-run", (README,), runs("--pretrain sup --task sts"), quick=True),
     Record("bundled-mini", MAIN_PAGES, runs(f"{STAGES} --task all --seeds 5"), quick=True),
     Record(
         "bundled-mini-sts",
-        (README, DATA_CARD),
+        (README, DATA_CARD, STS_CARD),
         runs("--backbone mini-sts --task all --seeds 5"),
         quick=True,
     ),
