@@ -69,6 +69,9 @@ def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
             raise DataError(f"--data {name}: no such folder")
     sets, missing = find_sets(options.suite, options.sets, folders)
     where = ", ".join(options.data)
+    if options.sets and missing:
+        absent = "; ".join(one for own in missing.values() for one in own)
+        raise DataError(f"--sets: not in {where}: {absent}")
     for suite, absent in missing.items():
         say(f"{suite}: not in {where}, left out: {'; '.join(absent)}")
     if not sets:

@@ -142,7 +142,8 @@ def check_sources(options: EvaluationOptions) -> None:
                 f"{folder}: IS-BERT's embeddings are the mean of its convolutions; leave out "
                 "--pooling"
             )
-    for path in (*options.trained_on, *([options.glove] if options.glove else [])):
+    named = (*options.trained_on, options.glove, options.unsup_data, options.sup_data)
+    for path in filter(None, named):
         if not path.is_file():
             raise DataError(f"{path}: no such file")
     for target in (options.json, options.csv):
@@ -187,9 +188,11 @@ def trained_baselines(
     def dev_score(encoder: SentenceEncoder) -> float:
         return selection_score(encoder.encode_quietly, selection)
 
+    given = {file_of("wiki1m"): options.unsup_data, file_of("nli"): options.sup_data}
     for objective in ALL_OBJECTIVES.values():
         name_of_file = file_of(objective.source)
-        path = next(filter(None, (find(folder, name_of_file) for folder in folders)), None)
+        found = (find(folder, name_of_file) for folder in folders)
+        path = given.get(name_of_file) or next(filter(None, found), None)
         if path is None:
             say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
             continue

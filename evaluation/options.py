@@ -66,6 +66,16 @@ class EvaluationOptions:
         "(default: the encoder's own word embeddings)",
         metavar="FILE",
     )
+    unsup_data: Path | None = option(
+        None,
+        "sentences that --baselines tunes on (default: wiki1m_for_simcse.txt of the folders)",
+        metavar="FILE",
+    )
+    sup_data: Path | None = option(
+        None,
+        "triplets that it tunes on (default: nli_for_simcse.csv of the folders)",
+        metavar="FILE",
+    )
     trained_on: tuple[Path, ...] = option(
         (),
         "files that the backbones were trained on, for the leak audit; for encoders tuned by this "

@@ -151,7 +151,7 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
     for one in results:
         if one.set in shown.averaged and shown.place(one):
             models.setdefault(one.model, []).append(one)
-    sets = max(map(len, models.values()), default=0)
+    sets = len({one.set for own in models.values() for one in own})
     if sets < 2:
         return
     values = {
@@ -193,7 +193,8 @@ def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
     """Return the intervals of averages over sets and of ranks, with other sets and other rows.
 
     Each resample draws sets, and rows of each of them, the same for all models: what is hard for
-    all of them does not make ranks unsure.
+    all of them does not make ranks unsure. Resamples of a few sets vary too little; they are spread
+    as Student's t asks of S sets: by t(S - 1) / z, and by sqrt(S / (S - 1)) for the variance.
 
     Args:
         results: of each model, of the same sets in the same order; models without an interval on
@@ -211,11 +212,14 @@ def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
     sets = values.shape[1]
     chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
     averaged = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
-    ends = np.quantile(averaged, TAILS, axis=1).T
+    mean = np.array([sum(one.value or 0.0 for one in results[model]) / sets for model in drawn])
+    quantile = scipy.stats.t.ppf(TAILS[1], sets - 1) / scipy.stats.norm.ppf(TAILS[1])
+    spread = quantile * np.sqrt(sets / (sets - 1)) * (averaged - mean[:, None])  # (K, B)
+    averaged = mean[:, None] + spread
+    ends = np.quantile(averaged, TAILS, axis=1).T.clip(-1.0, 1.0)
     ranks = scipy.stats.rankdata(-averaged, method="min", axis=0)
     between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
-    mean = [-sum(one.value or 0.0 for one in results[model]) for model in drawn]
-    own = scipy.stats.rankdata(mean, method="min").astype(int)
+    own = scipy.stats.rankdata(-mean, method="min").astype(int)
     return {
         model: OverSets(float(low), float(high), int(rank), int(best), int(worst))
         for model, (low, high), rank, (best, worst) in zip(drawn, ends, own, between, strict=True)

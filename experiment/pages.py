@@ -92,7 +92,8 @@ def read(name: str) -> list[Record]:
 def scored(*names: str) -> list[Record]:
     """Return the cells of runs: of the test split where it has labels."""
     cells = [cell for name in names for cell in read(name)]
-    return [cell for cell in cells if cell["split"] == "test"] or cells
+    tested = {cell["task"] for cell in cells if cell["split"] == "test"}
+    return [cell for cell in cells if cell["split"] == "test" or cell["task"] not in tested]
 
 
 def figures(name: str) -> list[dict[str, Any]]:

@@ -120,7 +120,7 @@ TEXTS = f"--unsup-data $DATA/wiki/wiki_for_simcse.txt --sup-data {NLI}"
 FROZEN = f"{STAGES} --task all --preset report --simcse-steps 250 {MODEL} {TEXTS}"
 CARRY_OVER = f"{PROBES}.carry_over --synthetic data/bundled --data $DATA"
 SUP = "--pretrain sup --task sts --encoder bi --no-baseline"
-MEASURE = "evaluation --backbone mini random:mini $MINILM"
+MEASURE = "evaluation --run-dir $RUNS --backbone mini random:mini $MINILM"
 SETS = "STS12 STS13 STS14 STSBenchmark STSBenchmark-dev"
 # Public data.
 PUBLIC = (
@@ -152,7 +152,8 @@ PUBLIC = (
             f"{SUP} --simcse-lr 5e-5 --backbone $MINILM",
         )
         + to_csv(
-            f"{PROBES}.validity --synthetic data/bundled --real $DATA/cs224n mini "
+            f"{PROBES}.validity --cache $RUNS/cache --synthetic data/bundled "
+            "--real $DATA/cs224n mini "
             "'mini + unsup=$RUNS/bundled-mini/1/backbones/unsup-42' "
             "'mini + sup=$RUNS/bundled-mini/1/backbones/sup-42' "
             "'mini + sup on NLI=$OUT/1/backbones/sup-42' all-MiniLM-L6-v2=$MINILM "
@@ -164,7 +165,7 @@ PUBLIC = (
         "mini-sts",
         (STS_CARD,),
         to_csv(
-            "evaluation --backbone mini mini-sts $MINILM --suite sts "
+            "evaluation --run-dir $RUNS --backbone mini mini-sts $MINILM --suite sts "
             f"--sets {SETS} --data $DATA/sts"
         ),
         CSV,
@@ -173,15 +174,18 @@ PUBLIC = (
         "evaluation-published",
         (EVALUATION,),
         to_csv(
-            f"{MEASURE} --baselines --suite sts pairs geometry "
-            "--data $DATA/sts $DATA/transfer $DATA/cs224n"
+            f"{MEASURE} --baselines --suite sts pairs geometry {TEXTS} "
+            "--data $DATA/sts $DATA/transfer $DATA/cs224n $DATA/nli"
         ),
         CSV,
     ),
     Record(
         "evaluation-transfer",
         (EVALUATION,),
-        to_csv(f"{MEASURE} --baselines --suite transfer --data $DATA/transfer"),
+        to_csv(
+            f"{MEASURE} --baselines --suite transfer {TEXTS} "
+            "--data $DATA/transfer $DATA/cs224n $DATA/nli"
+        ),
         CSV,
     ),
     Record(

@@ -153,8 +153,9 @@ def csv_columns() -> list[str]:
 
 
 def best_known(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells of the test split if it has labels, else all cells."""
-    return [cell for cell in cells if cell.split == "test"] or list(cells)
+    """Return the cells of the test split of each task whose test split has labels, else all."""
+    tested = {cell.task for cell in cells if cell.split == "test"}
+    return [cell for cell in cells if cell.split == "test" or cell.task not in tested]
 
 
 def of_most_labels(cells: Sequence[Cell]) -> list[Cell]:

@@ -133,7 +133,9 @@ def _curves(
         kinds = [kind for kind in ENCODERS if kind in named]
         first, last = kinds[0], kinds[-1]
         pairs = [(systems[named[first][n]], systems[named[last][n]]) for n in common]
-        found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
+        # Seeds that every cell has; of encoders without one there is no difference to resample.
+        if set.intersection(*(set(own) for both in pairs for own in both)):
+            found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
     ordered = {kind: sorted(own.items()) for kind, own in points.items()}
     return LearningCurves(task, setting, split, ordered, found)
 

@@ -494,7 +494,7 @@ def _hedge(verdicts: Sequence[_TaskVerdict], seeds: int) -> str:
     first = [verdict.cells[0] for verdict in verdicts]
     rows = ", ".join(f"{cell.n:,} {cell.split} rows of {cell.task}" for cell in first)
     chosen = "the dev split"
-    if first[0].split == "dev":
+    if all(cell.split == "dev" for cell in first):
         chosen = "these rows" if any(verdict.chosen for verdict in verdicts) else ""
     best = f"; the best are chosen on {chosen}" if chosen else ""
     words = f"On {rows}{best}; brackets are 95 % intervals"

@@ -49,6 +49,13 @@ def test_an_average_says_what_was_seen_and_what_is_left_without_it():
     assert own.unseen is None
 
 
+def test_models_of_different_sets_have_no_average_together():
+    shown = Shown("STS", metric="spearman", averaged=("A", "B", "C"))
+    sets = {"m": "AB", "n": "AC"}
+    results = [result(model, of, 0.5) for model, own in sets.items() for of in own]
+    assert not list(averages(results, shown))
+
+
 def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
     draw = np.random.default_rng(0)
     values = draw.normal([[[0.6], [0.7]], [[0.62], [0.69]], [[0.1], [0.2]]], 0.02, (3, 2, 80))
@@ -60,9 +67,14 @@ def test_ranks_and_averages_vary_with_sets_and_rows_as_in_a_plain_loop():
     chosen = np.random.default_rng(SEED).integers(0, 2, (2, 80))
     means, ranks = [], []
     for b in range(80):
-        means.append([np.mean([own[one][b] for one in chosen[:, b]]) for own in values])
+        drawn = [np.mean([own[one][b] for one in chosen[:, b]]) for own in values]
+        # Two sets: Student's t of one degree of freedom, and n / (n - 1) for the variance.
+        wider = 12.7062 / 1.95996 * 2**0.5
+        means.append(
+            [own.mean() + wider * (x - own.mean()) for x, own in zip(drawn, values, strict=True)]
+        )
         ranks.append([1 + sum(other > one for other in means[-1]) for one in means[-1]])
-    low, high = np.quantile(means, TAILS, axis=0)
+    low, high = np.quantile(means, TAILS, axis=0).clip(-1, 1)
     best, worst = np.sort(ranks, axis=0)[[1, 77]]
     shown = Shown("STS", metric="spearman", averaged=("X", "Y"))
     lines = shown_table([*results, *averages(results, shown)], shown).splitlines()[4:]
