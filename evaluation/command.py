@@ -70,8 +70,8 @@ def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
     sets, missing = find_sets(options.suite, options.sets, folders)
     where = ", ".join(options.data)
     if options.sets and missing:
-        absent = "; ".join(one for own in missing.values() for one in own)
-        raise DataError(f"--sets: not in {where}: {absent}")
+        wanted = "; ".join(one for own in missing.values() for one in own)
+        raise DataError(f"--sets: not in {where}: {wanted}")
     for suite, absent in missing.items():
         say(f"{suite}: not in {where}, left out: {'; '.join(absent)}")
     if not sets:

@@ -182,10 +182,7 @@ PUBLIC = (
     Record(
         "evaluation-transfer",
         (EVALUATION,),
-        to_csv(
-            f"{MEASURE} --baselines --suite transfer {TEXTS} "
-            "--data $DATA/transfer $DATA/cs224n $DATA/nli"
-        ),
+        to_csv(f"{MEASURE} --baselines --suite transfer --data $DATA/transfer"),
         CSV,
     ),
     Record(

@@ -9,6 +9,7 @@ import csv
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -32,6 +33,9 @@ from runtime.streams import Say
 RUNS = ROOT / "runs" / "reproduce" / __version__
 INTERRUPTED = "\ninterrupted; the same command goes on where this one was"
 LAYOUT = "docs/results.md says what is in the folder of --data"
+NOTES = (
+    "begun.json"  # in a record's folder: its commands, at which commit they began, seconds so far
+)
 
 DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, record by record,
 then fill the pages. A record whose result is of this version already is not made again."""
@@ -127,6 +131,13 @@ def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str
     """
     able = [record for record in records if GPU not in record.needs]
     due = [record for record in able if versions_of(record) != {__version__}]
+    # Some read the runs of others, which git does not keep: those are made again.
+    for name in {name for record in due for name in runs_read(record)}:
+        if not (RUNS / name).is_dir() and RECORDS[name] not in due:
+            if RECORDS[name] not in able:
+                readers = ", ".join(record.name for record in due if name in runs_read(record))
+                raise UserError(f"{readers}: reads the runs of {name}; name that one, too (--only)")
+            due.append(RECORDS[name])
     places, failed = places_of(due, data), []
     for record in records:
         if record not in able:
@@ -137,6 +148,12 @@ def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str
             failed.append(record.name)
             say(f"failed     {record.name}: {fault}")
     return failed
+
+
+def runs_read(record: Record) -> set[str]:
+    """Return the records whose runs the commands of this one read."""
+    found = re.findall(r"\$RUNS/([\w-]+)/", " ".join(record.commands))
+    return set(found) & set(RECORDS)
 
 
 def places_of(records: Sequence[Record], data: Path | None) -> dict[str, str]:
@@ -179,28 +196,50 @@ def make(record: Record, places: Mapping[str, str], say: Say) -> str:
         KeyboardInterrupt: a command was interrupted; the next call goes on.
     """
     out = RUNS / record.name
-    out.mkdir(parents=True, exist_ok=True)
     places = {**places, "OUT": str(out)}
-    commit, started = commit_of_code(), time.perf_counter()
-    for command in record.commands:
-        say(f"\n{record.name}: {command}")
-        code = execute(words_of(command, places))
-        if code == 130:
-            raise KeyboardInterrupt
-        if code:
-            return f"exit code {code} of {command}"
+    notes = notes_of(record, out)
+    started = time.perf_counter()
     try:
-        text = result_of(record, out, commit, time.perf_counter() - started)
+        for command in record.commands:
+            say(f"\n{record.name}: {command}")
+            code = execute(words_of(command, places))
+            if code == 130:
+                raise KeyboardInterrupt
+            if code:
+                return f"exit code {code} of {command}"
+    finally:  # also of a call that was cut off: the next one goes on from there
+        notes["seconds"] += time.perf_counter() - started
+        write_text(out / NOTES, json.dumps(notes, indent=1))
+    try:
+        text = result_of(record, out, notes["commit"], notes["seconds"])
         for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
             text = text.replace(path, "all-MiniLM-L6-v2" if name == "MINILM" else name)
-        write_text(result_path(record), text)
-        if words := in_words(record, out):
-            write_text(RESULTS / f"{record.name}.txt", f"{words}\n")
-        if record.figure:
-            write_text(ROOT / record.figure[1], figure(out, record.figure[0]))
+        words = in_words(record, out)
+        drawn = figure(out, record.figure[0]) if record.figure else ""
     except (OSError, ValueError, LookupError) as error:
         return f"its result cannot be read ({error!r})"
+    if words:
+        write_text(RESULTS / f"{record.name}.txt", f"{words}\n")
+    if record.figure:
+        write_text(ROOT / record.figure[1], drawn)
+    write_text(result_path(record), text)  # last: by this file a record counts as made
     return ""
+
+
+def notes_of(record: Record, out: Path) -> dict[str, Any]:
+    """Return what earlier calls noted of these commands, from which this one goes on.
+
+    What other commands left in the folder is deleted: it is no part of this record.
+    """
+    commit, noted = commit_of_code(), out / NOTES
+    notes: dict[str, Any] = dict(read_json(noted)) if noted.is_file() else {}
+    if notes.get("commands") != list(record.commands):
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True, exist_ok=True)
+        notes = {"commands": list(record.commands), "commit": commit, "seconds": 0.0}
+    first = notes["commit"].partition("..")[0]
+    notes["commit"] = first if commit == first else f"{first}..{commit}"
+    return notes
 
 
 def execute(words: Sequence[str]) -> int:
@@ -233,11 +272,12 @@ def result_of(record: Record, out: Path, commit: str, seconds: float) -> str:
     from evaluation.table import csv_text
     from report.run_folder import provenance
 
+    threads = re.search(r"--threads (\d+)", " ".join(record.commands))
     stamp = {
         "version": __version__,
         "commit": commit,
         "machine": provenance()["machine"],
-        "threads": torch.get_num_threads(),
+        "threads": int(threads[1]) if threads else torch.get_num_threads(),
         "seconds": round(seconds, 1),  # of the record, where a row has none of its own
         "minutes": round(seconds / 60, 1),
     }

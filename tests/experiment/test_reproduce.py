@@ -1,9 +1,12 @@
 """One command makes every table: its records are true, and it goes on where it was stopped."""
 
 import csv
+import json
 import re
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 
@@ -101,7 +104,7 @@ def test_a_page_shows_the_result_files(path):
 # Tables that wait for this version; their pages say which one measured them.
 EARLIER = {
     *("evaluation-published", "evaluation-transfer"),
-    *("ablate-augmentations", "ablate-poolers", "ablate-mlp", "ablate-supervised-data"),
+    "ablate-supervised-data",
     "ablate-forgetting",
 }
 
@@ -232,3 +235,63 @@ def test_a_record_that_fails_is_named_and_the_others_are_made(tiny, capsys, monk
     assert reproduce.main(words) == 2
     assert "failed     broken: exit code 2 of python nosuch.py" in capsys.readouterr().out
     assert len(rows_of(folder)) == 2
+
+
+def test_a_record_without_its_verdict_is_not_made_yet(tiny, capsys, monkeypatch):
+    words, folder = tiny
+    monkeypatch.setattr(reproduce, "execute", in_this_process)
+    with monkeypatch.context() as patched:
+        patched.setattr(reproduce, "in_words", lambda record, out: {}["cells"])
+        assert reproduce.main(words) == 2
+    assert "failed     tiny: its result cannot be read" in capsys.readouterr().out
+    assert not (folder / "results").exists()
+    assert reproduce.main(words) == 0 and len(rows_of(folder)) == 2
+
+
+def test_what_other_commands_left_is_no_part_of_a_record(tiny, monkeypatch):
+    words, folder = tiny
+    monkeypatch.setattr(reproduce, "execute", in_this_process)
+    assert reproduce.main(words) == 0
+    (record,) = reproduce.RECORDS.values()
+    monkeypatch.setattr(
+        reproduce, "RECORDS", {"tiny": replace(record, commands=record.commands[:1])}
+    )
+    (folder / "results" / "tiny.csv").unlink()
+    assert reproduce.main(words) == 0
+    assert [row["encoder"] for row in rows_of(folder)] == ["bi"]
+
+
+def test_seconds_and_commit_are_of_all_calls(tiny, monkeypatch):
+    words, folder = tiny
+    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "aaa")
+    monkeypatch.setattr(reproduce, "execute", lambda command: 2)
+    assert reproduce.main(words) == 2
+    notes = folder / "runs" / __version__ / "tiny" / reproduce.NOTES
+    notes.write_text(json.dumps({**json.loads(notes.read_text()), "seconds": 6000.0}))
+    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "bbb")
+    monkeypatch.setattr(reproduce, "execute", in_this_process)
+    assert reproduce.main(words) == 0
+    for row in rows_of(folder):
+        assert float(row["minutes"]) >= 100 and row["commit"] == "aaa..bbb"
+        assert row["threads"] == "1", "as its commands say"
+
+
+def test_runs_that_another_record_reads_are_made_again_where_they_are_gone(
+    tiny, capsys, monkeypatch
+):
+    words, folder = tiny
+    monkeypatch.setattr(reproduce, "execute", in_this_process)
+    assert reproduce.main(words) == 0
+    (record,) = reproduce.RECORDS.values()
+    reader = Record("reader", ("README.md",), ("python reader.py $RUNS/tiny/1",))
+    monkeypatch.setattr(reproduce, "RECORDS", {"tiny": record, "reader": reader})
+    shutil.rmtree(folder / "runs")
+    assert reproduce.main([*words, "--only", "reader"]) == 2
+    assert "reader: reads the runs of tiny; name that one, too" in capsys.readouterr().err
+    codes = {"reader.py": 2}
+    monkeypatch.setattr(
+        reproduce, "execute", lambda command: codes.get(command[1]) or in_this_process(command)
+    )
+    assert reproduce.main(words) == 2
+    assert (folder / "runs" / __version__ / "tiny" / "1").is_dir()
+    assert "failed     reader: exit code 2" in capsys.readouterr().out
