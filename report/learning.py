@@ -133,9 +133,7 @@ def _curves(
         kinds = [kind for kind in ENCODERS if kind in named]
         first, last = kinds[0], kinds[-1]
         pairs = [(systems[named[first][n]], systems[named[last][n]]) for n in common]
-        # Seeds that every cell has; of encoders without one there is no difference to resample.
-        if set.intersection(*(set(own) for both in pairs for own in both)):
-            found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
+        found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
     ordered = {kind: sorted(own.items()) for kind, own in points.items()}
     return LearningCurves(task, setting, split, ordered, found)
 
@@ -148,10 +146,11 @@ def crossing(
     labels: np.ndarray,
     clusters: np.ndarray,
     encoders: tuple[str, str],
-) -> Crossing:
+) -> Crossing | None:
     """Return where the curves of two encoders cross, with its interval over rows and seeds.
 
-    All sizes are resampled together: the same rows, and the same seeds, for both encoders.
+    All sizes are resampled together: the same rows, and the same seeds, for both encoders. None
+    where no seed is that of all cells.
 
     Args:
         task, metric: what is scored.
@@ -162,6 +161,8 @@ def crossing(
         encoders: which two.
     """
     seeds = [seed for seed in pairs[0][0] if all(seed in one for both in pairs for one in both)]
+    if not seeds:
+        return None
     runs = [own[seed] for both in pairs for own in both for seed in seeds]
     measure = weighted_metric(metric, TASKS[task], np.array(runs, np.float64), labels)
     shape = (len(sizes), 2, len(seeds))

@@ -187,6 +187,31 @@ def test_trained_baselines_are_tuned_once_and_know_their_texts(
     assert {folder: folder.stat().st_mtime_ns for folder in tuned} == before
 
 
+def test_baselines_are_trained_on_the_files_that_are_named(
+    sets, toy_data, tmp_path, tiny_checkpoint, monkeypatch
+):
+    monkeypatch.setattr(models, "tuned_backbone", lambda objective, *_: tmp_path / objective.name)
+    named = {"unsup_data": tmp_path / "own.txt", "sup_data": tmp_path / "own.csv"}
+    for path, name in zip(
+        named.values(), ("wiki1m_for_simcse.txt", "nli_for_simcse.csv"), strict=True
+    ):
+        path.write_bytes((toy_data / name).read_bytes())
+    asked = options(sets, tmp_path, str(tiny_checkpoint), baselines=True, **named)
+    lines: list[str] = []
+    assert list(models.trained_baselines(str(tiny_checkpoint), asked, lines.append))
+    assert f"tuning    unsup on {named['unsup_data']}" in lines
+    assert f"tuning    sup on {named['sup_data']}" in lines
+    gone = replace(asked, sup_data=tmp_path / "gone.csv")
+    with pytest.raises(UserError, match=r"gone\.csv: no such file"):
+        evaluate(gone, quiet)
+
+
+def test_a_named_set_that_is_not_there_is_an_error(sets, tmp_path, tiny_checkpoint):
+    asked = options(sets, tmp_path, str(tiny_checkpoint), sets=("STSBenchmark", "STS13"))
+    with pytest.raises(UserError, match=r"--sets: not in .*: STS13"):
+        evaluate(asked, quiet)
+
+
 def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny_checkpoint):
     first, second = tmp_path / "first", tmp_path / "second"
     for folder, before, file in (

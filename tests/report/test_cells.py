@@ -11,7 +11,7 @@ import pytest
 from made_cells import METRICS, cell, para_cell, tagged
 
 from data.examples import DataError
-from report.cell import Cell, csv_columns, phenomena_rows
+from report.cell import Cell, best_known, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
 from report.table import results_table
 
@@ -38,6 +38,12 @@ def test_keys_and_columns_are_the_fields_and_read_again_they_are_the_cell(tmp_pa
     assert [Cell.from_json(entry | {"of a later version": 5}) for entry in entries] == cells
     assert [one.place() for one in cells] == [(cells[0].name, "dev"), (cells[0].name, "test")]
     assert cells[0].name == "sup-sts-bi-frozen-concat-1"
+
+
+def test_a_task_is_shown_on_test_where_that_has_labels_whatever_other_tasks_have():
+    para = [para_cell(split=split) for split in ("dev", "test")]
+    sts = [cell(split="dev")]
+    assert best_known([*para, *sts]) == [para[1], *sts]
 
 
 def row(cells) -> dict[str, str]:

@@ -79,6 +79,12 @@ def test_who_is_ahead_everywhere_overtakes_nowhere():
     assert (found.ahead, found.labels, found.share) == ("cross", None, 0.0)
 
 
+def test_encoders_without_a_seed_in_common_have_no_crossing():
+    gold, pairs = made()
+    apart = [(bi, {seed + 10: own for seed, own in cross.items()}) for bi, cross in pairs]
+    assert crossing("sts", "pearson", SIZES, apart, gold, ROWS, ("bi", "cross")) is None
+
+
 def curves(found):
     score = Estimate("x", "pearson", 9, (1,), 0.5, None, None)
     points = {"bi": [(250, score), (4000, score)], "cross": [(250, score), (4000, score)]}
