@@ -102,10 +102,7 @@ def test_a_page_shows_the_result_files(path):
 
 
 # Tables that wait for this version; their pages say which one measured them.
-EARLIER = {
-    "evaluation-transfer",
-    "ablate-forgetting",
-}
+EARLIER = {"evaluation-transfer"}
 
 
 def test_all_results_are_of_this_version_but_those_that_wait():
