@@ -180,12 +180,6 @@ PUBLIC = (
         CSV,
     ),
     Record(
-        "evaluation-transfer",
-        (EVALUATION,),
-        to_csv(f"{MEASURE} --baselines --suite transfer --data $DATA/transfer"),
-        CSV,
-    ),
-    Record(
         "evaluation-hans",
         (EVALUATION,),
         to_csv(f"{MEASURE} --suite hans --data $DATA/nli bundled"),
