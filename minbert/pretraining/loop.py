@@ -128,7 +128,7 @@ class Pretrainer:
         self.model.eval()
         loss, correct, count = 0.0, 0, 0
         kept = kept_weights(self.model.bert, self.device, self.dtype)
-        # Masks of its own seed, and the generator as it was: a validation changes no training step.
+        # The same masks every time; the generator goes on as if nothing had been drawn.
         with torch.random.fork_rng(devices=[]), torch.inference_mode(), kept:
             torch.manual_seed(self.config.seed)
             for start in range(0, len(self.valid), 64):
@@ -253,7 +253,7 @@ class Pretrainer:
     def _logits(self, batch: PackedBatch, mask_probability: float) -> tuple[Tensor, Tensor]:
         """Mask a batch; return logits (M, V) and labels (M,) at the masked positions."""
         masked, labels = self._mask(batch, mask_probability)
-        # Logits over the vocabulary are the dearest product: only masked positions need them.
+        # Logits over the vocabulary cost most, and only masked positions need them.
         positions = (labels != -100).nonzero().squeeze(1)  # (M,)
         with autocast(self.device, self.dtype):
             logits = self.model(masked.to(self.device), positions.to(self.device))

@@ -1,6 +1,6 @@
 """The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import mean
 from typing import Any
@@ -148,27 +148,27 @@ def heat_maps(run: FinishedRun) -> list[Table]:
                 bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
                 columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
                 bar.update()
-            rows = [
-                [
-                    word(same[0].name),
-                    *(_difference(each, DARKEST[task.kind]) for each in same),
-                    number(same[0].n, 0),
-                    word(same[0].by),
-                ]
-                for same in zip(*columns.values(), strict=True)
-            ]
-            if rows:
-                unit = (
-                    "distance from the gold score"
-                    if task.kind == "score"
-                    else "share of wrong rows"
-                )
-                caption = "errors of the bi-encoder minus those of the cross-encoder"
-                table = Table(
-                    f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat"
-                )
+            if table := _heat_map(task, columns):
                 tables.append(table)
     return tables
+
+
+def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | None:
+    """Return the table of a task's settings, None where no row is in any slice."""
+    rows = [
+        [
+            word(same[0].name),
+            *(_difference(each, DARKEST[task.kind]) for each in same),
+            number(same[0].n, 0),
+            word(same[0].by),
+        ]
+        for same in zip(*columns.values(), strict=True)
+    ]
+    if not rows:
+        return None
+    unit = "distance from the gold score" if task.kind == "score" else "share of wrong rows"
+    caption = "errors of the bi-encoder minus those of the cross-encoder"
+    return Table(f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat")
 
 
 def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
