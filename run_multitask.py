@@ -187,7 +187,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 tuned.encoder,
                 parts,
                 head.task,
-                head.kind,
+                head.reader,
                 configs[0],
                 settings.rates_to_try(head.tune),
                 score_on(parts.dev, head.task),
@@ -200,7 +200,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 encoder,
                 splits[0],
                 head.task,
-                head.kind,
+                head.reader,
                 configs[0],
                 score_on(splits[0].dev, head.task),
                 opened.cache,
@@ -214,7 +214,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
         ]
     else:
         pupils = {
-            head.task: Pupil(own, head.kind, config, score_on(own.dev, head.task))
+            head.task: Pupil(own, head.reader, config, score_on(own.dev, head.task))
             for head, own, config in zip(heads, splits, configs, strict=True)
         }
         by_task = fit_joint(encoder, pupils, training.joint, state, settings.resume)
@@ -241,7 +241,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
             own.head,
             folder.head_path(head.name),
             head.task,
-            head.kind,
+            head.reader,
             config,
             key,
             head.pretrain,

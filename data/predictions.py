@@ -139,7 +139,7 @@ def predicted_value(where: str, text: str, task: Task) -> float:
         DataError: it spells none, or one that is no label of a task of classes.
     """
     value = number(text)
-    if value is None or (task.kind != "score" and value not in range(task.num_classes)):
-        expected = "a number" if task.kind == "score" else f"a class from 0 to {task.largest}"
+    if value is None or (task.label_kind != "score" and value not in range(task.num_classes)):
+        expected = "a number" if task.label_kind == "score" else f"a class from 0 to {task.largest}"
         raise DataError(f"{where}: prediction is {text[:40]!r}, expected {expected}")
     return value

@@ -151,7 +151,7 @@ class Task:
         files: the names of the train, dev and test file.
         texts: the columns with the texts, one or two.
         label: the column with the label.
-        kind: "classes", "binary" (0 or 1) or "score" (a real number).
+        label_kind: "classes", "binary" (0 or 1) or "score" (a real number).
         largest: labels go from 0 to this.
         metrics: those that apply, of "accuracy", "f1", "pearson" and "spearman".
         main_metric: what checkpoints are selected by and comparisons are made in.
@@ -165,7 +165,7 @@ class Task:
     files: tuple[str, str, str]
     texts: tuple[str, ...]
     label: str
-    kind: str
+    label_kind: str
     largest: int
     metrics: tuple[str, ...]
     main_metric: str
@@ -196,7 +196,7 @@ _RECORDS = (
         files=("ids-sst-train.csv", "ids-sst-dev.csv", "ids-sst-test-student.csv"),
         texts=("sentence",),
         label="sentiment",
-        kind="classes",
+        label_kind="classes",
         largest=4,
         metrics=("accuracy", "f1"),
         main_metric="accuracy",
@@ -210,7 +210,7 @@ _RECORDS = (
         files=("quora-train.csv", "quora-dev.csv", "quora-test-student.csv"),
         texts=("sentence1", "sentence2"),
         label="is_duplicate",
-        kind="binary",
+        label_kind="binary",
         largest=1,
         metrics=("accuracy", "f1"),
         main_metric="accuracy",
@@ -224,7 +224,7 @@ _RECORDS = (
         files=("sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
         texts=("sentence1", "sentence2"),
         label="similarity",
-        kind="score",
+        label_kind="score",
         largest=5,
         metrics=("pearson", "spearman"),
         main_metric="pearson",

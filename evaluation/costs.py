@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.table import markdown
-from heads.config import ENCODERS
+from heads.config import READERS
 
 FIRST = 16  # the smallest size that is measured
 FACTOR = 4  # from one size to the next: all the smaller ones together cost a third of the largest
@@ -394,7 +394,7 @@ def cost_sentences(costs: dict[str, Any]) -> list[str]:
     for task, own in tasks.items():
         if len(own) < most:
             continue
-        names = " and ".join(f"the {ENCODERS[cost['encoder']]}" for cost in own)
+        names = " and ".join(f"the {READERS[cost['encoder']]}" for cost in own)
         alone = " and ".join(in_words(cost["milliseconds"] / 1000) for cost in own)
         batched = " and ".join(f"{cost['examples_per_second']:,.0f}" for cost in own)
         words = [f"one alone takes {names} {alone}", f"in batches {batched} are read in a second"]

@@ -262,7 +262,7 @@ def sum_metric(name: str, task: Task) -> SumMetric:
     if name == "accuracy":
         return SumMetric(_accuracy_terms, lambda sums: sums[0] / sums[1])
     if name == "f1":
-        classes = np.array([1] if task.kind == "binary" else range(task.num_classes))
+        classes = np.array([1] if task.label_kind == "binary" else range(task.num_classes))
         return SumMetric(lambda predictions, gold: _f1_terms(predictions, gold, classes), _f1)
     return SumMetric(_moments, _correlation)
 

@@ -56,14 +56,14 @@ def task_metrics(
     record = TASKS[task]
     measures: dict[str, Callable[[], float | None]] = {
         "accuracy": lambda: float((predictions == labels).mean()),
-        "f1": lambda: f1("binary" if record.kind == "binary" else "macro"),
+        "f1": lambda: f1("binary" if record.label_kind == "binary" else "macro"),
         "pearson": lambda: pearson(predictions, labels),
         "spearman": lambda: spearman(predictions, labels),
     }
     metrics = {
         name: measures[name]() if name in record.metrics else None for name in names or METRICS
     }
-    if names is None and record.kind == "classes":
+    if names is None and record.label_kind == "classes":
         metrics["f1_weighted"] = f1("weighted")
     return metrics
 
@@ -74,7 +74,7 @@ def row_errors(task: str, predictions: np.ndarray, labels: np.ndarray) -> np.nda
     Unlike a correlation, it can be averaged over any few rows, such as those of one phenomenon.
     """
     distance = np.abs(predictions - labels)
-    return distance if TASKS[task].kind == "score" else (distance > 0).astype(np.float64)
+    return distance if TASKS[task].label_kind == "score" else (distance > 0).astype(np.float64)
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float | None:

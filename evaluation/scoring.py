@@ -147,7 +147,7 @@ def in_both_orders(
         `metrics` and `interval` of the mean; `gap`, the mean distance of the two orders, in the
         unit of the scores; `changed`, the share of rows called otherwise, None for scores.
     """
-    kind = TASKS[task].kind
+    kind = TASKS[task].label_kind
 
     def predictions(soft: np.ndarray) -> np.ndarray:
         if kind == "score":

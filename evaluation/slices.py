@@ -76,7 +76,7 @@ def properties(example: Example, task: Task) -> dict[str, str | None]:
     length = f"{least} words or more" if most is None else f"{least} to {most} words"
     negations = sum(bool(NEGATION.search(text)) for text in texts)
     assert example.label is not None
-    scored = task.kind == "score"
+    scored = task.label_kind == "score"
     return {
         "phenomenon": example.phenomenon,
         "word overlap": overlap,

@@ -45,7 +45,7 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
         made_of: list[Any] = [tuned.fingerprint, model, asdict(config), head.task, head.encoder]
         made_of.append(run.digests[head.task])
         made_of += [] if head.train_rows == ALL else [head.train_rows]
-        if own := own_classifier(tuned.encoder, TASKS[head.task], head.kind, config):
+        if own := own_classifier(tuned.encoder, TASKS[head.task], head.reader, config):
             made_of.append([tensors_digest(own.state_dict()), own.activation])
         if to_try(run.settings, run.splits, head) is not None:
             made_of.append(run.settings.rates_to_try(head.tune))
@@ -88,7 +88,7 @@ def to_try(settings: Settings, splits: dict[str, Splits], head: Coordinates) -> 
     if not settings.rates_to_try(head.tune):
         return None
     train = trained_on(splits, head)
-    rows = rows_to_try(train, head.seed, TASKS[head.task].kind != "score")
+    rows = rows_to_try(train, head.seed, TASKS[head.task].label_kind != "score")
     if rows is None:
         if settings.rates:
             few = f"of the {len(train)} rows of {head.task}, too few share no text with the rest"
@@ -103,7 +103,7 @@ def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
     """Return which of the examples a head is trained on."""
     if head.train_rows == ALL:
         return np.arange(len(train))
-    classes = TASKS[head.task].kind != "score"
+    classes = TASKS[head.task].label_kind != "score"
     return nested_rows(train, int(head.train_rows), head.seed, classes)
 
 
@@ -117,9 +117,9 @@ def inputs_of_few(
     if head.train_rows == ALL or config.tune != "frozen":
         return None
     everything = splits_of(run, replace(head, train_rows=ALL), config)
-    features = FEATURES[head.kind](config.features)
+    features = FEATURES[head.reader](config.features)
     encoder, named = tuned.encoder, by_name(everything)
-    cls = cls_is_of_interest(encoder, TASKS[head.task], head.kind)
+    cls = cls_is_of_interest(encoder, TASKS[head.task], head.reader)
     inputs = inputs_of(encoder, named, features, config.tune, run.cache, tuned.fingerprint, cls)
     train, _ = run.kept_and_held_out(head.task)
     rows = rows_of(head, train)
@@ -169,7 +169,7 @@ def scored(
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
-        features = FEATURES[head.kind](config.features)
+        features = FEATURES[head.reader](config.features)
         inputs = inputs_of(encoder, {"": examples}, features, config.tune, run.cache, fingerprint)
         return head_soft(fitted.head, inputs[""])
 
@@ -184,21 +184,21 @@ def scored(
         soft = head_soft(fitted.head, fitted.inputs[split])  # a tuned encoder reads them again
         behind = {"soft": soft}
         # What the encoder knows without any head: the cosine, or MaxSim.
-        features = FEATURES[head.kind](config.features)
+        features = FEATURES[head.reader](config.features)
         inputs = fitted.inputs[split]
-        bare = features.bare(inputs.columns) if task.kind == "score" else None
+        bare = features.bare(inputs.columns) if task.label_kind == "score" else None
         if bare is not None:
             behind["cosines"] = bare
             scores["metrics"][COSINE] = spearman(bare, labels)
         if split in fitted.before:
             scores["before"] = task_metrics(head.task, fitted.before[split], labels)
         # What the probabilities say beyond the predictions, where it applies.
-        if task.kind != "score":
+        if task.label_kind != "score":
             scores["calibration"] = calibration(soft, labels)
         if soft_of_held_out is not None:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(head.task, soft, labels, *chosen_by, clusters)
-        if head.kind == "cross" and split == "dev":  # reading all pairs once more takes its time
+        if head.reader == "cross" and split == "dev":  # reading all pairs once more takes its time
             swapped = read(in_the_other_order(examples))
             scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
         cell = Cell(

@@ -107,7 +107,7 @@ def check_published(inputs: Inputs) -> None:
 def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], list[Any]]:
     """Return the examples to train heads on, and those that only thresholds are chosen by."""
     train = splits[task].train
-    return hold_out(train) if TASKS[task].kind == "binary" else (train, [])
+    return hold_out(train) if TASKS[task].label_kind == "binary" else (train, [])
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def to_csv(command: str) -> tuple[str, ...]:
 STAGES = "--pretrain none unsup sup"
 AT_CLS = "--task sts --encoder bi --pooling cls_before_pooler"
 FULL = "--tune full --rates 5e-4 --seeds 3"
-ENCODERS = "--encoder bi late cross"
+READERS = "--encoder bi late cross"
 PROBES = "data.synthetic.probes"
 MAIN_PAGES = (README, RESULTS, DATA_CARD, STS_CARD)
 # What ships with the project.
@@ -106,13 +106,13 @@ BUNDLED = (
         "bundled-curves",
         (ANSWER,),
         runs(
-            f"--task sts para {ENCODERS} --train-rows 250 1000 all --seeds 5",
-            f"--task sts {ENCODERS} --train-rows 250 1000 {FULL}",
+            f"--task sts para {READERS} --train-rows 250 1000 all --seeds 5",
+            f"--task sts {READERS} --train-rows 250 1000 {FULL}",
         ),
     ),
 )
 
-CURVES = f"--task sts para {ENCODERS} --train-rows 250 1000 4000 all --seeds 5"
+CURVES = f"--task sts para {READERS} --train-rows 250 1000 4000 all --seeds 5"
 TWO_RATES = "--tune full --rates 5e-5 1.5e-4"
 MODEL = "--data $DATA/cs224n --backbone $MINILM"
 NLI = "$DATA/nli/nli_for_simcse.csv"

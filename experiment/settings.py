@@ -8,10 +8,10 @@ from typing import Any
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from heads.config import (
-    ENCODERS,
     MOST,
     ONE_RATE,
     RATES,
+    READERS,
     REMEDIES,
     REPORT_ORDER,
     SCHEDULES,
@@ -83,7 +83,7 @@ class Settings:
     encoder: tuple[str, ...] = option(
         ("bi", "cross"),
         "bi: apart; cross: joined; late: by token",
-        choices=tuple(ENCODERS),
+        choices=tuple(READERS),
         metavar="HOW",
     )
     no_baseline: bool = option(

@@ -6,7 +6,7 @@ from runtime.options import option
 
 MOST = 1e12
 # How a pair is read, and what those who read so are called: from the cheapest to the dearest.
-ENCODERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cross-encoder"}
+READERS = {"bi": "bi-encoder", "late": "late-interaction encoder", "cross": "cross-encoder"}
 # How many layers of the encoder are trained along, from the last one down; None for all of it,
 # embeddings too; joint: of all tasks at once; none: nor the head, which is the checkpoint's own.
 TUNES = {"frozen": 0, "last1": 1, "last2": 2, "last4": 4, "full": None, "joint": None, "none": 0}

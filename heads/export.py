@@ -31,17 +31,17 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
         DataError: sentence-transformers has no form of its encoder or of its head.
         CheckpointError: `out` holds something other than a checkpoint.
     """
-    if head.kind == "late":
+    if head.reader == "late":
         raise DataError(f"{cell.name}: of late interaction others have no such head; use predict")
-    as_classifier = reads_cls(head.task, head.kind, head.features.form)
-    if head.kind != "bi" and not as_classifier:
+    as_classifier = reads_cls(head.task, head.reader, head.features.form)
+    if head.reader != "bi" and not as_classifier:
         raise DataError(
             f"{cell.name}: CrossEncoder has no head on {head.features.form} features; train with "
             "--features cls, or give --onnx FILE"
         )
     if type(head.encoder) is not SentenceEncoder:
         raise DataError(f"{cell.name}: sentence-transformers has no form of IS-BERT's convolutions")
-    if as_classifier and head.kind == "bi" and head.encoder.pooling != "cls_before_pooler":
+    if as_classifier and head.reader == "bi" and head.encoder.pooling != "cls_before_pooler":
         raise DataError(
             f"{cell.name}: a classifier reads [CLS] itself, not pooling {head.encoder.pooling}; "
             "train with --pooling cls_before_pooler, or give --onnx FILE"
@@ -66,7 +66,7 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: what it is, how it scored, which command made it, how it is used."""
     if as_classifier:
-        kind = "cross-encoder" if head.kind == "cross" else "classifier"
+        kind = "cross-encoder" if head.reader == "cross" else "classifier"
         tells = "both texts are read at once" if head.task.is_pair else "a text is read"
         tells += ", and BERT's pooler and classifier score its [CLS]"
         use = _classifier_use(head, out)
@@ -145,8 +145,8 @@ tokenizer = AutoTokenizer.from_pretrained({str(out)!r})
 tokens = tokenizer("a first text", truncation=True, return_tensors="pt")
 prediction = model(**tokens).logits.argmax(dim=-1)
 ```"""
-    what = "a probability each" if head.task.kind == "binary" else "a score each"
-    if head.task.kind == "classes":
+    what = "a probability each" if head.task.label_kind == "binary" else "a score each"
+    if head.task.label_kind == "classes":
         what = "the logits of the classes"
     return f"""\
 ```python
@@ -208,4 +208,4 @@ def _program(head: SavedHead, out: Path) -> str:
         "binary": "prediction = (logits[:, 0] > 0).long()  # probability: logits.sigmoid()",
         "score": f"prediction = {task.largest} * logits[:, 0].sigmoid()",
     }
-    return "\n".join([*lines, ends[task.kind]])
+    return "\n".join([*lines, ends[task.label_kind]])

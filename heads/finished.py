@@ -66,7 +66,7 @@ def finished_cells(run: Path) -> list[FinishedCell]:
         # A head and its scores carry the same key, whatever else its name is made of.
         own = entries.get(read_about(head).get("key"), [])
         # 0.14.0 knew encoders that no head is made for any more.
-        if own and (TASKS[own[0]["task"]].kind, own[0]["encoder"]) in HEADS:
+        if own and (TASKS[own[0]["task"]].label_kind, own[0]["encoder"]) in HEADS:
             cells.append(FinishedCell(head, tuple(own)))
     if not cells:
         raise DataError(f"{run}: no finished cell in its heads/; repeat the run")

@@ -85,8 +85,8 @@ class Graph(nn.Module):
         for module in self.model.modules():
             module.__class__ = FORMS.get(type(module), type(module))
         self.head, self.features = head.head, head.features
-        self.pooling, self.kind = head.encoder.pooling, head.kind
-        self.texts = head.task.num_texts if head.kind == "bi" else 1
+        self.pooling, self.reader = head.encoder.pooling, head.reader
+        self.texts = head.task.num_texts if head.reader == "bi" else 1
         tokenizer = head.encoder.tokenizer
         self.has_types, self.sep_id = bool(tokenizer.second_type), tokenizer.sep_id
 
@@ -94,14 +94,14 @@ class Graph(nn.Module):
     def inputs(self) -> list[str]:
         """Return the names of the inputs, int64 (B, T) each; each text has a T of its own."""
         names = ["input_ids", "attention_mask"]
-        if self.kind == "cross":
+        if self.reader == "cross":
             return [*names, *(["token_type_ids"] if self.has_types else [])]
         ends = [""] if self.texts == 1 else ["_1", "_2"]
         return [name + end for end in ends for name in names]
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits, (B,) or (B, C), and scores or probabilities, see `Head.soft`."""
-        if self.kind == "cross":
+        if self.reader == "cross":
             embeddings = [self._joined(*inputs)]
         else:
             # Ids and mask of each text: (B, T) -> (B, H).
@@ -184,7 +184,7 @@ def write_graph(head: SavedHead, path: Path) -> Path:
         UserError: a package is absent, or the encoder has no such form.
     """
     need_packages()
-    if head.kind not in ("bi", "cross") or type(head.encoder) is not SentenceEncoder:
+    if head.reader not in ("bi", "cross") or type(head.encoder) is not SentenceEncoder:
         raise DataError(f"{path}: no graph is made of this kind of encoder, only of bi and cross")
     graph = Graph(head).cpu().eval()
     batch = torch.export.Dim("batch")

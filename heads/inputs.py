@@ -188,13 +188,13 @@ def inputs_of(
     }
 
 
-def cls_is_of_interest(encoder: SentenceEncoder, task: Task, kind: str) -> bool:
+def cls_is_of_interest(encoder: SentenceEncoder, task: Task, reader: str) -> bool:
     """Return whether a run says what the cosine would be at [CLS], beside that of the embeddings.
 
     SimCSE's paper reads [CLS]. A mean of all tokens orders sentences before any contrastive tuning;
     what the tuning repairs is seen in [CLS].
     """
-    return encoder.averages and kind == "bi" and task.is_pair and task.kind == "score"
+    return encoder.averages and reader == "bi" and task.is_pair and task.label_kind == "score"
 
 
 def frozen_embeddings(

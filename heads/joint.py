@@ -56,12 +56,12 @@ from runtime.training import (
 class Pupil:
     """A task of a joint training: its examples, how they are read, and by what they are scored.
 
-    `kind` is one of `heads.config.ENCODERS`; a single text is always read by `bi`. Of `config`, the
-    epochs are the task's own; the rates and the batch size are those of all tasks.
+    `reader` is one of `heads.config.READERS`; a single text is always read by `bi`. The epochs of
+    `config` are the task's; its rates and its batch size are those of all tasks.
     """
 
     splits: Splits
-    kind: str
+    reader: str
     config: HeadConfig
     dev_score: Score
 
@@ -139,7 +139,7 @@ class JointTrainer:
     ):
         self.pupils, self.config, self.state_path = pupils, config, state_path
         self.settings = settings = next(iter(pupils.values())).config
-        self.features = {t: FEATURES[p.kind](p.config.features) for t, p in pupils.items()}
+        self.features = {t: FEATURES[p.reader](p.config.features) for t, p in pupils.items()}
         # All tasks read their texts with the same encoder, so training one changes all.
         self.inputs: dict[str, dict[str, Inputs]] = {
             task: {
@@ -155,7 +155,7 @@ class JointTrainer:
             # The initial weights are those of the task's head in a training of its own.
             set_seed(pupil.config.seed)
             size = encoder.model.config.hidden_size
-            head = build_head(TASKS[task], pupil.kind, size, pupil.config)
+            head = build_head(TASKS[task], pupil.reader, size, pupil.config)
             self.heads[task] = head.to(encoder.device)
         set_seed(settings.seed)
         # One optimizer for the encoder and all heads, each with its own rate.

@@ -83,9 +83,9 @@ def _fields(line: str) -> list[str]:
 def header_of(task: Task) -> str:
     """Return the first line of the output: the id, the prediction, what it was decided by."""
     names = ["id", task.label]
-    if task.kind == "binary":
+    if task.label_kind == "binary":
         names.append("probability")
-    elif task.kind == "classes":
+    elif task.label_kind == "classes":
         names += [f"p{number}" for number in range(task.num_classes)]
     return "\t".join(names)
 
@@ -94,7 +94,7 @@ def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterat
     """Yield a line for each row, as `header_of` names its fields."""
     rows = iter(rows)
     # A score is its own prediction; a class stands beside the probabilities that decided it.
-    scored = head.task.kind == "score"
+    scored = head.task.label_kind == "score"
     while piece := list(islice(rows, PIECE)):
         ids, texts = zip(*piece, strict=True)
         logits = torch.from_numpy(head.logits(texts))  # (N,) or (N, C)

@@ -14,26 +14,26 @@ from minbert.classifier import BertClassifier
 from minbert.encoder import SentenceEncoder
 
 
-def reads_cls(task: Task, kind: str, features: str) -> bool:
+def reads_cls(task: Task, reader: str, features: str) -> bool:
     """Return whether a head has the form of BERT's classifier."""
     # A single text is an item by itself; of pairs only the joined ones are.
-    return features == "cls" and (kind == "cross" or not task.is_pair)
+    return features == "cls" and (reader == "cross" or not task.is_pair)
 
 
 def fitting_labels(task: Task) -> tuple[int, ...]:
     """Return how many labels a classifier for a task may have."""
     # One logit is a score, or decides by its sign; two are one of the two classes.
-    return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.kind]
+    return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.label_kind]
 
 
 def own_classifier(
-    encoder: SentenceEncoder, task: Task, kind: str, config: HeadConfig
+    encoder: SentenceEncoder, task: Task, reader: str, config: HeadConfig
 ) -> BertClassifier | None:
     """Return the checkpoint's own head if a task's head starts from it, else None."""
     own = encoder.classifier
-    if own is None or not reads_cls(task, kind, config.features):
+    if own is None or not reads_cls(task, reader, config.features):
         return None
-    if kind == "bi" and encoder.pooling != "cls_before_pooler":
+    if reader == "bi" and encoder.pooling != "cls_before_pooler":
         return None  # it was trained on [CLS] itself
     return own if own.out.out_features in fitting_labels(task) else None
 

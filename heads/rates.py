@@ -50,7 +50,7 @@ def choose_rate(
     encoder: SentenceEncoder,
     splits: Splits,
     task: str,
-    kind: str,
+    reader: str,
     config: HeadConfig,
     rates: tuple[float, ...],
     score: Score,
@@ -63,7 +63,7 @@ def choose_rate(
         encoder: stays as it is; copies are trained.
         splits: what candidates are trained on, and as dev what they are chosen by.
         task: its name.
-        kind: how texts are read.
+        reader: how texts are read.
         config: of the head; its encoder rate is replaced.
         rates: to choose from.
         score: predictions of `splits.dev` -> what to maximise.
@@ -77,7 +77,7 @@ def choose_rate(
     """
     path = state_path.with_suffix(".json")
     known: dict[str, Any] = main_decides(_finished(path) if resume and is_main() else {})
-    features = FEATURES[kind](config.features)
+    features = FEATURES[reader](config.features)
     for rate in rates:
         name = str(rate)
         if name in known:
@@ -89,7 +89,7 @@ def choose_rate(
         }
         at_rate = replace(config, backbone_learning_rate=rate)
         state = state_path.with_name(f"{name}-{state_path.name}")
-        trainer = trainer_of(own, inputs, splits.train, task, kind, at_rate, score, state)
+        trainer = trainer_of(own, inputs, splits.train, task, reader, at_rate, score, state)
         history = trainer.run(resume, f"rate {shown_value(rate)}")
         scores = [record["dev_score"] for record in history]
         known[name] = {"scores": scores, "seconds": time.perf_counter() - started}

@@ -36,7 +36,7 @@ class SavedHead:
     head: Head
     features: Features
     task: Task
-    kind: str  # one of `heads.config.ENCODERS`
+    reader: str  # one of `heads.config.READERS`
 
     def embed(self, items: Sequence[Item]) -> np.ndarray:
         """Return the embeddings of items, (n, *parts, H) float32; equal ones are read again."""
@@ -92,7 +92,7 @@ class SavedHead:
 
 
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
-    """Return a saved head's task, its kind (of `heads.config.ENCODERS`), how it was trained.
+    """Return a saved head's task, its reader (of `heads.config.READERS`), how it was trained.
 
     Raises:
         CheckpointError: no file that `heads.train.save_head` wrote, or of an unknown task.
@@ -100,15 +100,15 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     about = read_about(path)
     known = {found.name for found in fields(HeadConfig)}
     try:
-        task, kind = TASKS[about["task"]], about["encoder"]
+        task, reader = TASKS[about["task"]], about["encoder"]
         # Looked up for its KeyError: earlier versions knew kinds that no head is made for now.
-        HEADS[task.kind, kind]
+        HEADS[task.label_kind, reader]
         raw = json.loads(about["config"])
         # Settings that only a later version knows are passed over.
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: not a head that a run saved ({error!r})") from None
-    return task, kind, config
+    return task, reader, config
 
 
 def load_head(
@@ -125,7 +125,7 @@ def load_head(
     Raises:
         CheckpointError: the head, its encoder or the run's config is missing or damaged.
     """
-    task, kind, config = read_head(path)
+    task, reader, config = read_head(path)
     run = path.absolute().parent.parent
     # A tuned encoder lies under its head's name; a frozen one is that of all heads of its stage.
     folder, pooling = run / "models" / path.stem, None
@@ -141,13 +141,13 @@ def load_head(
         )
     precision = precision or _options(run).get("precision", "auto")
     encoder = open_encoder(folder, device, precision, pooling).freeze()
-    head = build_head(task, kind, encoder.model.config.hidden_size, config)
+    head = build_head(task, reader, encoder.model.config.hidden_size, config)
     load_module(head, read_file(path), path)
     # The activation of a published cross-encoder is no tensor: the file says which it is.
     if isinstance(head, STSClassifierHead):
         head.activation = read_about(path).get("activation", head.activation)
-    features = FEATURES[kind](config.features)
-    return SavedHead(encoder, head.to(encoder.device).eval(), features, task, kind)
+    features = FEATURES[reader](config.features)
+    return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
 
 
 def _options(run: Path) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def fit_head(
     encoder: SentenceEncoder,
     splits: Splits,
     task: str,
-    kind: str,
+    reader: str,
     config: HeadConfig,
     dev_score: Score,
     cache: Path,
@@ -101,7 +101,7 @@ def fit_head(
         encoder: frozen here, or trained in place.
         splits: the task's.
         task: its name.
-        kind: one of `heads.config.ENCODERS`.
+        reader: one of `heads.config.READERS`.
         config: the settings.
         dev_score: dev predictions -> what to maximise.
         cache: the folder of frozen embeddings.
@@ -112,14 +112,14 @@ def fit_head(
         epoch: to stop after, chosen beforehand; None keeps the one with the best `dev_score`.
     """
     started = time.perf_counter()
-    features = FEATURES[kind](config.features)
+    features = FEATURES[reader](config.features)
     with main_first():  # the other processes then find the embeddings in the cache
         if inputs is None:
-            cls = cls_is_of_interest(encoder, TASKS[task], kind)
+            cls = cls_is_of_interest(encoder, TASKS[task], reader)
             named = by_name(splits)
             inputs = inputs_of(encoder, named, features, config.tune, cache, fingerprint, cls)
     trainer = trainer_of(
-        encoder, inputs, splits.train, task, kind, config, dev_score, state_path, epoch
+        encoder, inputs, splits.train, task, reader, config, dev_score, state_path, epoch
     )
     history = trainer.run(resume)
 
@@ -139,7 +139,7 @@ def trainer_of(
     inputs: dict[str, Inputs],
     examples: Sequence[Example],
     task: str,
-    kind: str,
+    reader: str,
     config: HeadConfig,
     dev_score: Score,
     state_path: Path | None,
@@ -150,14 +150,14 @@ def trainer_of(
     Args:
         inputs: of the training and the development split.
         examples: of the training split.
-        encoder, task, kind, config, dev_score, state_path, epoch: as of `fit_head`.
+        encoder, task, reader, config, dev_score, state_path, epoch: as of `fit_head`.
     """
     if config.tune != "frozen":
         unfreeze(encoder.model, TUNES[config.tune])
     set_seed(config.seed)  # the head's initial weights
     hidden_size = encoder.model.config.hidden_size
-    head = build_head(TASKS[task], kind, hidden_size, config).to(encoder.device)
-    if own := own_classifier(encoder, TASKS[task], kind, config):
+    head = build_head(TASKS[task], reader, hidden_size, config).to(encoder.device)
+    if own := own_classifier(encoder, TASKS[task], reader, config):
         load_classifier(head, own)
     # Classes and scores alike are float here; each head's loss makes of them what it needs.
     labels = np.array([example.label for example in examples], np.float64)
@@ -187,7 +187,7 @@ def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -
     form = "cls" if reads_cls(task, encoder, config.features) else encoder
     # F, which depends on how many vectors an example has and how they are combined.
     width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
-    head: Head = HEADS[task.kind, form](width, hidden_size, config.dropout, task.largest)
+    head: Head = HEADS[task.label_kind, form](width, hidden_size, config.dropout, task.largest)
     return head
 
 
@@ -358,20 +358,20 @@ def reading_speed(
 
 
 def save_head(
-    head: Head, path: Path, task: str, kind: str, config: HeadConfig, key: str, pretrain: str
+    head: Head, path: Path, task: str, reader: str, config: HeadConfig, key: str, pretrain: str
 ) -> None:
     """Write a head as safetensors, with what is needed to rebuild it in its metadata.
 
     Args:
         head: trained.
         path: of the file.
-        task, kind, config: as `fit_head` was given them.
+        task, reader, config: as `fit_head` was given them.
         key: of the cell's results; it shows later whether the head belongs to them.
         pretrain: the contrastive stage under it, `none`, `unsup`, ...
     """
     if not is_main():
         return
-    about = {"task": task, "encoder": kind, "pretrain": pretrain, "key": key}
+    about = {"task": task, "encoder": reader, "pretrain": pretrain, "key": key}
     if isinstance(head, STSClassifierHead):
         about["activation"] = head.activation
     with whole_file(path) as temporary:

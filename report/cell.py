@@ -51,7 +51,7 @@ class Coordinates:
         return "" if self.train_rows == ALL else f"-{self.train_rows}rows"
 
     @property
-    def kind(self) -> str:
+    def reader(self) -> str:
         """Return how its texts are read: a single text by `bi`, whatever reads the pairs."""
         return self.encoder if TASKS[self.task].is_pair else "bi"
 

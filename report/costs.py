@@ -131,7 +131,7 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
             continue
         bi, cross = of_kind[name, "bi"], of_kind[name, "cross"]
         break_evens[name] = break_even(bi, cross)
-        stories.append((TASKS[name].kind != "score", story(bi, cross)))
+        stories.append((TASKS[name].label_kind != "score", story(bi, cross)))
     return {
         "run": str(run),
         "machine": machine,
@@ -148,7 +148,7 @@ def best_cells(run: RunFolder) -> list[Cell]:
     best: dict[tuple[str, str], Cell] = {}
     for cell in of_most_labels(run.cells()):
         # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
-        place = cell.task, cell.kind
+        place = cell.task, cell.reader
         if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
             best[place] = cell
     if not best:
@@ -191,10 +191,10 @@ def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
         "cross": (None, None),
     }
     return Reader(
-        head.kind,
+        head.reader,
         len(lengths) // len(examples),
         float(lengths.sum() / len(examples)),
         flops / len(examples) + linear_flops(head.head),
         head.logits,
-        *ways[head.kind],
+        *ways[head.reader],
     )

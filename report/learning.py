@@ -13,7 +13,7 @@ from evaluation.clusters import clusters_of
 from evaluation.intervals import SEED, TAILS, weighted_metric, weightings
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate, compare
-from heads.config import ENCODERS
+from heads.config import READERS
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
 from runtime.progress import progress
@@ -60,7 +60,7 @@ class LearningCurves:
         if self.crossing is None:
             return ""
         one, (first, last) = self.crossing, self._ends()
-        ahead, other = ENCODERS[one.ahead], ENCODERS[one.behind]
+        ahead, other = READERS[one.ahead], READERS[one.behind]
         where = f"{self.task}, {self.setting}: "
         if one.labels is None:
             return (
@@ -130,7 +130,7 @@ def _curves(
     common = sorted(set.intersection(*(set(sizes) for sizes in named.values())))
     found = None
     if len(named) > 1 and defined and len(common) > 1:
-        kinds = [kind for kind in ENCODERS if kind in named]
+        kinds = [kind for kind in READERS if kind in named]
         first, last = kinds[0], kinds[-1]
         pairs = [(systems[named[first][n]], systems[named[last][n]]) for n in common]
         found = crossing(task, metric, common, pairs, gold, clusters, (first, last))

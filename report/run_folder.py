@@ -17,7 +17,7 @@ from data.examples import DataError, Example
 from data.tables import number, numbered_lines
 from data.tasks import SPLITS, TASKS, Splits
 from evaluation.table import csv_text
-from heads.config import ENCODERS
+from heads.config import READERS
 from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
 from runtime.files import alone_in, link, read_json, sweep, whole_file, write_text
 
@@ -89,7 +89,7 @@ class RunFolder:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
         # 0.14.0 knew an encoder `distilled`, whose cells are left out.
-        return [cell for cell in cells if cell.encoder in ENCODERS]
+        return [cell for cell in cells if cell.encoder in READERS]
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run, config.json; {} where there is none.

@@ -88,7 +88,7 @@ def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
             for name in METRICS
         ]
         bare = [cell.metrics.get(COSINE) for cell in members]
-        has_cosine = task.kind == "score" and task.is_pair and first.encoder != "cross"
+        has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
         seen = statistics.mean(cell.overlap["sentences"] for cell in members)
         rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]
         speed = statistics.mean(cell.sentences_per_second for cell in members)

@@ -28,7 +28,7 @@ from evaluation.significance import (
     signed,
     turned,
 )
-from heads.config import ENCODERS
+from heads.config import READERS
 from report.cell import COSINE, Cell, best_known, by_system
 from report.run_folder import COMPARISONS, RunFolder
 from runtime.files import read_json
@@ -296,7 +296,7 @@ class _TaskVerdict:
         for cell in self.cells:
             if cell.encoder not in best or score(cell) > score(best[cell.encoder]):
                 best[cell.encoder] = cell
-        return {kind: best[kind] for kind in ENCODERS if kind in best}
+        return {kind: best[kind] for kind in READERS if kind in best}
 
     @property
     def chosen(self) -> bool:
@@ -346,7 +346,7 @@ class _TaskVerdict:
             return about + self._leader(next(iter(best.values())))
         settings = {kind: self._named([cell]) for kind, cell in best.items()}
         same = len(set(settings.values())) == 1
-        names = {k: f"the best {ENCODERS[k]}{'' if same else f' ({settings[k]})'}" for k in best}
+        names = {k: f"the best {READERS[k]}{'' if same else f' ({settings[k]})'}" for k in best}
         outcomes = [
             self._outcome(self.between(best[a], best[b]), names[a], names[b])
             for a, b in combinations(best, 2)
@@ -382,7 +382,7 @@ class _TaskVerdict:
         words = []
         for ahead, cells in outcomes.items():
             where = f"({self._named(cells)})" if self.several else self._named(cells)
-            answer = f"the {ENCODERS[ahead]} is ahead" if ahead else "it is undecided"
+            answer = f"the {READERS[ahead]} is ahead" if ahead else "it is undecided"
             words.append(f"{answer} {where}")
         return f"; like with like, {' and '.join(words)}" if words else ""
 
@@ -422,7 +422,7 @@ class _TaskVerdict:
         if own is None or own.mean is None:
             return "no score is defined."
         score = f"{own.mean:.3f} {shown(own.interval)}".rstrip()
-        words = f"the {ENCODERS[best.encoder]} alone, best {self._named([best])}: {score}"
+        words = f"the {READERS[best.encoder]} alone, best {self._named([best])}: {score}"
         cells = {cell.system: cell for cell in self.cells}
         undecided = [
             cells[versus.b if versus.a == best.system else versus.a]
@@ -480,7 +480,7 @@ def _headline(verdicts: Sequence[_TaskVerdict]) -> str:
         return "The data show no encoder ahead of all others."
     words = [
         f"the {name} on {' and '.join(answers[kind])}"
-        for kind, name in ENCODERS.items()
+        for kind, name in READERS.items()
         if kind in answers
     ]
     if "" in answers:

@@ -38,7 +38,7 @@ class Reader:
     def __init__(self, encoder: SentenceEncoder, task: Task, kind: str):
         self.encoder, self.features = encoder, FEATURES[kind](form="interaction")
         size = encoder.model.config.hidden_size
-        self.head = HEADS[task.kind, kind](self.features.width(size, task.num_texts), size)
+        self.head = HEADS[task.label_kind, kind](self.features.width(size, task.num_texts), size)
         self.modules = torch.nn.ModuleList([encoder.model, self.head])
 
     def logits(self, examples: Sequence[Any]) -> Tensor:
@@ -126,7 +126,9 @@ def main() -> None:
         write_predictions(options.out / f"{task.name}-{split}-output.csv", task, examples, found)
         if split == "dev":
             labels = np.array([example.label for example in examples])
-            name, metric = ("pearson", pearson) if task.kind == "score" else ("accuracy", accuracy)
+            name, metric = (
+                ("pearson", pearson) if task.label_kind == "score" else ("accuracy", accuracy)
+            )
             print(f"dev {name}: {metric(found, labels)}")
 
 

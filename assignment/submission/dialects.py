@@ -25,7 +25,7 @@ CFIMDB = replace(
     name="cfimdb",
     about="sentiment in 2 classes",
     files=("ids-cfimdb-train.csv", "ids-cfimdb-dev.csv", "ids-cfimdb-test-student.csv"),
-    kind="binary",
+    label_kind="binary",
     largest=1,
     read=partial(read_sst, num_classes=2),
 )
@@ -68,7 +68,7 @@ class Dialect:
 
     def text(self, task: Task, answers: Iterable[tuple[str, float | None]]) -> str:
         """Return the file of a task's answers, (id, value) each; None is no answer."""
-        whole = task.kind != "score" and (task.whole_predictions or not self.floats)
+        whole = task.label_kind != "score" and (task.whole_predictions or not self.floats)
         lines = [self.header.format(column=self.columns.get(task.name, task.prediction_header))]
         for id, value in answers:
             spelled = "" if value is None else str(int(value) if whole else float(value))

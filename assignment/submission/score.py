@@ -58,7 +58,7 @@ def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np
     """
     record = ASKED[task]
     given = [answer for answer in answers if answer is not None]
-    if record.kind == "score":
+    if record.label_kind == "score":
         stand_in = np.full(len(labels), np.mean(given) if given else 0.0)
     else:
         stand_in = (labels + 1) % record.num_classes
@@ -68,7 +68,7 @@ def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np
 
 def weight(task: str, tasks: int) -> float:
     """Return how much the aggregate of so many tasks grows with a task's main metric."""
-    return (0.5 if ASKED[task].kind == "score" else 1.0) / tasks
+    return (0.5 if ASKED[task].label_kind == "score" else 1.0) / tasks
 
 
 def aggregate(scores: Mapping[str, float | None]) -> float | None:
@@ -77,7 +77,7 @@ def aggregate(scores: Mapping[str, float | None]) -> float | None:
     for task, score in scores.items():
         if score is None:
             return None
-        total += (1 + score) / 2 if ASKED[task].kind == "score" else score
+        total += (1 + score) / 2 if ASKED[task].label_kind == "score" else score
     return total / len(scores)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
-from heads.config import ENCODERS
+from heads.config import READERS
 from report.page.tables import Table
 
 # Colours to draw with -> the page's own, which differ between light and dark: names of style.css.
@@ -29,9 +29,9 @@ COLOURS = {
 }
 # Encoder -> colour, name, hatch: no difference by colour alone.
 LOOKS = {
-    "bi": (SERIES[0], ENCODERS["bi"], ""),
-    "cross": (SERIES[1], ENCODERS["cross"], "//"),
-    "late": (SERIES[2], ENCODERS["late"], ".."),
+    "bi": (SERIES[0], READERS["bi"], ""),
+    "cross": (SERIES[1], READERS["cross"], "//"),
+    "late": (SERIES[2], READERS["late"], ".."),
 }
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is

@@ -158,7 +158,7 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
     rows = [
         [
             word(same[0].name),
-            *(_difference(each, DARKEST[task.kind]) for each in same),
+            *(_difference(each, DARKEST[task.label_kind]) for each in same),
             number(same[0].n, 0),
             word(same[0].by),
         ]
@@ -166,7 +166,7 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
     ]
     if not rows:
         return None
-    unit = "distance from the gold score" if task.kind == "score" else "share of wrong rows"
+    unit = "distance from the gold score" if task.label_kind == "score" else "share of wrong rows"
     caption = "errors of the bi-encoder minus those of the cross-encoder"
     return Table(f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat")
 
@@ -205,7 +205,7 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
             )
             examples = run.examples(kinds["bi"][0])
             labels = labels_of(examples)
-            for ahead, row in most_surprising(bi, cross, labels, task.kind):
+            for ahead, row in most_surprising(bi, cross, labels, task.label_kind):
                 example = {
                     "task": task.name,
                     "setting": setting,
@@ -263,17 +263,17 @@ def most_surprising(
 
 def _in_words(soft: Any, task: Task) -> str:
     """Return a score, or the called class and its probability: `yes (91% sure)`."""
-    if task.kind == "score":
+    if task.label_kind == "score":
         return _named(soft, task)
-    probabilities = np.array([1 - soft, soft]) if task.kind == "binary" else soft
+    probabilities = np.array([1 - soft, soft]) if task.label_kind == "binary" else soft
     called = int(probabilities.argmax())
     return f"{_named(called, task)} ({probabilities[called]:.0%} sure)"
 
 
 def _named(label: float, task: Task) -> str:
-    if task.kind == "score":
+    if task.label_kind == "score":
         return f"{label:.1f}"
-    return ("no", "yes")[int(label)] if task.kind == "binary" else f"class {label:.0f}"
+    return ("no", "yes")[int(label)] if task.label_kind == "binary" else f"class {label:.0f}"
 
 
 # Classes of each system.
@@ -285,7 +285,7 @@ def confusions(run: FinishedRun) -> list[Table]:
 
     tables = []
     for task in run.tasks:
-        for system, cells in run.systems(task).items() if task.kind == "classes" else ():
+        for system, cells in run.systems(task).items() if task.label_kind == "classes" else ():
             predictions, labels = run.of_seeds(cells)
             classes = range(task.num_classes)
             matrix = confusion_matrix(labels, predictions, labels=classes)

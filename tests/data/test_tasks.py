@@ -57,7 +57,7 @@ def test_missing_files_and_folders_name_the_remedy(tmp_path):
 
 def test_the_records_say_what_cs224n_does():
     assert [
-        (task.name, task.num_texts, task.kind, task.num_classes, task.prediction_header)
+        (task.name, task.num_texts, task.label_kind, task.num_classes, task.prediction_header)
         for task in TASKS.values()
     ] == [
         ("sst", 1, "classes", 5, "Predicted_Sentiment"),

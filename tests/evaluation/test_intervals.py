@@ -92,7 +92,7 @@ def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn
     gold = np.arange(n) % TASKS[task].num_classes * 1.0
     found = intervals(task, np.zeros(n), gold)
     assert list(found) == list(TASKS[task].metrics)
-    if n < 3 or TASKS[task].kind == "score":
+    if n < 3 or TASKS[task].label_kind == "score":
         assert set(found.values()) == {None}
     assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None  # never called
     assert not recwarn.list

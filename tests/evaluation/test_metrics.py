@@ -60,7 +60,7 @@ def test_a_task_has_the_metrics_of_its_record_and_no_others(task):
     metrics = task_metrics(task, gold, gold)
     assert tuple(name for name in METRICS if metrics[name] is not None) == TASKS[task].metrics
     assert metrics[TASKS[task].main_metric] == pytest.approx(1.0)
-    assert ("f1_weighted" in metrics) == (TASKS[task].kind == "classes")
+    assert ("f1_weighted" in metrics) == (TASKS[task].label_kind == "classes")
 
 
 def test_a_rows_error_is_a_miss_of_a_class_or_a_distance_from_a_score():

@@ -129,7 +129,7 @@ def test_what_cannot_be_compared_is_none_and_what_is_equal_has_p_1(
     estimates, comparisons = compare(task, metric, systems, gold)
     json.dumps([asdict(one) for one in (*estimates, *comparisons)], allow_nan=False)
     equal, versus, _ = comparisons
-    correlation = TASKS[task].kind == "score"
+    correlation = TASKS[task].label_kind == "score"
     if n >= 3:
         assert (equal.difference, equal.p) == (0.0, 1.0)
         assert (versus.p is None) == correlation

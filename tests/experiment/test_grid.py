@@ -126,7 +126,11 @@ def test_full_tuning_saves_the_changed_encoder(finished, tiny_checkpoint):
 def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
     for cell in cells_of(finished):
         head = opened(finished, cell.name)
-        assert (head.task.name, head.kind, head.encoder.pooling) == (cell.task, cell.encoder, "avg")
+        assert (head.task.name, head.reader, head.encoder.pooling) == (
+            cell.task,
+            cell.encoder,
+            "avg",
+        )
         texts = [example.texts for example in read_task(toy_data, cell.task).dev]
         logits, soft = head.logits(texts), head.soft(texts)
         hard = head.head.predict(torch.from_numpy(logits)).numpy()
@@ -170,7 +174,7 @@ def test_what_is_missing_or_damaged_is_named_in_one_line(
         target = (finished / "backbones" / link.name).resolve()
         link.unlink()
         link.symlink_to(target)
-    assert opened(tmp_path / "run", NAME).kind == "cross"
+    assert opened(tmp_path / "run", NAME).reader == "cross"
     (tmp_path / "run" / name).unlink()
     if content is not None:
         (tmp_path / "run" / name).write_text(content)
@@ -183,7 +187,7 @@ def test_settings_of_a_later_version_are_passed_over(finished, monkeypatch):
     about = saved.read_about(finished / "heads" / f"{NAME}.safetensors")
     about["config"] = json.dumps(json.loads(about["config"]) | {"joules": 3})
     monkeypatch.setattr(saved, "read_about", lambda path: about)
-    assert opened(finished, NAME).kind == "cross"
+    assert opened(finished, NAME).reader == "cross"
 
 
 def test_the_same_command_again_reuses_everything(

@@ -57,9 +57,9 @@ def test_a_file_of_texts_gets_the_runs_own_predictions(
         columns = dict(zip(header, zip(*lines, strict=True), strict=True))
         assert list(columns["id"]) == own
         np.testing.assert_allclose(np.array(columns[task.label], float), expected, atol=1e-5)
-        if task.kind == "binary":
+        if task.label_kind == "binary":
             assert [float(p) > 0.5 for p in columns["probability"]] == [v == 1 for v in expected]
-        if task.kind == "classes":
+        if task.label_kind == "classes":
             soft = np.array([columns[f"p{number}"] for number in range(5)], float)
             assert soft.argmax(axis=0).tolist() == expected
             np.testing.assert_allclose(soft.sum(axis=0), 1, atol=1e-5)

@@ -4,13 +4,13 @@ from conftest import toy_sentences
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
-from heads.config import ENCODERS
+from heads.config import READERS
 
 H = 32
 KINDS = [
     (task.name, encoder)
     for task in TASKS.values()
-    for encoder in (ENCODERS if task.is_pair else ("bi",))
+    for encoder in (READERS if task.is_pair else ("bi",))
 ]
 
 

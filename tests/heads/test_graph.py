@@ -57,7 +57,7 @@ def texts_of(task: str, count: int):
 
 def padded(tokenizer: Tokenizer, head: SavedHead, texts) -> list[np.ndarray]:
     """Return the graph's inputs, as anybody makes them of a tokenizer's file."""
-    if head.kind == "cross":
+    if head.reader == "cross":
         found = tokenizer.encode_batch(texts)
         columns = [[e.ids for e in found], [e.attention_mask for e in found]]
         if head.encoder.tokenizer.second_type:

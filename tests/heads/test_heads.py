@@ -55,11 +55,11 @@ def test_recipes_know_the_tasks_of_the_report_and_any_other():
 def test_what_heads_decide_by_leads_to_what_they_predict(task, kind):
     head = build_head(TASKS[task], kind, H, HeadConfig())
     logits = torch.linspace(-3, 3, 7)
-    if TASKS[task].kind == "classes":
+    if TASKS[task].label_kind == "classes":
         logits = torch.stack([logits.roll(shift) for shift in range(5)], dim=1)
     soft = head.soft(logits)
     called = {"classes": lambda: soft.argmax(dim=1), "binary": lambda: soft > 0.5}
-    assert torch.equal(called.get(TASKS[task].kind, lambda: soft)(), head.predict(logits))
-    if TASKS[task].kind != "score":
+    assert torch.equal(called.get(TASKS[task].label_kind, lambda: soft)(), head.predict(logits))
+    if TASKS[task].label_kind != "score":
         probabilities = soft if soft.ndim == 2 else torch.stack([soft, 1 - soft], dim=1)
         assert torch.allclose(probabilities.sum(dim=1), torch.ones(7))

@@ -79,9 +79,9 @@ def _predictions(task, examples, cell):
     draw = np.random.default_rng([len(cell.name), cell.seed])
     labels = np.array([example.label for example in examples], float)
     noise = draw.normal(0, 0.6 if cell.encoder == "bi" else 1.4, len(labels))
-    if task.kind == "score":
+    if task.label_kind == "score":
         return labels + noise, labels + noise
-    if task.kind == "binary":
+    if task.label_kind == "binary":
         sure = 1 / (1 + np.exp(1 - 2 * labels - 2 * noise))
         return (sure > 0.5).astype(float), sure
     found = np.clip(np.rint(labels + noise), 0, task.largest)
@@ -95,7 +95,9 @@ def _scored(folder, cell, examples, predictions, sure, soft) -> Cell:
     cell = Cell.from_json(cell.to_json() | more)
     folder.write_predictions(cell.name, cell.task, cell.split, ids, predictions)
     if soft:
-        cosines = {"cosines": sure / 5} if task.kind == "score" and cell.encoder == "bi" else {}
+        cosines = (
+            {"cosines": sure / 5} if task.label_kind == "score" and cell.encoder == "bi" else {}
+        )
         folder.write_soft(cell, ids, soft=sure, **cosines)
     return cell
 

@@ -115,7 +115,7 @@ def test_the_numbers_of_the_run_are_there(full, document):
 
 def test_classes_are_counted_from_the_predictions(full, document):
     run = FinishedRun.read(full)
-    (task,) = [task for task in run.tasks if task.kind == "classes"]
+    (task,) = [task for task in run.tasks if task.label_kind == "classes"]
     system, cells = next(iter(run.systems(task).items()))
     predictions, labels = run.of_seeds(cells)
     off = np.abs(predictions - labels)

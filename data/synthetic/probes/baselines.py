@@ -81,7 +81,7 @@ def linear(parts: list[list[Row]], task: str, width: int | None = None) -> list[
     if width:
         narrow = TruncatedSVD(width, random_state=0).fit(features[0])
         features = [narrow.transform(part) for part in features]
-    scores = record.kind == "score"
+    scores = record.label_kind == "score"
     model = Ridge(alpha=1.0) if scores else LogisticRegression(C=10.0, max_iter=1000)
     model.fit(features[0], labels(parts[0], task))
     return [np.asarray(model.predict(part)) for part in features[1:]]
@@ -121,11 +121,11 @@ def baselines(folder: Path) -> dict[tuple[str, str], list[float]]:
         guesses = {"TF-IDF, linear": linear(parts, task)}
         if not record.is_pair:
             guesses["TF-IDF, 256 wide"] = linear(parts, task, 256)
-        if record.kind != "score":
+        if record.label_kind != "score":
             guesses["majority"] = _majority(parts, task)
-        if record.kind == "binary":
+        if record.label_kind == "binary":
             guesses["word overlap"] = overlap_classes(parts, task)
-        elif record.kind == "score":
+        elif record.label_kind == "score":
             guesses["word overlap"] = [jaccard(part, task) for part in parts[1:]]
         for name, guess in guesses.items():
             truths = [labels(part, task) for part in parts[1:]]
@@ -172,7 +172,7 @@ def by_phenomenon(folder: Path, task: str) -> list[tuple[str, int, float, float]
     for tag in sorted(set(tags)):
         here = tags == tag
         error = float(row_errors(task, guess[here], truth[here]).mean())
-        value = error if TASKS[task].kind == "score" else 1 - error
+        value = error if TASKS[task].label_kind == "score" else 1 - error
         result.append((tag, int(here.sum()), float(truth[here].mean()), value))
     return result
 
@@ -224,7 +224,7 @@ def report(folder: Path) -> list[list[Any]]:
     for (task, part), share in held_out_shares(folder).items():
         print(f"{task} {part}: {share:.1%} of the rows hold a held-out word")
     for task, record in TASKS.items():
-        measure = "distance" if record.kind == "score" else "accuracy"
+        measure = "distance" if record.label_kind == "score" else "accuracy"
         print(f"\n{task}, linear baseline on dev and test: rows, mean label, {measure}")
         for tag, count, mean, value in by_phenomenon(folder, task):
             print(f"  {tag:22}{count:5}{mean:7.2f}{value:7.2f}")

@@ -92,7 +92,7 @@ def shortcuts(parts: list[list[Row]], task: str) -> list[Finding]:
         "function words": _fitted(function_words(train), function_words(rest), train, task),
         "words, linear": np.concatenate(linear(parts, task)),
     }
-    chance = 0.0 if TASKS[task].kind == "score" else _majority(truth)
+    chance = 0.0 if TASKS[task].label_kind == "score" else _majority(truth)
     return [
         Finding(task, name, _score(task, guess, truth), chance) for name, guess in found.items()
     ]
@@ -114,7 +114,7 @@ def _fitted(
     train: list[Row],
     task: str,
 ) -> np.ndarray:
-    if TASKS[task].kind == "score":
+    if TASKS[task].label_kind == "score":
         model = Ridge(alpha=1.0)
     else:
         model = LogisticRegression(C=1.0, max_iter=1000)
@@ -125,7 +125,7 @@ def _fitted(
 
 
 def _score(task: str, guess: np.ndarray, truth: np.ndarray) -> float:
-    if TASKS[task].kind != "score":
+    if TASKS[task].label_kind != "score":
         return float((guess == truth).mean())
     return float(pearsonr(guess, truth).statistic) if guess.std() > 0 else 0.0
 

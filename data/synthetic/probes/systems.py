@@ -72,14 +72,14 @@ def cosine_of(task: str) -> str:
 
 def is_similarity(task: str) -> bool:
     """Return whether a task's labels are scores of pairs, which cosines can order."""
-    return TASKS[task].kind == "score" and TASKS[task].is_pair
+    return TASKS[task].label_kind == "score" and TASKS[task].is_pair
 
 
 def overlap_scores(data: DataSet) -> Measured:
     """Return what the share of common words gives: a threshold for classes, an order of pairs."""
     measured = {}
     for task in data.splits:
-        if TASKS[task].kind == "binary":
+        if TASKS[task].label_kind == "binary":
             measured[task] = _of_lines(data, task, overlap_classes)
         elif is_similarity(task):
             measured[cosine_of(task)] = _compared(data, task, word_overlap())
