@@ -157,16 +157,15 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
 
 def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
     """Train the heads of one training, write what belongs to them, and return their cells."""
-    from experiment.cells import inputs_of_few, score_on, scored, splits_of, to_try
-    from heads.joint import Pupil, fit_joint
+    from experiment.cells import head_task_of, inputs_of_few, score_on, scored, to_try
     from heads.rates import choose_rate
-    from heads.train import fit_head, save_head
+    from heads.saved import save_head
+    from heads.train import fit_head, fit_joint
     from minbert.checkpoint import check_target
     from runtime.processes import is_main
 
     settings, folder, heads = opened.settings, opened.folder, training.heads
-    configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
-    splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
+    head_tasks = [head_task_of(opened, head) for head in heads]
     state = folder.state_path(training.name, keys[0])  # of an interrupted training
     models = folder.path / "models"
     choice = None
@@ -180,50 +179,42 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
         encoder = tuned.encoder.clone()
 
     if training.joint is None:
-        (head,) = heads
+        (head,), (head_task,) = heads, head_tasks
         # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
         if parts := to_try(settings, opened.splits, head):
             choice = choose_rate(
                 tuned.encoder,
-                parts,
-                head.task,
-                head.reader,
-                configs[0],
+                replace(head_task, splits=parts, dev_score=score_on(parts.dev, head.task)),
                 settings.rates_to_try(head.tune),
-                score_on(parts.dev, head.task),
-                state,
-                settings.resume,
+                state_path=state,
+                resume=settings.resume,
             )
-            configs = [replace(configs[0], backbone_learning_rate=choice.rate)]
-        fitted = [
+            config = replace(head_task.config, backbone_learning_rate=choice.rate)
+            head_tasks = [head_task] = [replace(head_task, config=config)]
+        fitted_heads = [
             fit_head(
                 encoder,
-                splits[0],
-                head.task,
-                head.reader,
-                configs[0],
-                score_on(splits[0].dev, head.task),
+                head_task,
                 opened.cache,
+                fingerprint=tuned.fingerprint,
+                inputs=inputs_of_few(opened, head, head_task.config, tuned),
                 # A head on frozen features begins again, which takes seconds.
-                None if training.frozen else state,
-                settings.resume,
-                tuned.fingerprint,
-                inputs_of_few(opened, head, configs[0], tuned),
-                choice.epoch if choice else None,
+                state_path=None if training.frozen else state,
+                resume=settings.resume,
+                epoch=choice.epoch if choice else None,
             )
         ]
     else:
-        pupils = {
-            head.task: Pupil(own, head.reader, config, score_on(own.dev, head.task))
-            for head, own, config in zip(heads, splits, configs, strict=True)
-        }
-        by_task = fit_joint(encoder, pupils, training.joint, state, settings.resume)
-        fitted = [by_task[head.task] for head in heads]
+        fitted_heads = fit_joint(
+            encoder, head_tasks, training.joint, state_path=state, resume=settings.resume
+        )
 
     if not is_main():
         return []
     if not training.frozen:
-        histories = {head.task: own.history for head, own in zip(heads, fitted, strict=True)}
+        histories = {
+            head.task: fitted.history for head, fitted in zip(heads, fitted_heads, strict=True)
+        }
         encoder.save(
             models / training.name, {"heads": [h.name for h in heads], "histories": histories}
         )
@@ -231,22 +222,16 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
             if head.name != training.name:
                 folder.link(f"models/{head.name}", models / training.name)
     cells = []
-    for head, own, config, parts, key in zip(heads, fitted, configs, splits, keys, strict=True):
-        folder.add_curve(head.name, own.history)
-        for split, predictions in own.predictions.items():
-            ids = [example.id for example in getattr(parts, split)]
+    for head, head_task, fitted, key in zip(heads, head_tasks, fitted_heads, keys, strict=True):
+        folder.add_curve(head.name, fitted.history)
+        for split, predictions in fitted.predictions.items():
+            ids = [example.id for example in getattr(head_task.splits, split)]
             folder.write_predictions(head.name, head.task, split, ids, predictions)
         # The head is written last: its presence shows that the others are complete.
-        save_head(
-            own.head,
-            folder.head_path(head.name),
-            head.task,
-            head.reader,
-            config,
-            key,
-            head.pretrain,
-        )
-        cells += scored(opened, head, own, encoder, tuned.fingerprint, config, key, choice)
+        path = folder.head_path(head.name)
+        save_head(fitted.head, path, head_task, key=key, pretrain=head.pretrain)
+        config = head_task.config
+        cells += scored(opened, head, fitted, encoder, tuned.fingerprint, config, key, choice)
     return cells
 
 
@@ -276,7 +261,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
     import experiment.cells  # noqa: F401
-    import heads.joint  # noqa: F401
+    import heads.saved  # noqa: F401
     from runtime.processes import is_main, leave_processes
 
     def work() -> None:

@@ -17,10 +17,10 @@ from experiment.opening import Run, Tuned, kept_and_held_out
 from experiment.settings import Settings
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
-from heads.inputs import FrozenInputs, Inputs, cls_is_of_interest, inputs_of
-from heads.published import own_classifier
+from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
+from heads.published import published_classifier
 from heads.rates import Choice
-from heads.train import FittedHead, Score, by_name, head_soft
+from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -45,8 +45,9 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
         made_of: list[Any] = [tuned.fingerprint, model, asdict(config), head.task, head.encoder]
         made_of.append(run.digests[head.task])
         made_of += [] if head.train_rows == ALL else [head.train_rows]
-        if own := own_classifier(tuned.encoder, TASKS[head.task], head.reader, config):
-            made_of.append([tensors_digest(own.state_dict()), own.activation])
+        task, form = TASKS[head.task], config.features
+        if classifier := published_classifier(tuned.encoder, task, head.reader, form):
+            made_of.append([tensors_digest(classifier.state_dict()), classifier.activation])
         if to_try(run.settings, run.splits, head) is not None:
             made_of.append(run.settings.rates_to_try(head.tune))
         if head.pretrain != "none":
@@ -55,6 +56,14 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
     if training.joint is not None:
         keys = [digest([key, asdict(training.joint), *keys])[:16] for key in keys]
     return keys
+
+
+def head_task_of(run: Run, head: Coordinates) -> HeadTask:
+    """Return what a head is trained on, how, and by what its epoch is chosen."""
+    config = run.settings.head_config(head.task, head.tune, head.seed)
+    splits = splits_of(run, head, config)
+    dev_score = score_on(splits.dev, head.task)
+    return HeadTask(head.task, head.reader, config, splits, dev_score)
 
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
@@ -109,7 +118,7 @@ def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
 
 def inputs_of_few(
     run: Run, head: Coordinates, config: HeadConfig, tuned: Tuned
-) -> dict[str, Inputs] | None:
+) -> dict[str, HeadInputs] | None:
     """Return the inputs of a head with few labels, from the embeddings of all rows.
 
     A frozen encoder so reads the texts once for all sizes. None where there is nothing to share.
@@ -120,10 +129,18 @@ def inputs_of_few(
     features = FEATURES[head.reader](config.features)
     encoder, named = tuned.encoder, by_name(everything)
     cls = cls_is_of_interest(encoder, TASKS[head.task], head.reader)
-    inputs = inputs_of(encoder, named, features, config.tune, run.cache, tuned.fingerprint, cls)
+    inputs = inputs_of(
+        encoder,
+        named,
+        features,
+        config.tune,
+        run.cache,
+        fingerprint=tuned.fingerprint,
+        beside_cls=cls,
+    )
     train, _ = run.kept_and_held_out(head.task)
     rows = rows_of(head, train)
-    if config.both_orders:
+    if config.both_orders and TASKS[head.task].is_pair:
         rows = np.concatenate([rows, len(train) + rows])
     own = inputs["train"]
     assert isinstance(own, FrozenInputs)
@@ -170,7 +187,9 @@ def scored(
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
         features = FEATURES[head.reader](config.features)
-        inputs = inputs_of(encoder, {"": examples}, features, config.tune, run.cache, fingerprint)
+        inputs = inputs_of(
+            encoder, {"": examples}, features, config.tune, run.cache, fingerprint=fingerprint
+        )
         return head_soft(fitted.head, inputs[""])
 
     soft_of_held_out = read(held_out) if held_out else None
@@ -217,7 +236,7 @@ def scored(
     return cells
 
 
-def _cosine_at_cls(features: Features, inputs: Inputs, labels: np.ndarray) -> float | None:
+def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None

@@ -13,11 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data.tasks import Splits
-from heads.config import HeadConfig
-from heads.features import FEATURES
-from heads.inputs import Inputs, LiveInputs
-from heads.train import Score, by_name, trainer_of
+from heads.inputs import HeadInputs, LiveInputs
+from heads.train import HeadTask, HeadTrainer, by_name
 from minbert.encoder import SentenceEncoder
 from runtime.errors import StateError
 from runtime.files import read_json, write_text
@@ -48,12 +45,9 @@ class Choice:
 
 def choose_rate(
     encoder: SentenceEncoder,
-    splits: Splits,
-    task: str,
-    reader: str,
-    config: HeadConfig,
+    head_task: HeadTask,
     rates: tuple[float, ...],
-    score: Score,
+    *,
     state_path: Path,
     resume: bool = False,
 ) -> Choice:
@@ -61,12 +55,9 @@ def choose_rate(
 
     Args:
         encoder: stays as it is; copies are trained.
-        splits: what candidates are trained on, and as dev what they are chosen by.
-        task: its name.
-        reader: how texts are read.
-        config: of the head; its encoder rate is replaced.
+        head_task: what candidates are trained on, and as dev what they are chosen by; the encoder
+            rate of its config is replaced.
         rates: to choose from.
-        score: predictions of `splits.dev` -> what to maximise.
         state_path: of the head. Beside it the candidates keep theirs, and the finished ones their
             scores; the caller deletes them, too, once the result is written.
         resume: train no finished candidate again.
@@ -77,21 +68,23 @@ def choose_rate(
     """
     path = state_path.with_suffix(".json")
     known: dict[str, Any] = main_decides(_finished(path) if resume and is_main() else {})
-    features = FEATURES[reader](config.features)
+    splits = head_task.splits
     for rate in rates:
         name = str(rate)
         if name in known:
             continue
         started = time.perf_counter()
-        own = encoder.clone()
-        inputs: dict[str, Inputs] = {
-            split: LiveInputs(own, rows, features) for split, rows in by_name(splits).items()
+        candidate = encoder.clone()
+        inputs: dict[str, HeadInputs] = {
+            split: LiveInputs(candidate, rows, head_task.features)
+            for split, rows in by_name(splits).items()
         }
-        at_rate = replace(config, backbone_learning_rate=rate)
+        config = replace(head_task.config, backbone_learning_rate=rate)
+        at_rate = replace(head_task, config=config)
         state = state_path.with_name(f"{name}-{state_path.name}")
-        trainer = trainer_of(own, inputs, splits.train, task, reader, at_rate, score, state)
-        history = trainer.run(resume, f"rate {shown_value(rate)}")
-        scores = [record["dev_score"] for record in history]
+        trainer = HeadTrainer(candidate, [at_rate], [inputs], state_path=state)
+        trainer.run(resume, f"rate {shown_value(rate)}")
+        scores = [record["dev_score"] for record in trainer.history[head_task.task]]
         known[name] = {"scores": scores, "seconds": time.perf_counter() - started}
         if is_main():
             write_text(path, json.dumps(known))
