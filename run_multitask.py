@@ -157,15 +157,15 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
 
 def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
     """Train the heads of one training, write what belongs to them, and return their cells."""
-    from experiment.cells import head_task_of, inputs_of_few, score_on, scored, to_try
+    from experiment.cells import head_task_of, score_on, scored, to_try
     from heads.rates import choose_rate
     from heads.saved import save_head
-    from heads.train import fit_head, fit_joint
+    from heads.train import fit_heads
     from minbert.checkpoint import check_target
     from runtime.processes import is_main
 
     settings, folder, heads = opened.settings, opened.folder, training.heads
-    head_tasks = [head_task_of(opened, head) for head in heads]
+    head_tasks = [head_task_of(opened, head, tuned) for head in heads]
     state = folder.state_path(training.name, keys[0])  # of an interrupted training
     models = folder.path / "models"
     choice = None
@@ -190,24 +190,18 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 resume=settings.resume,
             )
             config = replace(head_task.config, backbone_learning_rate=choice.rate)
-            head_tasks = [head_task] = [replace(head_task, config=config)]
-        fitted_heads = [
-            fit_head(
-                encoder,
-                head_task,
-                opened.cache,
-                fingerprint=tuned.fingerprint,
-                inputs=inputs_of_few(opened, head, head_task.config, tuned),
-                # A head on frozen features begins again, which takes seconds.
-                state_path=None if training.frozen else state,
-                resume=settings.resume,
-                epoch=choice.epoch if choice else None,
-            )
-        ]
-    else:
-        fitted_heads = fit_joint(
-            encoder, head_tasks, training.joint, state_path=state, resume=settings.resume
-        )
+            head_tasks = [replace(head_task, config=config)]
+    fitted_heads = fit_heads(
+        encoder,
+        head_tasks,
+        opened.cache,
+        joint=training.joint,
+        fingerprint=tuned.fingerprint,
+        # A head on frozen features begins again, which takes seconds.
+        state_path=None if training.frozen else state,
+        resume=settings.resume,
+        epoch=choice.epoch if choice else None,
+    )
 
     if not is_main():
         return []

@@ -34,7 +34,7 @@ from evaluation.suites import Entailment, Model
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.inputs import FrozenInputs, HeadInputs, frozen_embeddings
-from heads.train import HeadTask, fit_head
+from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
@@ -255,8 +255,9 @@ def _entailment(
         config,
         splits,
         lambda predictions: task_metrics("para", predictions, labels)["accuracy"],
+        inputs,
     )
-    fitted = fit_head(encoded.encoder, head_task, encoded.cache, inputs=inputs)
+    (fitted,) = fit_heads(encoded.encoder, [head_task], encoded.cache)
     return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))
 
 

@@ -58,12 +58,13 @@ def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
     return keys
 
 
-def head_task_of(run: Run, head: Coordinates) -> HeadTask:
+def head_task_of(run: Run, head: Coordinates, tuned: Tuned) -> HeadTask:
     """Return what a head is trained on, how, and by what its epoch is chosen."""
     config = run.settings.head_config(head.task, head.tune, head.seed)
     splits = splits_of(run, head, config)
     dev_score = score_on(splits.dev, head.task)
-    return HeadTask(head.task, head.reader, config, splits, dev_score)
+    inputs = inputs_of_few(run, head, config, tuned)
+    return HeadTask(head.task, head.reader, config, splits, dev_score, inputs)
 
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
@@ -142,9 +143,9 @@ def inputs_of_few(
     rows = rows_of(head, train)
     if config.both_orders and TASKS[head.task].is_pair:
         rows = np.concatenate([rows, len(train) + rows])
-    own = inputs["train"]
-    assert isinstance(own, FrozenInputs)
-    return inputs | {"train": own.of(rows)}
+    all_rows = inputs["train"]
+    assert isinstance(all_rows, FrozenInputs)
+    return inputs | {"train": all_rows.of(rows)}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:

@@ -79,6 +79,7 @@ class HeadTask:
             and batch size are those of the first task.
         splits: its examples.
         dev_score: dev predictions (N,) -> the score to maximise; None counts as worst.
+        inputs: of every split, if they are at hand; otherwise `fit_heads` makes them.
     """
 
     task: str
@@ -86,6 +87,7 @@ class HeadTask:
     config: HeadConfig
     splits: Splits
     dev_score: Score
+    inputs: dict[str, HeadInputs] | None = None
 
     @property
     def features(self) -> Features:
@@ -111,36 +113,39 @@ class FittedHead:
         return head_logits(self.head, self.inputs[split])
 
 
-def fit_head(
+def fit_heads(
     encoder: SentenceEncoder,
-    head_task: HeadTask,
+    head_tasks: Sequence[HeadTask],
     cache: Path,
     *,
+    joint: JointConfig | None = None,
     fingerprint: str | None = None,
-    inputs: dict[str, HeadInputs] | None = None,
     state_path: Path | None = None,
     resume: bool = False,
     epoch: int | None = None,
-) -> FittedHead:
-    """Train the head of one task and predict dev and test; of several processes, all call this.
+) -> list[FittedHead]:
+    """Train the head of each task and predict dev and test; of several processes, all call this.
 
-    With `config.tune == "frozen"` the encoder is frozen and reads each distinct text once; with
-    `"full"` or `"last2"`, it or its last two layers are trained along with the head, in place.
+    With `tune == "frozen"` the encoder is frozen and reads each distinct text once; with `"full"`
+    or `"last2"`, it or its last two layers are trained along with the head, in place. Heads of
+    several tasks are trained jointly on one encoder.
 
     Args:
         encoder: frozen here, or trained in place.
-        head_task: what is learnt.
+        head_tasks: one, or several in the order in which they are learnt.
         cache: the folder of frozen embeddings.
+        joint: the schedule and remedies of a joint training; None for one task.
         fingerprint: of the encoder, if already known.
-        inputs: of every split, if they are at hand; otherwise they are made here.
-        state_path: of the resumable state; the caller deletes it once the result is written.
+        state_path: of the resumable state; the caller deletes it once the results are written.
         resume: continue from that state.
-        epoch: to stop after, chosen beforehand; None keeps the epoch with the best `dev_score`.
+        epoch: to stop after, chosen beforehand; None keeps the epoch with the best dev score, or
+            the last state of a joint training.
     """
     started = time.perf_counter()
     with main_first():  # the other processes then find the embeddings in the cache
-        if inputs is None:
-            inputs = inputs_of(
+        inputs = [
+            head_task.inputs
+            or inputs_of(
                 encoder,
                 by_name(head_task.splits),
                 head_task.features,
@@ -149,45 +154,12 @@ def fit_head(
                 fingerprint=fingerprint,
                 beside_cls=cls_is_of_interest(encoder, TASKS[head_task.task], head_task.reader),
             )
-    trainer = HeadTrainer(encoder, [head_task], [inputs], state_path=state_path, epoch=epoch)
-    trainer.run(resume)
-    (fitted,) = _fitted(trainer, started)
-    return fitted
-
-
-def fit_joint(
-    encoder: SentenceEncoder,
-    head_tasks: Sequence[HeadTask],
-    joint: JointConfig,
-    *,
-    state_path: Path | None = None,
-    resume: bool = False,
-) -> list[FittedHead]:
-    """Train an encoder in place, with a head for each task, and predict dev and test.
-
-    Args:
-        encoder: trained in place.
-        head_tasks: in the order in which they are learnt.
-        joint: the schedule and remedies.
-        state_path: of the resumable state; the caller deletes it once the results are written.
-        resume: continue from that state.
-    """
-    started = time.perf_counter()
-    # All tasks read their texts with the same encoder, so training one changes all.
-    inputs: list[dict[str, HeadInputs]] = [
-        {
-            split: LiveInputs(encoder, examples, head_task.features)
-            for split, examples in by_name(head_task.splits).items()
-        }
-        for head_task in head_tasks
-    ]
-    trainer = HeadTrainer(encoder, head_tasks, inputs, joint=joint, state_path=state_path)
-    trainer.run(resume, "joint")
-    return _fitted(trainer, started)
-
-
-def _fitted(trainer: "HeadTrainer", started: float) -> list[FittedHead]:
-    """Return the trained heads with their predictions, which the first process makes."""
+            for head_task in head_tasks
+        ]
+    trainer = HeadTrainer(
+        encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
+    )
+    trainer.run(resume, "joint" if joint else "head")
 
     def applied() -> tuple[dict[str, dict[str, np.ndarray]], float, dict[str, float]]:
         """Return the tasks' predictions, the seconds so far, and the speeds."""
@@ -233,10 +205,8 @@ class HeadTrainer:
         encoder: whose embeddings are read; trained in place unless the first config says `frozen`.
         head_tasks: one, or several in the order in which they are learnt.
         inputs: of each task, by split: train, dev, and those to predict.
-        joint: the schedule and remedies; None for one task.
+        joint, epoch: as of `fit_heads`.
         state_path: where the resumable state is written after every check; None keeps none.
-        epoch: to stop after, chosen beforehand; None keeps the epoch with the best dev score. A
-            joint training, too, ends with its last state.
     """
 
     def __init__(

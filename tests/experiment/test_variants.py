@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from toy_runs import cells_of, hashes_of, results, run
 
 from data.tasks import read_task
-from heads.train import fit_head
+from heads.train import fit_heads
 from minbert.encoder import SentenceEncoder
 from report.run_folder import RunFolder
 from runtime.files import file_digest
@@ -77,7 +77,7 @@ def test_foreign_files_in_a_tuned_encoders_folder_are_found_before_the_training(
     assert run(*argv) == 0
     (model,) = (tmp_path / "r" / "models").iterdir()
     (model / "notes.txt").write_text("precious")
-    monkeypatch.setattr("heads.train.fit_head", None)  # calling it would fail
+    monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
     assert run(*argv, "--head-lr", "0.1") == 2
     assert "notes.txt in it is not part of the checkpoint" in capsys.readouterr().err
     assert (model / "notes.txt").read_text() == "precious"
@@ -86,15 +86,18 @@ def test_foreign_files_in_a_tuned_encoders_folder_are_found_before_the_training(
 def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
     read = []
 
-    def fitted(encoder, splits, *rest):
-        read.append([example.texts for example in splits.train])
-        return fit_head(encoder, splits, *rest)
+    def fitted(encoder, head_tasks, *rest, **more):
+        read.append([example.texts for example in head_tasks[0].splits.train])
+        return fit_heads(encoder, head_tasks, *rest, **more)
 
-    monkeypatch.setattr("heads.train.fit_head", fitted)
+    monkeypatch.setattr("heads.train.fit_heads", fitted)
     argv = ["--task", "sts", "sst", "--encoder", "cross", "--both-orders"]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])
+    # With few labels the rows are chosen among all, of which single texts have no second order.
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, "--train-rows", "30") == 0
+    assert sorted(len(rows) for rows in read[2:]) == [30, 60]
 
 
 def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_data, tmp_path):

@@ -20,7 +20,7 @@ from evaluation.metrics import is_labelled, task_metrics
 from evaluation.sts import pair_cosines
 from heads.config import head_config
 from heads.inputs import HeadInputs
-from heads.train import HeadTask, fit_head
+from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from runtime.training import set_seed
@@ -133,8 +133,8 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
         guesses = []
         for seed in range(FIRST_SEED, FIRST_SEED + seeds):
             config = replace(head_config("quick", "frozen", task), seed=seed)
-            head_task = HeadTask(task, "bi", config, splits, _dev_score(splits, task))
-            fitted = fit_head(encoder, head_task, cache, fingerprint=fingerprint, inputs=inputs)
+            head_task = HeadTask(task, "bi", config, splits, _dev_score(splits, task), inputs)
+            (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint)
             inputs = fitted.inputs
             guesses.append(fitted.predictions[data.part(task)])
         truth = data.truth(task)
