@@ -42,7 +42,6 @@ from runtime.processes import (
     draw_apart,
     is_main,
     main_decides,
-    main_first,
     share,
     sum_gradients,
     sum_over_ranks,
@@ -142,20 +141,19 @@ def fit_heads(
             the last state of a joint training.
     """
     started = time.perf_counter()
-    with main_first():  # the other processes then find the embeddings in the cache
-        inputs = [
-            head_task.inputs
-            or inputs_of(
-                encoder,
-                by_name(head_task.splits),
-                head_task.features,
-                head_task.config.tune,
-                cache,
-                fingerprint=fingerprint,
-                beside_cls=cls_is_of_interest(encoder, TASKS[head_task.task], head_task.reader),
-            )
-            for head_task in head_tasks
-        ]
+    inputs = [
+        head_task.inputs
+        or inputs_of(
+            encoder,
+            by_name(head_task.splits),
+            head_task.features,
+            head_task.config.tune,
+            cache,
+            fingerprint=fingerprint,
+            beside_cls=cls_is_of_interest(encoder, TASKS[head_task.task], head_task.reader),
+        )
+        for head_task in head_tasks
+    ]
     trainer = HeadTrainer(
         encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
     )

@@ -107,13 +107,16 @@ def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
                 best, where = score(predictions), (rate, epoch)
 
     weights = encoder.fingerprint()
-    state = tmp_path / "a-key.pt"
-    choice = choose_rate(encoder, head_task, RATES, state_path=state)
+    given = {"made_of": {"data": "a"}, "cache": tmp_path / "trials"}
+    choice = choose_rate(encoder, head_task, RATES, **given)
     assert (choice.rate, choice.epoch) == where
     assert max(candidate.score for candidate in choice.tried) == best
     assert (choice.rows, choice.chosen_by) == (32, 16)
     assert [candidate.rate for candidate in choice.tried] == list(RATES)
     assert encoder.fingerprint() == weights  # the candidates are copies
+    # What was tried is found again, by what it was made of.
+    again = choose_rate(encoder, replace(head_task, dev_score=None), RATES, **given)
+    assert again == choice and len(list((tmp_path / "trials").iterdir())) == len(RATES)
 
     # Trained up to that epoch, whatever dev says: 0 everywhere.
     config = replace(config, backbone_learning_rate=choice.rate)
@@ -128,8 +131,7 @@ def test_undefined_scores_never_win(tiny_encoder, tmp_path):
     splits = Splits(similarities(16, 1), similarities(8, 2), [])
     config = HeadConfig(tune="full", num_epochs=2)
     scores = iter([None, 0.1, None, None, -0.5, 0.1])
-    state = tmp_path / "a-key.pt"
-    head_task = HeadTask("sts", "bi", config, splits, lambda p: next(scores))
-    choice = choose_rate(tiny_encoder, head_task, RATES, state_path=state)
+    head_task = HeadTask("sts", "bi", config, splits, lambda predictions: next(scores))
+    choice = choose_rate(tiny_encoder, head_task, RATES, made_of={}, cache=tmp_path)
     assert (choice.rate, choice.epoch) == (1e-4, 2)
     assert [candidate.score for candidate in choice.tried] == [0.1, None, 0.1]
