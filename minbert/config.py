@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import UserError
-from runtime.files import read_object
 
 POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
@@ -115,15 +114,16 @@ class BertConfig:
         return self.hidden_size // self.num_attention_heads
 
     @classmethod
-    def from_json(cls, path: Path) -> "BertConfig":
-        """Read `config.json`; fields that do not describe the encoder are ignored.
+    def from_dict(cls, raw: dict[str, Any], path: Path) -> "BertConfig":
+        """Take the sizes from the content of `config.json`; other fields are ignored.
+
+        Args:
+            raw: the file's content.
+            path: the file, for messages.
 
         Raises:
-            CheckpointError: no such file, not JSON, or an architecture other than this encoder's.
+            CheckpointError: an architecture other than this encoder's, or impossible sizes.
         """
-        if not path.exists():
-            raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
-        raw = read_object(path, CheckpointError)
         kind = raw.get("model_type", "bert")
         if not isinstance(kind, str) or kind not in ARCHITECTURES:
             raise CheckpointError(

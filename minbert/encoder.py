@@ -7,7 +7,6 @@ Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are
 """
 
 import copy
-import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +21,13 @@ from torch import Tensor
 
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
-from minbert.config import POOLINGS, BertConfig, CheckpointError
+from minbert.config import POOLINGS, CheckpointError
 from minbert.fast.int8 import Int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder, write_json
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
@@ -144,10 +143,10 @@ class SentenceEncoder:
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
-        # The folder is found once and its config.json read once; all that follows is handed both.
-        folder = find_checkpoint(path_or_name)
-        config = BertConfig.from_json(folder / "config.json")
-        stated = read_pooling(folder, config, pooling)
+        # The folder is opened once, and handed on; nothing that follows reads a file again.
+        folder = CheckpointFolder.find(path_or_name)
+        config = folder.bert_config
+        stated = read_pooling(folder, pooling)
         if pooling and stated.pooling and pooling != stated.pooling:
             logger.warning(
                 "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
@@ -165,7 +164,7 @@ class SentenceEncoder:
         if stated.dense:
             load_dense(stated.dense, encoder.model)
         encoder.stated_pooling = stated.pooling
-        encoder.classifier = read_classifier(folder, config, tensors)
+        encoder.classifier = read_classifier(folder, tensors)
         # As sentence-transformers does: its own settings first, then the tokenizer's.
         length = stated.max_length or encoder.tokenizer.stated_length
         encoder.max_length = min(encoder.max_length, length or encoder.max_length)
@@ -443,11 +442,11 @@ class SentenceEncoder:
             config: dict[str, Any] = self.model.config.to_dict()
             if self.pooling in ("avg_top2", "avg_first_last"):
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
-            (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+            write_json(folder / "config.json", config)
             write_tensors(self.model.state_dict(), folder / "model.safetensors")
             self.tokenizer.save(folder, self.model.config.num_positions)
             if notes is not None:
-                (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
+                write_json(folder / "training.json", notes)
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
 
     def fingerprint(self, weights: str | None = None) -> str:

@@ -21,10 +21,10 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
 from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
 from minbert.config import BertConfig, CheckpointError
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder
 from minbert.packing import TokenSequences
 from runtime.errors import UserError
-from runtime.files import open_plain, read_object, utf8_name
+from runtime.files import open_plain
 from runtime.progress import progress
 
 logger = logging.getLogger(__name__)
@@ -95,13 +95,14 @@ class BertTokenizer:
         Raises:
             CheckpointError: no tokenizer files there, or files of a tokenizer of another kind.
         """
-        return cls.from_folder(find_checkpoint(path_or_name))
+        return cls.from_folder(CheckpointFolder.find(path_or_name))
 
     @classmethod
-    def from_folder(cls, folder: Path) -> "BertTokenizer":
+    def from_folder(cls, folder: CheckpointFolder) -> "BertTokenizer":
         """Load the tokenizer in a checkpoint's folder; errors as of `from_pretrained`."""
-        settings = _read_settings(folder)
-        source, backend = _read_backend(folder, settings)
+        settings = folder.tokenizer_config
+        _check_settings(settings, folder.path / "tokenizer_config.json")
+        source, backend = _read_backend(folder)
         length = settings.get("model_max_length")
         tokenizer = cls(
             backend,
@@ -110,9 +111,9 @@ class BertTokenizer:
             # transformers writes 10^30 for "not known".
             None if length is None or length >= 1e9 else int(length),
         )
-        sizes = folder / "config.json"
-        if source.name == "vocab.txt" and sizes.is_file() and "vocab_size" in read_object(sizes):
-            tokenizer._check_fits(source, BertConfig.from_json(sizes))
+        sizes_known = folder.has("config.json") and "vocab_size" in folder.config
+        if source.name == "vocab.txt" and sizes_known:
+            tokenizer._check_fits(source, folder.bert_config)
         return tokenizer
 
     def _check_fits(self, vocab: Path, model: BertConfig) -> None:
@@ -343,14 +344,12 @@ def _template(backend: Tokenizer, cls_id: int, sep_id: int, source: str) -> tupl
     return separators, second
 
 
-def _read_settings(folder: Path) -> dict[str, Any]:
-    """Return tokenizer_config.json, {} if a folder has none; its values of use are checked.
+def _check_settings(settings: dict[str, Any], path: Path) -> None:
+    """Check the values in tokenizer_config.json that are used.
 
     Raises:
-        CheckpointError: not a JSON object, or values of another kind.
+        CheckpointError: values of another type.
     """
-    path = folder / "tokenizer_config.json"
-    settings = read_object(path, CheckpointError) if path.is_file() else {}
     length = settings.get("model_max_length")
     number = isinstance(length, int | float) and not isinstance(length, bool)
     expected = {
@@ -365,28 +364,28 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     for name, (fits, wanted) in expected.items():
         if not fits:
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
-    return settings
 
 
-def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokenizer]:
+def _read_backend(folder: CheckpointFolder) -> tuple[Path, Tokenizer]:
     """Return the file that holds a folder's vocabulary, and the tokenizer made of it."""
-    fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
-    pairs, merges = folder / "vocab.json", folder / "merges.txt"
-    if fast.is_file():
+    settings = folder.tokenizer_config
+    fast, vocab = folder.path / "tokenizer.json", folder.path / "vocab.txt"
+    if folder.has("tokenizer.json"):
         with refusing(str(fast)):
             backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
         if settings.get("tokenizer_class") in BERT_CLASSES:
             _normalize_as_stated(backend, settings, fast)
-        if vocab.is_file() and isinstance(backend.model, WordPiece):
+        if folder.has("vocab.txt") and isinstance(backend.model, WordPiece):
             _compare(vocab, backend.get_vocab(with_added_tokens=False), fast)
         return fast, backend
-    added = _added_tokens(folder, settings)
-    if vocab.is_file():
+    added = _added_tokens(folder)
+    if folder.has("vocab.txt"):
         source, backend = vocab, _word_pieces(vocab, settings)
-    elif pairs.is_file() and merges.is_file():
-        more = folder / "special_tokens_map.json"
-        specials = read_object(more, CheckpointError) if more.is_file() else {}
-        source, backend = pairs, _byte_level_bpe(pairs, merges, settings | specials)
+    elif folder.has("vocab.json") and folder.has("merges.txt"):
+        source = folder.path / "vocab.json"
+        backend = _byte_level_bpe(
+            source, folder.path / "merges.txt", settings | folder.special_tokens_map
+        )
     else:
         raise CheckpointError(
             f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
@@ -502,8 +501,7 @@ def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Toke
         CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
     """
     with refusing(f"{vocab}, {merges.name}"):
-        with utf8_name(vocab) as pieces, utf8_name(merges) as pairs:
-            backend = Tokenizer(BPE.from_file(pieces, pairs))
+        backend = Tokenizer(BPE.from_file(str(vocab), str(merges)))
     ids = backend.get_vocab()
     for token in ROBERTA_SPECIAL_TOKENS:
         if token not in ids:
@@ -522,19 +520,19 @@ def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Toke
     return backend
 
 
-def _added_tokens(folder: Path, settings: dict[str, Any]) -> dict[int, AddedToken]:
+def _added_tokens(folder: CheckpointFolder) -> dict[int, AddedToken]:
     """Return the tokens that tokenizer_config.json or added_tokens.json adds, by their ids."""
+    stated = folder.tokenizer_config.get("added_tokens_decoder") or {}
     names = ("lstrip", "rstrip", "normalized", "single_word", "special")
     listed = {}
     try:
-        for index, entry in (settings.get("added_tokens_decoder") or {}).items():
+        for index, entry in stated.items():
             if not isinstance(entry["content"], str):
                 raise TypeError(f"content is {entry['content']!r}")
             options = {name: entry[name] for name in names if name in entry}
             listed[int(index)] = AddedToken(entry["content"], **options)
-        path = folder / "added_tokens.json"
-        if path.is_file() and not listed:
-            for token, index in read_object(path, CheckpointError).items():
+        if not listed:
+            for token, index in folder.added_tokens.items():
                 listed[int(index)] = AddedToken(token)
     except CheckpointError:
         raise

@@ -36,8 +36,8 @@ def trainer_of(tiny_encoder, tmp_path):
             model.load_state_dict(state)
         rows = np.random.default_rng(0).integers(5, 92, (70, 20)).astype(np.int32)
         data = as_sequences(rows)
-        machine = ("cpu", precision)
-        return Pretrainer(model, tiny_encoder.tokenizer, data, data, CONFIG, tmp_path, *machine)
+        machine = {"folder": tmp_path, "device": "cpu", "precision": precision}
+        return Pretrainer(model, tiny_encoder.tokenizer, data, data, CONFIG, **machine)
 
     return make
 
