@@ -11,7 +11,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,6 @@ class ModelCardData:
     def set_evaluation_metrics(
         self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
     ) -> None:
-        """Keep `metrics`; later ones of the same names replace them."""
         self.metrics.update(metrics)
 
 
@@ -99,6 +97,7 @@ class SentenceEncoder:
         pooling: str = "cls_before_pooler",
         device: str = "auto",
         precision: str = "auto",
+        *,
         normalize: bool = False,
     ):
         # Every id must have a row of the embedding matrix; a matrix may have rows to spare.
@@ -116,6 +115,7 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.classifier: BertClassifier | None = None
+        self.model_card_data = ModelCardData()
         self.normalize = normalize
         self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
@@ -159,7 +159,7 @@ class SentenceEncoder:
             choose_pooling(now, stated.pooling),
             device,
             precision,
-            stated.normalize,
+            normalize=stated.normalize,
         )
         if stated.dense:
             load_dense(stated.dense, encoder.model)
@@ -262,6 +262,7 @@ class SentenceEncoder:
         sequences: TokenSequences,
         into: np.ndarray,
         embed: Callable[[PackedBatch], Tensor] | None = None,
+        *,
         batch_tokens: int | None = None,
         label: str = "encode",
         show_progress: bool | None = False,
@@ -280,8 +281,8 @@ class SentenceEncoder:
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
         batches = batches_for_cores(sequences.lengths, batch_tokens or self.batch_tokens, at_once)
         with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
-            found = embed_batches(sequences, batches, embed or self.embed, at_once)
-            for step, (rows, part) in enumerate(found, start=1):
+            parts = embed_batches(sequences, batches, embed or self.embed, at_once)
+            for step, (rows, part) in enumerate(parts, start=1):
                 # Row numbers put every embedding back where its text stands.
                 into[rows] = part
                 bar.update(len(rows))
@@ -304,7 +305,7 @@ class SentenceEncoder:
             sequences, embeddings, batch_tokens=batch_tokens, show_progress=show_progress
         )
         if self.normalize:
-            embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+            _scale(embeddings)
         if len(distinct) == len(texts):
             return embeddings  # a copy would double the memory of a million sentences
         return embeddings[[distinct[text] for text in texts]]
@@ -318,14 +319,12 @@ class SentenceEncoder:
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
         prompt: str | None = None,
-        prompt_name: str | None = None,
-        output_value: str | None = "sentence_embedding",
         precision: str | None = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
-        device: str | torch.device | None = None,
         normalize_embeddings: bool = False,
         truncate_dim: int | None = None,
+        **others: Any,
     ) -> Any:
         """Encode one text or many in evaluation mode, each distinct text once.
 
@@ -339,18 +338,24 @@ class SentenceEncoder:
             convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
             normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
             truncate_dim: D, dimensions that are kept; None keeps all H.
-            prompt_name, output_value, device: only what the encoder has anyway.
+            others: further keywords of sentence-transformers, each of which must be None.
 
         Returns:
             float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
 
         Raises:
-            UserError: something that is no text, or a value that is not supported.
+            UserError: something that is no text, or a keyword or value that is not supported.
         """
-        self._refuse(prompt_name, output_value, precision, device)
-        for name, value in (("batch_size", batch_size), ("truncate_dim", truncate_dim)):
-            if value is not None and value < 1:
-                raise UserError(f"encode: {name} is {value}; give 1 or more")
+        for name, value in others.items():
+            if value is not None:
+                raise UserError(f"encode: {name}={value!r:.60} is not supported; leave it out")
+        if precision not in (None, *PRECISIONS):
+            raise UserError(
+                f"encode: precision is {precision!r}; expected one of {', '.join(PRECISIONS)}"
+            )
+        for name, number in (("batch_size", batch_size), ("truncate_dim", truncate_dim)):
+            if number is not None and number < 1:
+                raise UserError(f"encode: {name} is {number}; give 1 or more")
         tokens = batch_tokens or self.batch_tokens
         if batch_size is not None:
             # What `batch_size` bounds is memory. Packed, short texts need little: more fit in.
@@ -361,43 +366,18 @@ class SentenceEncoder:
             embeddings = self.encode_texts(_listed(texts, prompt), tokens, show)
         embeddings = embeddings[:, :truncate_dim]  # (N, D)
         if normalize_embeddings:
-            embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+            _scale(embeddings)
         if precision in ("binary", "ubinary"):
-            # The signs, (N, ceil(D / 8)) bytes, the first bit the highest. "binary" is less by 128,
-            # so that it is int8.
-            embeddings = np.packbits(embeddings > 0, axis=1)
-            if precision == "binary":
-                embeddings = (embeddings.astype(np.int16) - 128).astype(np.int8)
+            embeddings = _signs(embeddings, np.int8 if precision == "binary" else np.uint8)
 
-        found = embeddings[0] if isinstance(texts, str) else embeddings
+        result = embeddings[0] if isinstance(texts, str) else embeddings
         if convert_to_numpy and not convert_to_tensor:
-            return found
-        tensor = torch.from_numpy(found).to(self.device)
+            return result
+        tensor = torch.from_numpy(result).to(self.device)
         return tensor if convert_to_tensor or isinstance(texts, str) else list(tensor)
 
     # Retrieval evaluators ask for these two; without prompts both sides are encoded alike.
     encode_query = encode_document = encode
-
-    def _refuse(
-        self, prompt_name: str | None, output_value: str | None, precision: str | None, device: Any
-    ) -> None:
-        """Raise UserError for what sentence-transformers supports and this encoder does not."""
-        if prompt_name is not None:
-            raise UserError(f"encode: no prompt is named {prompt_name!r} here; give prompt=<text>")
-        if output_value != "sentence_embedding":
-            raise UserError(
-                f"encode: output_value is {output_value!r}; only 'sentence_embedding' is supported"
-            )
-        if precision not in (None, *PRECISIONS):
-            raise UserError(
-                f"encode: precision is {precision!r}; expected one of {', '.join(PRECISIONS)}"
-            )
-        own = self.device.type, f"{self.device.type}:{self.device.index or 0}"
-        if device is not None and str(device) not in own:
-            raise UserError(
-                f"encode: device is {device!r}, but the encoder is on {own[0]}; "
-                "give the device to SentenceEncoder.from_pretrained"
-            )
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
@@ -411,11 +391,6 @@ class SentenceEncoder:
     def similarity_pairwise(self, first: Any, second: Any) -> Tensor:
         """Return the cosines of the N embeddings of `first` with those of `second`, (N,)."""
         return (_unit_rows(first) * _unit_rows(second)).sum(dim=1)
-
-    @cached_property
-    def model_card_data(self) -> ModelCardData:
-        """Return where evaluators leave their metrics."""
-        return ModelCardData()
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""
@@ -473,6 +448,18 @@ class SentenceEncoder:
                 "device": self.device.type,
             }
         )
+
+
+def _scale(embeddings: np.ndarray) -> None:
+    """Scale the rows of (N, D) to unit length, in place."""
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+
+
+def _signs(embeddings: np.ndarray, dtype: type[np.integer]) -> np.ndarray:
+    """Return the signs of (N, D) as bits, (N, ceil(D / 8)) bytes, the first bit the highest."""
+    packed = np.packbits(embeddings > 0, axis=1)
+    # int8 has less by 128 than uint8: from -128 to 127 instead of 0 to 255.
+    return (packed.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
 
 
 def _listed(texts: str | Iterable[str], prompt: str | None) -> list[str]:
