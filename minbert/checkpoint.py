@@ -264,12 +264,12 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
 def tensors_digest(tensors: Tensors) -> str:
     """Return a SHA-256 of names, shapes and values."""
     # Sorted, so that the order in which a file or a model lists them does not count.
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
-        found.update(key.encode() + str(tuple(tensor.shape)).encode())
+        sha256.update(key.encode() + str(tuple(tensor.shape)).encode())
         values = tensor.detach().cpu().contiguous().flatten()
-        found.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
-    return found.hexdigest()
+        sha256.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
+    return sha256.hexdigest()
 
 
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:

@@ -124,12 +124,12 @@ class BertConfig:
         Raises:
             CheckpointError: an architecture other than this encoder's, or impossible sizes.
         """
-        kind = raw.get("model_type", "bert")
-        if not isinstance(kind, str) or kind not in ARCHITECTURES:
+        model = raw.get("model_type", "bert")
+        if not isinstance(model, str) or model not in ARCHITECTURES:
             raise CheckpointError(
-                f"{path}: model_type is {kind!r:.60}; supported are {', '.join(ARCHITECTURES)}"
+                f"{path}: model_type is {model!r:.60}; supported are {', '.join(ARCHITECTURES)}"
             )
-        raw = {**ARCHITECTURES[kind].defaults, **raw}
+        raw = {**ARCHITECTURES[model].defaults, **raw}
         # Refuse what this encoder would load but compute wrongly.
         for name, values in SUPPORTED.items():
             if name in raw and raw[name] not in values:
@@ -177,9 +177,9 @@ def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
     least = 1 if whole and name != "pad_token_id" else 0
     # NaN is neither below a number nor above it.
     if not number or (whole and not isinstance(value, int)) or not least <= value <= LARGEST:
-        kind = "an integer" if whole else "a number"
+        wanted = "an integer" if whole else "a number"
         raise CheckpointError(
-            f"{path}: {name} is {value!r:.60}; expected {kind} of at least {least}"
+            f"{path}: {name} is {value!r:.60}; expected {wanted} of at least {least}"
             + (f" and at most {LARGEST}" if number and value > LARGEST else "")
         )
     if name.endswith("_prob") and value >= 1:

@@ -21,7 +21,7 @@ from torch import Tensor
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
 from minbert.config import POOLINGS, CheckpointError
-from minbert.fast.int8 import Int8
+from minbert.fast.int8 import Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
@@ -107,7 +107,10 @@ class SentenceEncoder:
                 f"{model.config.vocab_size}; they are not of one checkpoint"
             )
         self.device = choose_device(device)
-        self.int8 = Int8.on(self.device) if precision == "int8" else None
+        self.int8: Int8 | None = None
+        if precision == "int8":
+            check_int8(self.device)
+            self.int8 = Int8()
         # In int8 are only products that need no gradient.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()

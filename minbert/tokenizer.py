@@ -124,16 +124,16 @@ class BertTokenizer:
         Raises:
             CheckpointError: fewer pieces than the model has embeddings, which are not padded.
         """
-        found, rows = self.vocab_size, model.vocab_size
-        if found < rows and rows % 8:  # a matrix that is padded for speed has a multiple of 8 rows
+        pieces, rows = self.vocab_size, model.vocab_size
+        if pieces < rows and rows % 8:  # a matrix padded for speed has a multiple of 8 rows
             raise CheckpointError(
-                f"{vocab}: {found} pieces, the model has {rows}; lines are missing, restore it"
+                f"{vocab}: {pieces} pieces, the model has {rows}; lines are missing, restore it"
             )
-        if found < rows:
+        if pieces < rows:
             logger.warning(
                 "%s: %d pieces, the model has %d; right only if its matrix was padded, wrong if "
                 "lines are missing",
-                *(vocab, found, rows),
+                *(vocab, pieces, rows),
             )
         if self.pad_id != model.pad_token_id:
             logger.warning(
@@ -273,8 +273,8 @@ def check_texts(texts: Sequence[Any], before: int = 0) -> None:
     """Raise UserError if one of the texts is none; its row is counted from `before`."""
     for row, text in enumerate(texts, before):
         if not isinstance(text, str):
-            kind = type(text).__name__
-            raise UserError(f"text {row} is a {kind}, {text!r:.60}; expected strings")
+            name = type(text).__name__
+            raise UserError(f"text {row} is a {name}, {text!r:.60}; expected strings")
 
 
 def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[int]]:
@@ -287,13 +287,13 @@ def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[
     check_texts(texts, before)
     with refusing("tokenizer"):
         try:
-            found = backend.encode_batch_fast(texts, add_special_tokens=False)
+            encodings = backend.encode_batch_fast(texts, add_special_tokens=False)
         except TypeError:  # the library takes no string that is not Unicode
             row = next(row for row, text in enumerate(texts) if SURROGATE.search(text))
             raise UserError(
                 f"text {before + row} is no valid Unicode: {texts[row]!a:.60}"
             ) from None
-    return [encoding.ids for encoding in found]
+    return [encoding.ids for encoding in encodings]
 
 
 @contextmanager
@@ -350,18 +350,17 @@ def _check_settings(settings: dict[str, Any], path: Path) -> None:
     Raises:
         CheckpointError: values of another type.
     """
+    lower, chinese = (settings.get(n, True) for n in ("do_lower_case", "tokenize_chinese_chars"))
+    accents, side = settings.get("strip_accents"), settings.get("truncation_side")
     length = settings.get("model_max_length")
     number = isinstance(length, int | float) and not isinstance(length, bool)
-    expected = {
-        name: (isinstance(settings.get(name, True), bool), "true or false")
-        for name in ("do_lower_case", "tokenize_chinese_chars")
-    }
-    accents = settings.get("strip_accents")
-    expected["strip_accents"] = (isinstance(accents, bool | None), "true, false or null")
-    side = settings.get("truncation_side")
-    expected["truncation_side"] = (side in (None, "right", "left"), "right or left")
-    expected["model_max_length"] = (length is None or (number and length >= 3), "3 or more")
-    for name, (fits, wanted) in expected.items():
+    for name, fits, wanted in (
+        ("do_lower_case", isinstance(lower, bool), "true or false"),
+        ("tokenize_chinese_chars", isinstance(chinese, bool), "true or false"),
+        ("strip_accents", isinstance(accents, bool | None), "true, false or null"),
+        ("truncation_side", side in (None, "right", "left"), "right or left"),
+        ("model_max_length", length is None or (number and length >= 3), "3 or more"),
+    ):
         if not fits:
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
 
@@ -394,11 +393,11 @@ def _read_backend(folder: CheckpointFolder) -> tuple[Path, Tokenizer]:
     for index, token in sorted(added.items()):
         # A piece of the vocabulary keeps its id, and is found as a whole from now on.
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
-        found = backend.token_to_id(token.content)
-        if found != index:
+        known = backend.token_to_id(token.content)
+        if known != index:
             raise CheckpointError(
                 f"{folder}: the added token {token.content!r:.60} should have the id {index}, but "
-                f"is piece {found} of this vocabulary"
+                f"is piece {known} of this vocabulary"
             )
     return source, backend
 

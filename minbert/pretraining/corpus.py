@@ -45,17 +45,17 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
         CorpusError: a file is missing, damaged or not UTF-8, has a line that is too long, or there
             is no text at all.
     """
-    found = False
+    has_text = False
     for path in paths:
         try:
             with open_file(path, "rt", encoding="utf-8-sig") as lines:
                 for line in bounded_lines(lines, path, CorpusError):
-                    found = found or bool(line.strip())
+                    has_text = has_text or bool(line.strip())
                     yield line.strip()
         except (*UNREADABLE, UnicodeDecodeError) as error:
             raise CorpusError(f"{path}: not a readable UTF-8 text file ({error})") from None
         yield ""
-    if not found:
+    if not has_text:
         raise CorpusError(f"{', '.join(map(str, paths))}: no text; expected a paragraph per line")
 
 
