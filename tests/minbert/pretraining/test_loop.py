@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import needs_bfloat16
 
 from minbert.config import BertConfig
 from minbert.fast.linear import keepers
@@ -58,10 +59,7 @@ def test_validation_repeats_and_leaves_random_numbers_alone(trainer_of):
     assert trainer.evaluate() == first
 
 
-@pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here, so that no weights are kept",
-)
+@needs_bfloat16
 def test_validation_after_a_step_is_that_of_a_fresh_trainer(trainer_of, monkeypatch):
     trainer, seen, logits = trainer_of(precision="bfloat16"), [], Pretrainer._logits
 
