@@ -87,7 +87,7 @@ class Pretrainer:
         self.step = 0
         self.history: list[dict[str, Any]] = []
 
-    def run(self, resume: bool = False, show_progress: bool | None = None) -> list[dict[str, Any]]:
+    def run(self, resume: bool = False) -> list[dict[str, Any]]:
         """Train to the end; return one record per validation.
 
         Raises:
@@ -102,7 +102,7 @@ class Pretrainer:
             self._load(states[0])
         losses: list[float] = []
         started = time.perf_counter()
-        with progress("pretrain", self.num_steps, "step", show_progress) as bar:
+        with progress("pretrain", self.num_steps, "step") as bar:
             bar.update(self.step)
             while self.step < self.num_steps:
                 losses.append(self._train_step())
