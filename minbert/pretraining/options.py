@@ -10,7 +10,7 @@ from runtime.options import check, option
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 FRESH = "random"  # of --init: a new model
 COUNTED = "cooccurrence"  # what --init was by default in version 1.0
-INSTEAD = "only words are masked and predicted; version 1.0.0 also trained on spans and pairs"
+INSTEAD = "leave it out, masked words alone are trained on; or use version 1.0.0"
 GONE = {
     "--contrast-weight": INSTEAD,
     "--contrast-batch-size": INSTEAD,

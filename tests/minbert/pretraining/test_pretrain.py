@@ -45,29 +45,46 @@ def command(corpus, out, *more):
     ]
 
 
-@pytest.mark.parametrize("content", [None, b"\n\n", b"\xff\xfe bad", b"short"])
-def test_an_unusable_corpus_is_one_clear_line_and_exit_2(content, corpus, tmp_path, capsys):
-    path = tmp_path / "text.txt"
-    if content is not None:
-        path.write_bytes(content)
-    argv = command(corpus, tmp_path / "out")
-    argv[1:3] = [str(path)]
+def refused(argv, told, capsys):
     assert pretrain.main(argv) == 2
     error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ") and str(path) in error and "\n" not in error
-    assert not (tmp_path / "out").exists()
+    assert error.startswith("error: ") and told in error and "\n" not in error
 
 
-def test_a_folder_of_other_things_is_refused_before_hours_of_training(
-    corpus, tmp_path, capsys, monkeypatch
-):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+@pytest.mark.parametrize(
+    ("files", "more", "told"),
+    [
+        ({}, "--corpus text", "text: not a readable UTF-8 text file"),
+        ({"text": b"\n\n"}, "--corpus text", "text: no text; expected a paragraph per line"),
+        ({"text": b"\xff\xfe bad"}, "--corpus text", "text: not a readable UTF-8 text file"),
+        ({"text": b"short"}, "--corpus text", "text: no document has 22 tokens"),
+        ({"out": b""}, "", "out: exists and is no checkpoint that was saved here"),
+        ({"mine/thesis.txt": b"precious"}, "--out mine", "mine: exists and is no checkpoint that"),
+        ({"thesis.txt": b"precious"}, "--out .", "exists and is no checkpoint that was saved here"),
+        (
+            {"vocab.txt": "\n".join([*SPECIAL_TOKENS, "a", "b", "a"]).encode()},
+            "--vocab vocab.txt",
+            "vocab.txt: a piece stands on two lines",
+        ),
+        ({}, "--init mini --length 129", "has 128 positions and 8192 word embeddings; --length"),
+        ({}, "--init ./no", "no such folder"),
+        ({"broken/training.json": b"{"}, "--init broken", "training.json: not a readable JSON"),
+    ],
+    ids=range(11),
+)
+def test_what_cannot_be_used_is_one_line(files, more, told, corpus, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for out in ("mine", "."):
-        assert pretrain.main(command(corpus, out)) == 2
-        assert "is no checkpoint that was saved here" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    if "broken" in more:
+        copytree(MINI, "broken")
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    argv = (
+        goes_on(corpus, "out", more) if "--init" in more else command(corpus, "out", *more.split())
+    )
+    refused(argv, told, capsys)
+    assert all((tmp_path / name).read_bytes() == content for name, content in files.items())
+    assert not (tmp_path / "out").is_dir()
 
 
 def test_a_vocabulary_is_made_anew_for_another_size(corpus, tmp_path, capsys):
@@ -93,6 +110,15 @@ def test_what_a_corpus_never_uses_does_not_fade(tiny_checkpoint):
     faded = {name for name, tensor in model.state_dict().items() if (tensor != before[name]).any()}
     assert any("word_embeddings" in name for name in faded)
     assert not any("position" in name or "type" in name or "LayerNorm" in name for name in faded)
+
+
+def goes_on(folder, out, more):
+    """The command of a fresh run, made one that goes on from a checkpoint."""
+    fresh = command(folder, out)
+    for flag in ("--vocab-size", "--layers", "--hidden-size"):
+        place = fresh.index(flag)
+        del fresh[place : place + 2]
+    return [*fresh, *more.split()]
 
 
 @pytest.fixture(scope="module")
@@ -184,9 +210,7 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         (("--resume", "--corpus", str(corpus / "b.txt.xz"), *vocab), "of a run with corpus "),
         (("--resume", "--valid", str(corpus / "a.txt"), *vocab), "of a run with validation text "),
     ):
-        assert pretrain.main(command(corpus, tmp_path / "out", *short, *more)) == 2
-        error = capsys.readouterr().err.strip()
-        assert error.startswith("error: ") and told in error and "\n" not in error
+        refused(command(corpus, tmp_path / "out", *short, *more), told, capsys)
     assert states and states == {path: path.read_bytes() for path in states}
 
 
@@ -199,6 +223,7 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         ("--init mini --layers 2", "--init mini brings its own"),
         ("--init radnom --vocab v.txt", "for a new model, --init takes random"),
         ("--init cooccurrence", "--init cooccurrence is gone since 1.1"),
+        ("--contrast-weight 1", "--contrast-weight is gone since 1.1: leave it out"),
     ],
 )
 def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys):
@@ -207,29 +232,6 @@ def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys)
         pretrain.main([*files, str(tmp_path / "out"), *flags.split()])
     assert ended.value.code == 2 and told in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
-
-
-def refused(argv, told, capsys):
-    assert pretrain.main(argv) == 2
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ") and told in error and "\n" not in error
-
-
-def test_a_vocabulary_with_a_piece_on_two_lines_is_one_line(corpus, tmp_path, capsys):
-    vocab = tmp_path / "vocab.txt"
-    vocab.write_text("\n".join([*SPECIAL_TOKENS, "a", "b", "a"]) + "\n")
-    argv = command(corpus, tmp_path / "out", "--vocab", str(vocab))
-    refused(argv, f"{vocab}: a piece stands on two lines", capsys)
-    assert not (tmp_path / "out").exists()
-
-
-def goes_on(folder, out, start, *more):
-    """The command of a fresh run, made one that goes on from a checkpoint."""
-    fresh = command(folder, out)
-    for flag in ("--vocab-size", "--layers", "--hidden-size"):
-        place = fresh.index(flag)
-        del fresh[place : place + 2]
-    return [*fresh, "--init", str(start), *more]
 
 
 def test_going_on_from_a_checkpoint_keeps_what_it_knew(trained, corpus, tmp_path):
@@ -242,8 +244,7 @@ def test_going_on_from_a_checkpoint_keeps_what_it_knew(trained, corpus, tmp_path
     types = tensors["bert.embeddings.token_type_embeddings.weight"]
     types[1] = 0.25
     save_file(tensors, start / "model.safetensors")
-    few = ("--tokens", "3072", "--eval-steps", "2")
-    assert pretrain.main(goes_on(corpus, out, start, *few)) == 0
+    assert pretrain.main(goes_on(corpus, out, f"--init {start} --tokens 3072 --eval-steps 2")) == 0
     before, notes = (json.loads((f / "training.json").read_text()) for f in (start, out))
     known = before["history"][-1]["valid_perplexity"]
     assert notes["history"][0]["valid_perplexity"] < 1.2 * known  # not from nothing
@@ -253,17 +254,3 @@ def test_going_on_from_a_checkpoint_keeps_what_it_knew(trained, corpus, tmp_path
     kept = load_file(out / "model.safetensors")["bert.embeddings.token_type_embeddings.weight"]
     assert torch.equal(kept[1], types[1]) and not torch.equal(kept[0], types[0])
     assert json.loads((out / "config.json").read_text())["hidden_dropout_prob"] == 0.3
-
-
-def test_a_checkpoint_that_cannot_be_gone_on_from_is_one_line(corpus, tmp_path, capsys):
-    out = tmp_path / "out"
-    broken = tmp_path / "broken"
-    copytree(MINI, broken)
-    (broken / "training.json").write_text("{")
-    for start, more, told in (
-        ("mini", ("--length", "129"), "128 positions"),
-        (tmp_path / "no", (), "no such folder"),
-        (broken, (), "training.json: not a readable JSON"),
-    ):
-        refused(goes_on(corpus, out, start, *more), told, capsys)
-    assert not out.exists() and not (tmp_path / "out.work").exists()
