@@ -1,4 +1,4 @@
-"""The encoders that ship, `mini` and `mini-sts`: small, documented, ordinary checkpoints, of use."""
+"""The encoders that ship, `mini` and `mini-sts`: small, documented, ordinary, and of use."""
 
 import json
 from itertools import islice
