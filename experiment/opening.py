@@ -26,6 +26,7 @@ from heads.published import fitting_labels
 from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
@@ -67,7 +68,7 @@ class Inputs:
     @property
     def published_labels(self) -> int | None:
         """Return how many labels the backbone's own head has, None if it has none."""
-        return stated_labels(self.backbone_folder)
+        return stated_labels(CheckpointFolder(self.backbone_folder))
 
 
 def find_inputs(settings: Settings) -> Inputs:

@@ -15,7 +15,7 @@ from experiment.opening import Inputs, Run
 from experiment.settings import SMALL
 from heads.config import RATES, head_config
 from heads.published import fitting_labels
-from minbert.config import BertConfig
+from minbert.folder import CheckpointFolder
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.options import shown_value
@@ -108,7 +108,7 @@ def rates_in_words(inputs: Inputs) -> list[str]:
 def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
     """Return a line if a rate is quick's and the encoder larger than what those are for, or []."""
     settings = inputs.settings
-    backbone = BertConfig.from_json(inputs.backbone_folder / "config.json")
+    backbone = CheckpointFolder(inputs.backbone_folder).bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []
