@@ -28,6 +28,9 @@ examples:
 Each command has its own --help.
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 
+# Flags of `index` that are gone, and what to do instead.
+GONE = {"--vectors": "leave it out; the index encodes the texts of FILE itself"}
+
 INDEX: Any = {"help": "folder of the index", "metavar": "INDEX"}
 DEVICE: Any = {
     "help": "where to encode; auto: a GPU if there is one",
@@ -35,9 +38,8 @@ DEVICE: Any = {
     "group": "machine",
 }
 PRECISION: Any = {
-    "help": "of the encoder; auto: bfloat16 where the hardware has it; int8: faster on a CPU, less "
-    "exact, and the same for an index and its queries",
-    "choices": ("auto", "float32", "bfloat16", "int8"),
+    "help": "of the encoder; auto: bfloat16 where the hardware has it",
+    "choices": ("auto", "float32", "bfloat16"),
 }
 THREADS: Any = {"help": "CPU threads; 0 leaves it to PyTorch", "least": 0, "most": 4096}
 
@@ -55,21 +57,11 @@ class IndexOptions:
         metavar="NAME",
     )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
-    vectors: Path | None = option(
-        None,
-        "take ids and vectors from this folder, in which python -m minbert.encode has left those "
-        "of FILE",
-        metavar="DIR",
-    )
     append: bool = option(False, "add the texts of FILE to those that the index holds")
     ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
-
-    def __post_init__(self) -> None:
-        if self.vectors and self.ids:
-            raise DataError("--ids: with --vectors, the ids are those of the vectors")
 
 
 INDEX_ABOUT = {
@@ -82,9 +74,7 @@ interruption, and adds the lines that FILE has gained since.""",
 examples:
   python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
-  python -m search index products.tsv --ids --out my-index --append
-  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
-  python -m search index texts.txt.gz --vectors vectors --out my-index""",
+  python -m search index products.tsv --ids --out my-index --append""",
 }
 
 

@@ -7,8 +7,7 @@ import pytest
 from encoded import command, files_of, manifest, write_lines
 
 from minbert.encode import over_ray
-from minbert.encode.over_ray import Worker
-from runtime.errors import MachineError
+from minbert.encode.over_ray import RETRIES, Worker
 
 pytestmark = pytest.mark.ray
 ROOT = Path(__file__).parents[3]
@@ -32,11 +31,11 @@ def dying(flag: Path, deaths: int) -> type[Worker]:
     """Return a worker of which the first ones die of the second shard."""
 
     class Dying(Worker):
-        def __call__(self, shard):
-            if shard["name"] == "t.txt-00001" and len(flag.read_bytes()) < deaths:
+        def encode(self, shard):
+            if shard.name == "t.txt-00001" and len(flag.read_bytes()) < deaths:
                 flag.write_bytes(flag.read_bytes() + b".")
-                self.encode = lambda *_: os._exit(1)
-            return super().__call__(shard)
+                os._exit(1)
+            return super().encode(shard)
 
     flag.touch()
     return Dying
@@ -47,15 +46,14 @@ def test_two_workers_one_of_which_dies_write_the_same_bits(
 ):
     write_lines(tmp_path / "t.txt", 90)
     write_lines(tmp_path / "u.txt", 10)
-    words = [tmp_path / "t.txt", tmp_path / "u.txt", "--backbone", tiny_checkpoint]
+    words = [tmp_path / "u.txt", tmp_path / "t.txt", "--backbone", tiny_checkpoint]
     assert command(tmp_path / "plain", *words) == 0
     monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 1))
     assert command(tmp_path / "ray", *words, "--ray", "--workers", "2") == 0
     assert (tmp_path / "deaths").read_bytes() == b"."
     assert len(files_of(tmp_path / "plain")) == 6
     assert files_of(tmp_path / "ray") == files_of(tmp_path / "plain")
-    plain, over = manifest(tmp_path / "plain"), manifest(tmp_path / "ray")
-    assert {**over, "seconds": 0} == {**plain, "seconds": 0}
+    assert manifest(tmp_path / "ray") == manifest(tmp_path / "plain")
 
 
 def test_a_shard_that_kills_every_worker_ends_the_command(
@@ -65,29 +63,24 @@ def test_a_shard_that_kills_every_worker_ends_the_command(
     monkeypatch.setattr(over_ray, "Worker", dying(tmp_path / "deaths", 100))
     words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
     assert command(tmp_path / "o", *words) == 2
-    assert (tmp_path / "deaths").read_bytes() == b"." * 4
-    assert "error: t.txt-00001: 3 workers died of it" in capsys.readouterr().err
+    assert (tmp_path / "deaths").read_bytes() == b"." * (1 + RETRIES)
+    assert "error: --ray: stopped; the same command goes on (" in capsys.readouterr().err
     assert not manifest(tmp_path / "o")["complete"]
 
 
 @pytest.mark.parametrize(
-    ("content", "more", "said"),
+    ("content", "flags", "said"),
     [
         (b"one\n\xff\n", (), "t.txt:2: byte 0xff"),
         (b"one\n", ("--workers", "99999"), "the cluster has room for"),
+        (b"one\n", ("--max-length", "1000"), "max_length is 1000"),
     ],
 )
 def test_what_a_process_refuses_is_one_line_here(
-    content, more, said, cluster, tmp_path, tiny_checkpoint, capsys
+    content, flags, said, cluster, tmp_path, tiny_checkpoint, capsys
 ):
     (tmp_path / "t.txt").write_bytes(content)
     words = [tmp_path / "t.txt", "--backbone", tiny_checkpoint, "--ray", "--workers", "1"]
-    assert command(tmp_path / "o", *words, *more) == 2
+    assert command(tmp_path / "o", *words, *flags) == 2
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1 and said in errors[0]
-
-
-def test_without_ray_the_command_says_what_to_install(tmp_path, tiny_checkpoint, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MachineError, match=r"--ray: needs ray .*pip install"):
-        over_ray.optional("ray", "ray.data", "--ray")
