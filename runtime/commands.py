@@ -177,6 +177,7 @@ def run_command(
     program: str,
     commands: Mapping[str, Callable[[Sequence[str]], int | None]],
     argv: Sequence[str] | None,
+    gone: Mapping[str, str] | None = None,
 ) -> int:
     """Run one of a program's commands with the words behind its name; return the exit code.
 
@@ -184,8 +185,12 @@ def run_command(
         program: as in `python -m report`.
         commands: by name; each reads its own flags.
         argv: the words; None: the command line's.
+        gone: commands that version 1.1 no longer has, and what to do instead.
     """
     words = sys.argv[1:] if argv is None else list(argv)
+    if gone and words and words[0] in gone:
+        print(f"error: {words[0]} is gone since 1.1: {gone[words[0]]}", file=sys.stderr)
+        return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
         usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"
