@@ -6,7 +6,6 @@ A program is a file with a `main`, or one of several commands (`run_command`). I
 
 import errno
 import logging
-import mmap
 import os
 import re
 import signal
@@ -87,7 +86,6 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
-LEAST = 128 << 20  # bytes that are free, or a command does not begin
 LONGEST = 2000  # characters of a message
 # How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
 # it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
@@ -129,9 +127,6 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     raise_on_interrupt()
     try:
         with shortage_told():
-            # Taken and given back untouched: with less, SciPy's OpenBLAS, which is loaded in the
-            # middle of the work, looks for memory for minutes.
-            mmap.mmap(-1, LEAST).close()
             code = work() or 0
         fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
