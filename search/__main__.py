@@ -19,7 +19,7 @@ from search.options import (
     QueryOptions,
 )
 
-COMMANDS: dict[str, tuple[type[Any], dict[str, str]]] = {
+COMMANDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "index": (IndexOptions, INDEX_ABOUT),
     "query": (QueryOptions, QUERY_ABOUT),
     "pairs": (PairsOptions, PAIRS_ABOUT),

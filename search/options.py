@@ -28,9 +28,6 @@ examples:
 Each command has its own --help.
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 
-# Flags of `index` that are gone, and what to do instead.
-GONE = {"--vectors": "leave it out; the index encodes the texts of FILE itself"}
-
 INDEX: Any = {"help": "folder of the index", "metavar": "INDEX"}
 DEVICE: Any = {
     "help": "where to encode; auto: a GPU if there is one",
@@ -66,6 +63,7 @@ class IndexOptions:
 
 INDEX_ABOUT = {
     "prog": "python -m search index",
+    "gone": {"--vectors": "leave it out; the texts of FILE are encoded here"},
     "description": """\
 Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
 already, only the others are encoded: the same command continues after an

@@ -14,7 +14,7 @@ from typing import Any
 
 import minbert
 from data.examples import DataError
-from minbert.encode.options import Options
+from minbert.encode.options import EncodeOptions
 from minbert.encode.over_ray import encode_on_ray
 from minbert.encode.shards import VECTORS, ShardEncoder, format_of
 from minbert.encode.texts import optional, shards_of, texts_of
@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 FREE = ("files", "out", "device", "batch_tokens", "threads", "ray", "workers")
 
 
-def encode_files(options: Options) -> None:
+def encode_files(options: EncodeOptions) -> None:
     """Encode all files into the folder, or what an earlier command has not finished.
 
     Raises:
@@ -60,7 +60,7 @@ def encode_files(options: Options) -> None:
 
     options.out.mkdir(parents=True, exist_ok=True)
     with alone_in(options.out, busy), progress("encode", None, "text") as bar:
-        sweep(options.out, deep=True)
+        sweep(options.out)
         manifest = _begin(options)
         shards = []
         for shard in encode(texts):
@@ -70,7 +70,7 @@ def encode_files(options: Options) -> None:
     print(f"{rows:,} texts in {len(shards):,} shard(s): {options.out}")
 
 
-def _check_files(options: Options) -> None:
+def _check_files(options: EncodeOptions) -> None:
     """Raise DataError if two files have one name, by which shards and ids are named, or one file
     cannot be read up to its first text; a shell's pipe, which is read once, is let be.
     """
@@ -86,7 +86,7 @@ def _check_files(options: Options) -> None:
             next(texts_of(path, options.column, options.id_column))
 
 
-def _begin(options: Options) -> dict[str, Any]:
+def _begin(options: EncodeOptions) -> dict[str, Any]:
     """Write the manifest's beginning and return it.
 
     Raises:
@@ -129,7 +129,7 @@ def _begin(options: Options) -> dict[str, Any]:
     return manifest
 
 
-def _finish(options: Options, manifest: dict[str, Any], shards: list[dict[str, Any]]) -> int:
+def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[str, Any]]) -> int:
     """Delete shards that the files no longer have, write the manifest, and return its rows.
 
     Raises:
@@ -147,8 +147,8 @@ def _finish(options: Options, manifest: dict[str, Any], shards: list[dict[str, A
         if folder.name not in current:
             shutil.rmtree(folder)
     rows = sum(shard["rows"] for shard in shards)
-    found = {"encoder": encoders.pop(), "rows": rows, "shards": shards}
-    _write(options.out / MANIFEST, {**manifest, "complete": True, **found})
+    manifest = {**manifest, "complete": True, "encoder": encoders.pop(), "rows": rows}
+    _write(options.out / MANIFEST, {**manifest, "shards": shards})
     return rows
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.encode.options import Options
+from minbert.encode.options import EncodeOptions
 from minbert.encode.shards import ShardEncoder
 from minbert.encode.texts import Shard, optional
 from runtime.errors import MachineError, UserError
@@ -25,7 +25,7 @@ RETRIES = 3
 class Worker:
     """An encoder in a process of Ray's."""
 
-    def __init__(self, options: Options):
+    def __init__(self, options: EncodeOptions):
         self.options = options
         self.encoder: ShardEncoder | None = None
 
@@ -36,7 +36,7 @@ class Worker:
         return self.encoder(shard)
 
 
-def encode_on_ray(options: Options, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
+def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
     """Encode shards, as many at a time as there are workers; yield in their order what the manifest
     says of each.
 
@@ -89,7 +89,7 @@ def _running(ray: Any) -> Iterator[None]:
         ray.shutdown()
 
 
-def _share_out(options: Options, cluster: dict[str, float]) -> tuple[int, dict[str, int]]:
+def _share_out(options: EncodeOptions, cluster: dict[str, float]) -> tuple[int, dict[str, int]]:
     """Return the number of workers, and what each takes: processors, and a GPU if there are any.
 
     Raises:
@@ -108,7 +108,7 @@ def _share_out(options: Options, cluster: dict[str, float]) -> tuple[int, dict[s
     return options.workers or room, resources
 
 
-def _from_anywhere(options: Options) -> Options:
+def _from_anywhere(options: EncodeOptions) -> EncodeOptions:
     """Return the options with absolute paths, which processes in other folders can use."""
     backbone = Path(options.backbone).expanduser()
     name = str(backbone.resolve()) if backbone.is_dir() else options.backbone

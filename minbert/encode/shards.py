@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from minbert.config import CheckpointError
-from minbert.encode.options import Options
+from minbert.encode.options import EncodeOptions
 from minbert.encode.texts import Shard, optional
 from minbert.encoder import SentenceEncoder
 from runtime.device import release_memory
@@ -27,7 +27,7 @@ VECTORS = "vectors"
 class ShardEncoder:
     """The encoder of a command line; called with a shard, it leaves its folder."""
 
-    def __init__(self, options: Options):
+    def __init__(self, options: EncodeOptions):
         """Open the encoder.
 
         Raises:
@@ -117,7 +117,7 @@ def write_vectors(path: Path, ids: list[str], vectors: np.ndarray) -> None:
     parquet.write_table(table, path, compression="none", use_dictionary=False)
 
 
-def format_of(options: Options) -> str:
+def format_of(options: EncodeOptions) -> str:
     """Return the format of shards: parquet or npz."""
     if options.format != "auto":
         return options.format
