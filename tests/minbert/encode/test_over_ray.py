@@ -7,7 +7,9 @@ import pytest
 from encoded import command, files_of, manifest, write_lines
 
 from minbert.encode import over_ray
+from minbert.encode.options import EncodeOptions
 from minbert.encode.over_ray import RETRIES, Worker
+from runtime.errors import MachineError
 
 pytestmark = pytest.mark.ray
 ROOT = Path(__file__).parents[3]
@@ -84,3 +86,25 @@ def test_what_a_process_refuses_is_one_line_here(
     assert command(tmp_path / "o", *words, *flags) == 2
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1 and said in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "cluster", "workers", "resources"),
+    [
+        ({}, {"CPU": 4.0}, 4, {"num_cpus": 1}),
+        ({"threads": 3, "workers": 2}, {"CPU": 7.0}, 2, {"num_cpus": 3}),
+        ({}, {"CPU": 4.0, "GPU": 2.0}, 2, {"num_cpus": 1, "num_gpus": 1}),
+        ({"threads": 4}, {"CPU": 4.0, "GPU": 2.0}, 1, {"num_cpus": 4, "num_gpus": 1}),
+        ({"device": "cpu"}, {"CPU": 4.0, "GPU": 2.0}, 4, {"num_cpus": 1}),
+        ({"device": "cuda"}, {"CPU": 4.0}, None, "room for 0 worker"),
+        ({"threads": 3, "workers": 3}, {"CPU": 8.0}, None, "room for 2 worker.* of 3 thread"),
+        ({}, {}, None, "room for 0 worker"),
+    ],
+)
+def test_workers_share_the_cluster_out(flags, cluster, workers, resources):
+    options = EncodeOptions(files=(), out=Path("o"), **flags)
+    if workers:
+        assert over_ray._share_out(options, cluster) == (workers, resources)
+    else:
+        with pytest.raises(MachineError, match=resources):
+            over_ray._share_out(options, cluster)
