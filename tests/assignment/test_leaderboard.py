@@ -19,17 +19,10 @@ from assignment.__main__ import main
 from assignment.submission.leaderboard import make_board, p_value
 from assignment.submission.score import aggregate_interval
 from evaluation.intervals import Interval
-from evaluation.significance import compare
+from evaluation.significance import compare, holm
 
 TASKS = ("sst", "para", "sts")
 EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data")
-    return tmp_path
 
 
 def of(skill, seed, split="test"):
@@ -62,23 +55,21 @@ def test_neighbours_are_tested_on_the_same_rows():
     submissions = {"c": of(0.7, 3), "b": of(0.4, 2), "a": of(0.9, 1)}
     board = make_board(submissions, LABELS, "test")
     assert [(test.a, test.b) for test in board.ahead] == [("a", "c"), ("c", "b")]
-    for test, (first, second) in zip(board.ahead, [("a", "c"), ("c", "b")], strict=True):
-        parts = {}
-        for task in TASKS:
-            metric = "pearson" if task == "sts" else "accuracy"
-            systems = {name: {0: submissions[name][task]} for name in (first, second)}
-            _, (versus,) = compare(task, metric, systems, LABELS[task])
-            parts[task] = versus.difference, versus.interval
-        interval = aggregate_interval(test.difference, parts)
-        shares = [parts["sst"][0], parts["para"][0], parts["sts"][0] / 2]
-        assert test.difference == pytest.approx(np.mean(shares))
-        assert (test.interval.low, test.interval.high) == pytest.approx(
-            (interval.low, interval.high), abs=0.02
-        )
-    large, small = sorted((test.p for test in board.ahead), reverse=True)
-    holm = {large: max(2 * small, large), small: min(1, 2 * small)}
-    assert [test.p_holm for test in board.ahead] == [holm[test.p] for test in board.ahead]
-    assert board.ahead[0].decided == (board.ahead[0].p_holm < 0.05)
+    assert [test.p_holm for test in board.ahead] == holm([test.p for test in board.ahead])
+    parts = {}
+    for task in TASKS:
+        metric = "pearson" if task == "sts" else "accuracy"
+        systems = {name: {0: submissions[name][task]} for name in "ac"}
+        _, (versus,) = compare(task, metric, systems, LABELS[task])
+        parts[task] = versus.difference, versus.interval
+    first = board.ahead[0]
+    assert first.difference == pytest.approx(
+        (parts["sst"][0] + parts["para"][0] + parts["sts"][0] / 2) / 3
+    )
+    interval = aggregate_interval(first.difference, parts)  # of other resamples
+    ends = interval.low, interval.high
+    assert (first.interval.low, first.interval.high) == pytest.approx(ends, abs=0.01)
+    assert first.p == p_value(first.difference, first.interval)
 
 
 def test_p_and_interval_decide_alike():

@@ -3,16 +3,9 @@
 import zipfile
 
 import pytest
-from made_submissions import made_run, predictions, text_of, write_data
+from made_submissions import made_run, predictions, text_of
 
 from assignment.__main__ import main
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data", labelled=("dev",))
-    return tmp_path
 
 
 def package(capsys, *words):

@@ -15,18 +15,10 @@ from evaluation.intervals import intervals
 TASKS = ("sst", "para", "sts")
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data", (*TASKS, "cfimdb"))
-    return tmp_path
-
-
 def scored(capsys, *words):
-    """Return the value in scores.csv by task, split and metric."""
-    code = main(["score", *map(str, words), "--gold", "data", "--csv", "scores.csv"])
-    err = capsys.readouterr().err
-    assert (code, err) == (0, ""), err
+    """Return the rows of scores.csv by task, split and metric."""
+    assert main(["score", *words, "--gold", "data", "--csv", "scores.csv"]) == 0
+    assert capsys.readouterr().err == ""
     with open("scores.csv") as file:
         rows = list(csv.DictReader(file))
     return {(row["task"], row["split"], row["metric"]): row for row in rows}
@@ -58,10 +50,8 @@ def test_scores_are_those_of_scikit_learn_and_scipy(place, capsys):
 def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):
     write_submission(place / "first", tasks=("sst", "cfimdb"))
     (place / "mine.csv").write_text(text_of("sts", "test", "handout"))
-    assert scored(capsys, "mine.csv").keys() == {
-        ("sts", "test", "pearson"),
-        ("sts", "test", "spearman"),
-    }
+    measured = {("sts", "test", metric) for metric in ("pearson", "spearman")}
+    assert scored(capsys, "mine.csv").keys() == measured
     rows = scored(capsys, "first")
     right = np.mean(gold_of("cfimdb", "dev") == predictions("cfimdb", "dev"))
     assert float(rows["cfimdb", "dev", "accuracy"]["value"]) == pytest.approx(right)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from made_submissions import (
+    COLUMNS,
     SPELLINGS,
     WORDS,
-    ids_of,
     name_of,
     predictions,
     text_of,
@@ -26,13 +26,6 @@ SST = "sst-dev-output.csv"
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory) -> Gold:
     return Gold(write_data(tmp_path_factory.mktemp("data"), TASKS))
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data")
-    return tmp_path
 
 
 def validate(capsys, *words):
@@ -74,36 +67,33 @@ def test_every_spelling_is_read(spelling, task, gold):
     assert checked.predictions(expected) == values
 
 
-def test_the_gpt2_projects_answers_are_read_as_far_as_the_task_is_here(gold):
-    rows = [f"{id}, {(3919, 8505)[k % 2]} \n" for k, id in enumerate(ids_of("para", "dev"))]
-    text = "".join(["id \t Predicted_Is_Paraphrase \n", *rows])
-    checked = check(Document("para-dev-output.csv", text.encode()), gold)
-    assert not checked.faults and [a.value for a in checked.answers.values()] == [0, 1] * 20
-    text = text.replace("Is_Paraphrase", "Sentiment").replace("para", "sst")
-    checked = check(Document("sst-dev-output.csv", text.encode()), gold)
-    assert "prediction is '3919', expected a class from 0 to 4" in checked.faults[0]
+SST_ROWS = "\tid\tsentence\tsentiment\n0\ta1\tx\t4\n1\tb2\ty\t0\n2\ta1\tz\t3\n"
+PARA_ROWS = "\tid\tsentence1\tsentence2\tis_duplicate\n0\ta1\tx\ty\t1.0\n1\tb2\tx\ty\t\n"
+TWICE = f"{SST}:5: id 'b2' is on line 3 too; delete one"
 
 
-def test_equal_ids_are_told_apart_by_their_order(tmp_path):
-    rows = ["\tid\tsentence\tsentiment", "0\ta1\tx\t4", "1\tb2\ty\t0", "2\ta1\tz\t3"]
-    (tmp_path / "ids-sst-dev.csv").write_text("\n".join(rows) + "\n")
+@pytest.mark.parametrize(
+    ("task", "file", "data", "rows", "values", "faults"),
+    [
+        # Equal ids are told apart by their order.
+        ("sst", "ids-sst-dev.csv", SST_ROWS, "a1,1\nb2,0\nA1,2\n", [1, 0, 2], []),
+        ("sst", "ids-sst-dev.csv", SST_ROWS, "a1,1\nb2,0\nA1,2\nb2,1\n", [1, 0, 2], [TWICE]),
+        # Rows without a label may be predicted and do not count.
+        ("para", "quora-dev.csv", PARA_ROWS, "a1,1\n", [1], []),
+        ("para", "quora-dev.csv", PARA_ROWS, "b2,0\na1,1\n", [1], []),
+        # The tokens of "no" and "yes".
+        ("para", "quora-dev.csv", PARA_ROWS, "b2,3919\na1,8505\n", [1], []),
+        ("para", "quora-dev.csv", PARA_ROWS, "a1,3919\n", [0], []),
+    ],
+)
+def test_rows_are_matched_by_id(task, file, data, rows, values, faults, tmp_path):
+    (tmp_path / file).write_text(data)
     gold = Gold(tmp_path)
-    assert gold.labels("sst", "dev").tolist() == [4, 0, 3]
-    text = b"id,Predicted_Sentiment\na1,1\nb2,0\nA1,2\n"
-    checked = check(Document(SST, text), gold)
-    assert checked.faults == [] and checked.predictions(gold.expected("sst", "dev")) == [1, 0, 2]
-    again = check(Document(SST, text + b"b2,1\n"), gold)
-    assert again.faults == [f"{SST}:5: id 'b2' is on line 3 too; delete one"]
-
-
-def test_rows_without_a_label_may_be_predicted_and_do_not_count(tmp_path):
-    lines = ["\tid\tsentence1\tsentence2\tis_duplicate", "0\ta1\tx\ty\t1.0", "1\tb2\tx\ty\t"]
-    (tmp_path / "quora-dev.csv").write_text("\n".join(lines) + "\n")
-    gold = Gold(tmp_path)
-    for ids, values in ((["a1"], [1]), (["b2", "a1"], [0, 1])):
-        text = text_of("para", "dev", values=values, ids=ids)
-        checked = check(Document("para-dev-output.csv", text.encode()), gold)
-        assert checked.faults == [] and checked.predictions(gold.expected("para", "dev")) == [1.0]
+    assert gold.labels(task, "dev").tolist() == ([4, 0, 3] if task == "sst" else [1])
+    text = f"id,{COLUMNS[task]}\n{rows}"
+    checked = check(Document(f"{task}-dev-output.csv", text.encode()), gold)
+    assert checked.faults == faults
+    assert checked.predictions(gold.expected(task, "dev")) == values
 
 
 # A task's dev file with another text in a line, and the fault that it has; "" for none.
@@ -123,6 +113,7 @@ FAULTS = [
     ("sst", 1, "id,Predicted_Similarity", ":1: Predicted_Similiary is not of sst; rename it"),
     ("sst", 1, "sstdev000 , 1", ":1: not a header of predictions"),
     ("para", 2, "paradev000 , 0.7", f":2: prediction is '0.7', {A_CLASS} 1"),
+    ("sst", 2, "sstdev000 , 3919", f":2: prediction is '3919', {A_CLASS} 4"),
     ("para", 2, "paradev000 , 1", ""),
     ("sts", 2, "stsdev000 , -inf", ":2: prediction is '-inf', expected a number"),
     ("sts", 2, "stsdev000 , 5.2", ""),
