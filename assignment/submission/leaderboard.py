@@ -161,7 +161,10 @@ def make_board(
     broken: Sequence[tuple[str, str]] = (),
 ) -> Board:
     """Return the leaderboard of submissions, predictions (N,) of each task by name."""
-    values = {name: aggregate(main_scores(own, labels)) for name, own in submissions.items()}
+    values = {
+        name: aggregate(main_scores(predictions, labels))
+        for name, predictions in submissions.items()
+    }
     # An undefined aggregate has no rank; names decide between equal ones.
     order = sorted(submissions, key=lambda name: (values[name] is None, -(values[name] or 0), name))
     ranking = [values[name] for name in order]

@@ -166,8 +166,14 @@ def test_bombs_are_read_up_to_a_bound(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     for k in range(3):
         (tmp_path / "folder" / f"{k}.csv").touch()
-    monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
-    assert "more than 2 files" in refused(tmp_path / "folder")
+    for path in (
+        tmp_path / "folder",
+        packed(tmp_path / "t.zip", *((f"{k}.csv", "") for k in "abc")),
+    ):
+        monkeypatch.setattr(opening, "MOST_ENTRIES", 3)
+        assert len(open_submission(path)) == 3
+        monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
+        assert "more than 2 files" in refused(path) or "3 entries" in refused(path)
 
 
 def test_code_is_unpacked_up_to_a_bound(tmp_path, monkeypatch):
