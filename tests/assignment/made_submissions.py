@@ -117,5 +117,5 @@ def made_run(path: Path, skills, tasks=TASKS) -> Path:
             for split in SIZES:
                 ids = ids_of(task, split)
                 run.write_predictions(cells[-1].name, task, split, ids, values[split])
-    run.write_results(cells, {})
+    run.write_results(cells)
     return path

@@ -31,9 +31,10 @@ def trainings(monkeypatch):
     made = []
     init = HeadTrainer.__init__
 
-    def noted(trainer, head, train, labels, dev, score, config, state_path=None, epoch=None):
-        made.append((config.backbone_learning_rate, len(train), config.num_epochs))
-        init(trainer, head, train, labels, dev, score, config, state_path, epoch)
+    def noted(trainer, encoder, head_tasks, inputs, **more):
+        config = head_tasks[0].config
+        made.append((config.backbone_learning_rate, len(inputs[0]["train"]), config.num_epochs))
+        init(trainer, encoder, head_tasks, inputs, **more)
 
     monkeypatch.setattr(HeadTrainer, "__init__", noted)
     return made
@@ -61,7 +62,7 @@ def test_what_was_tried_stands_in_the_results_the_table_and_the_page(
         assert (rates["rate"], rates["epoch"]) == (best["rate"], best["epoch"])
         assert rates["rows"] == 60 and 20 <= rates["chosen_by"] <= 24
     assert list(results(searched)[0])[-2:] == ["rates", "cls_cosine"]
-    assert not list((searched / "state").iterdir())
+    assert not list(searched.parent.rglob("*.state.pt"))
     assert run(tiny_checkpoint, more_data, searched, *WORDS, *THREE) == 0
     out = capsys.readouterr().out
     assert out.count("done earlier") == 2 and "| rate |" in out and "each at its best" in out
@@ -98,21 +99,21 @@ def test_an_interrupted_choice_resumes_without_its_finished_candidates(
     searched, tiny_checkpoint, more_data, tmp_path, monkeypatch
 ):
     words = [tiny_checkpoint, more_data, tmp_path / "r", *WORDS, *THREE]
-    train_epoch = HeadTrainer._train_epoch
+    train_to = HeadTrainer._train_to
     epochs = []
 
-    def counted(trainer, tick):
+    def counted(trainer, end, tick):
         epochs.append(trainer.config.backbone_learning_rate)
         if len(epochs) == 4:  # the second epoch of the second candidate
             raise KeyboardInterrupt
-        return train_epoch(trainer, tick)
+        return train_to(trainer, end, tick)
 
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    monkeypatch.setattr(HeadTrainer, "_train_to", counted)
     assert run(*words) == 130
     assert run(*words, "--resume") == 0
     assert epochs[:7] == [1e-4, 1e-4, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2]
     assert choices(tmp_path / "r") == choices(searched)
-    assert not list((tmp_path / "r" / "state").iterdir())
+    assert not list(tmp_path.rglob("*.state.pt"))
 
 
 def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
@@ -132,7 +133,7 @@ def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
     made.clear()
     two = keys("--tune", "full", "--rates", "1e-3", "1e-4")
     assert two == keys("--tune", "full", "--rates", "1e-4", "1e-3", "1e-3")
-    assert len(made) == 6
+    assert len(made) == 4  # the second run finds what the first one has tried
     made.clear()
     by_default = keys("--tune", "last1")
     assert [rate for rate, rows, _ in made if rows == 60] == list(heads.config.RATES)
