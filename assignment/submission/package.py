@@ -58,6 +58,7 @@ examples:
         --out submission.zip
 
 The same predictions always give the same bytes. {CODES}""",
+        gone=GONE,
     )
     return exit_code(lambda: package(options))
 

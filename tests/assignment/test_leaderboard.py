@@ -49,6 +49,8 @@ def test_places_are_by_the_aggregate_of_the_course():
         assert place.interval.low < place.value < place.interval.high
     assert values == sorted(values, reverse=True)
     assert [place.rank for place in board.places] == [1, 2, 3, 4]
+    (best,) = make_board({"best": LABELS | {"sts": of(0.9, 1)["sts"]}}, LABELS, "test").places
+    assert best.interval.low < best.value < best.interval.high <= 1
 
 
 def test_neighbours_are_tested_on_the_same_rows():

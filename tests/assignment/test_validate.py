@@ -151,6 +151,9 @@ def test_all_faults_are_told_in_order_up_to_a_number(place, capsys):
     assert code == 2 and lines == [2, 3, 4, 5, 6]
     assert f"{SST}: ... and 26 more faults (--most N)" in out and "31 fault(s)" in err
     assert not any("more faults" in line for line in validate(capsys, SST, "--most", 31)[1])
+    (place / SST).write_text(text_of("sst", "dev").partition("\n")[2])
+    code, out, err = validate(capsys, SST)
+    assert code == 2 and "1 fault(s)" in err  # without a header, the first row counts
     (place / SST).write_text(text_of("sst", "test", values=[1] * 60))
     code, out, err = validate(capsys, SST)
     assert code == 2 and "1 fault(s)" in err  # the rows of another split are one
