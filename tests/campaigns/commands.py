@@ -45,7 +45,6 @@ PROGRAMS = [
     Program(
         "minbert.pretrain", "minbert.pretraining.options.PretrainOptions", "", "--valid nosuch"
     ),
-    Program("minbert.pretraining.average", "minbert.pretraining.average.Options"),
     Program("search.__main__", "search.options.IndexOptions", "index"),
     Program("search.__main__", "search.options.QueryOptions", "query"),
     Program("search.__main__", "search.options.PairsOptions", "pairs"),
