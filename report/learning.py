@@ -118,7 +118,7 @@ def _curves(
     for cell in cells:
         systems.setdefault(cell.system, {})[cell.seed] = folder.predictions(cell, examples)
     clusters = clusters_of(examples)
-    estimates, _ = compare(task, metric, systems, gold, [], clusters)
+    estimates, _ = compare(task, metric, systems, gold, [], clusters=clusters)
     by_system = {estimate.system: estimate for estimate in estimates}
     points: dict[str, dict[int, Estimate]] = {}
     named: dict[str, dict[int, str]] = {}

@@ -109,7 +109,9 @@ def judge(
         for place, metric, predictions in work:
             measure = "spearman" if metric == COSINE else metric
             wanted = None if pairs is None else pairs[place]
-            own = compare(place[0], measure, predictions, labels[place], wanted, clusters[place])
+            own = compare(
+                place[0], measure, predictions, labels[place], wanted, clusters=clusters[place]
+            )
             estimates = [replace(one, metric=metric) for one in own[0]]
             comparisons = [replace(versus, metric=metric) for versus in own[1]]
             found[place] = replace(

@@ -9,10 +9,10 @@ import numpy as np
 
 from data.examples import DataError
 from data.tasks import TASKS, Task
-from evaluation.costs import STORY, cost_sentences, in_words, marked, measured_on, query_search
 from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from evaluation.slices import cosine_densities
+from report.costs import SEARCHED, cheaper, in_words, measured_on, search_seconds
 from report.finished import FinishedRun
 from report.page.figure import (
     BANDS,
@@ -288,12 +288,12 @@ def cost_figures(run: FinishedRun) -> tuple[list[Figure], list[str], list[str]]:
         return [], [], []
     try:
         figures = [_frontier(task, costs["cells"], run) for task in run.tasks]
-        rests_on = [str(costs["story"]), f"Measured on {measured_on(costs)}."]
-        told = cost_sentences(costs)
+        break_evens = [f"{task}: {cheaper(n)}" for task, n in costs["break_even"].items()]
+        rests_on = [f"Measured on {measured_on(costs)}."]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         where = run.path / COSTS
         raise DataError(f"{where}: not a run's costs ({error!r}); delete it") from None
-    return [*filter(None, figures)], told, [*filter(None, rests_on)]
+    return [*filter(None, figures)], break_evens, rests_on
 
 
 def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figure | None:
@@ -308,18 +308,18 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
         # IS-BERT's convolutions take time of their own.
         cost = None if cells[0].pretrain == "isbert" else of_kinds.get(cells[0].encoder)
         estimate = run.estimate(cells[0], task.main_metric)
-        search = query_search(cost) if cost else None
-        if cost is None or search is None or estimate is None or estimate.mean is None:
+        seconds = search_seconds(cost) if cost else None
+        if cost is None or seconds is None or estimate is None or estimate.mean is None:
             continue
-        then = search["then"]
-        points.append((cells[0].encoder, cells[0].tune, float(then["seconds"]), estimate.mean))
+        points.append((cells[0].encoder, cells[0].tune, seconds, estimate.mean))
         speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
         work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
         score = number(estimate.mean, 3, interval(estimate.interval))
-        rows.append([word(label), score, _time(then), *speeds, *work])
+        time = Entry(f"~{in_words(seconds)}", seconds)
+        rows.append([word(label), score, time, *speeds, *work])
     if len({kind for kind, *_ in points}) < 2:
         return None
-    header = ("system", task.main_metric, f"among {STORY:,}", "pairs per second", "ms for one")
+    header = ("system", task.main_metric, f"among {SEARCHED:,}", "pairs per second", "ms for one")
 
     def paint(axes: Any) -> None:
         tunes = {tune for _, tune, _, _ in points}
@@ -337,23 +337,19 @@ def _frontier(task: Task, costs: list[dict[str, Any]], run: FinishedRun) -> Figu
             )
         axes.margins(y=0.2)
         _time_axis(axes, [point[2] for point in points])
-        axes.set_xlabel(f"time for one text among {STORY:,}")
+        axes.set_xlabel(f"time for one text among {SEARCHED:,}")
         axes.set_ylabel(task.main_metric)
         legend(axes)
 
     return draw(
         f"frontier-{task.name}",
         f"{task.name}: quality against the time of a search",
-        f"Points of {task.main_metric} against the time to compare one text with {STORY:,}, whose "
-        "embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
+        f"Points of {task.main_metric} against the time to compare one text with {SEARCHED:,}, "
+        "whose embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
         "differ in weights alone and take the same time.",
-        Table(f"{task.name}: cost (~ projected)", (*header, "passes", "MFLOP"), rows),
+        Table(f"{task.name}: cost (~ extrapolated)", (*header, "passes", "MFLOP"), rows),
         paint,
     )
-
-
-def _time(duration: dict[str, Any]) -> Entry:
-    return Entry(marked(duration), float(duration["seconds"]))
 
 
 def _time_axis(axes: Any, seconds: list[float]) -> None:
