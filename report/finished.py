@@ -13,12 +13,11 @@ import numpy as np
 from data.examples import DataError, Example
 from data.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
-from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
+from report.judging import Judged, judge_cells, read_judged
 from report.learning import LearningCurves, learning_curves
 from report.run_folder import COMPARISONS, COSTS, RunFolder, read_curves
-from report.verdict import Judged, judge_cells, read_judged
 from runtime.files import read_json
 
 DUEL = ("bi", "cross")  # whose errors are compared row by row
@@ -152,18 +151,11 @@ class FinishedRun:
         examples: list[Example] = getattr(self.splits[cell.task], cell.split)
         return examples
 
-    def of_seeds(self, cells: Sequence[Cell]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the predictions of a system's cells one after the other, and their labels."""
-        predictions = np.concatenate([self.predictions[cell.place()] for cell in cells])
-        return predictions, np.concatenate([labels_of(self.examples(cell)) for cell in cells])
-
     def estimate(self, cell: Cell, metric: str) -> Estimate | None:
         """Return the metric of a cell's system: mean over seeds and interval."""
-        for each in self.judged:
-            if (each.task, each.split) == (cell.task, cell.split):
-                for estimate in each.estimates:
-                    if (estimate.system, estimate.metric) == (cell.system, metric):
-                        return estimate
+        for place in self.judged:
+            if (place.task, place.split) == (cell.task, cell.split):
+                return place.scores(metric).get(cell.system)
         return None
 
 
