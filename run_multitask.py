@@ -112,8 +112,8 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
     import torch
 
     from baselines.isbert import load_tuned
-    from evaluation.geometry import pair_geometry
-    from evaluation.sts import selection_score
+    from evaluation.suites.geometry import pair_geometry
+    from evaluation.suites.sts import selection_score
     from experiment.opening import Tuned
     from minbert.pooling import choose_pooling
     from simcse.stage import read_notes, tuned_backbone

@@ -29,8 +29,8 @@ from data.tasks import TASKS, Splits
 from data.trained_on import note_file
 from evaluation.metrics import labels_of, task_metrics
 from evaluation.options import EvaluationOptions
-from evaluation.sts import selection_score
-from evaluation.suites import Entailment, Model
+from evaluation.suites.measured import Entailment, Model
+from evaluation.suites.sts import selection_score
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.inputs import FrozenInputs, Inputs, frozen_embeddings

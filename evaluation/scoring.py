@@ -14,8 +14,7 @@ from data.overlap import Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
 from evaluation.intervals import intervals
-from evaluation.metrics import labels_of, row_errors, task_metrics
-from evaluation.pairs import best_threshold
+from evaluation.metrics import best_threshold, labels_of, row_errors, task_metrics
 
 BINS = 15  # of equal width, as in Guo et al. 2017
 ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches

@@ -1,4 +1,4 @@
-"""Is one better than the other, or can the data not tell? Systems on the same rows, two by two.
+"""Is one system better than the other? Paired tests of systems on the same rows, two by two.
 
 With one seed the tests are paired tests over rows: they speak of these trained systems on other
 rows. Rows that share a text are drawn, and change sides, together. With several seeds, means over
@@ -11,8 +11,7 @@ Legend: K predictions of N rows each, G clusters, S seeds, P pairs of systems, B
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import NamedTuple
+from itertools import chain, combinations
 
 import numpy as np
 import scipy
@@ -22,18 +21,21 @@ from evaluation.clusters import alone, count
 from evaluation.intervals import (
     FEWEST,
     IN_MEMORY,
+    LEVEL,
     POWER,
     SEED,
     Interval,
-    bootstrap,
     exact_share,
     findable,
     over_seeds,
+    percentiles,
+    resampled,
+    standard_error,
     standardised,
     sum_metric,
     weighted_metric,
 )
-from evaluation.metrics import task_metrics
+from evaluation.metrics import SHOWN, task_metrics
 
 SIGNIFICANT = 0.05
 LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
@@ -42,6 +44,7 @@ SWAPS = 5000  # the least p is 0.0002, so that Holm over a hundred pairs leaves 
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
 Pair = tuple[str, str]
+Run = tuple[str, int]  # a system and a seed
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Comparison:
     """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
 
     `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
-    is adjusted to all comparisons made together; None where one is tested by itself. `findable` is
-    the smallest difference that this test would find with 80 % power, None where there is no test.
+    is adjusted to all comparisons made together; None where one is tested separately. `findable` is
+    the smallest difference that this test would find with 80% power, None where there is no test.
     `seeds_share` is how much of the difference's variance is that between seeds, None of one seed.
     """
 
@@ -93,6 +96,7 @@ def compare(
     systems: Systems,
     labels: np.ndarray,
     pairs: Sequence[Pair] | None = None,
+    *,
     clusters: np.ndarray | None = None,
 ) -> tuple[list[Estimate], list[Comparison]]:
     """Return a metric of each system, and of each pair the difference with its test.
@@ -107,127 +111,94 @@ def compare(
         pairs: names; every two systems if None. Pairs without a common seed are left out.
         clusters: (N,) as of `clusters_of`; None: every row by itself.
     """
-    n = len(labels)
-    clusters = alone(n) if clusters is None else clusters
-    scores: dict[tuple[str, int], float] = {}  # NaN where a metric is undefined
-    for name, runs in systems.items():
-        for seed, predictions in runs.items():
-            score = task_metrics(task, predictions, labels, [metric])[metric]
-            scores[name, seed] = np.nan if score is None else score
-    singly = [_Contrast(name, "", tuple(runs), scores) for name, runs in systems.items()]
-    versus = []
+    clusters = alone(len(labels)) if clusters is None else clusters
+    runs = {
+        (name, seed): predictions
+        for name, by_seed in systems.items()
+        for seed, predictions in by_seed.items()
+    }
+    scores: dict[Run, float] = {}  # NaN where a metric is undefined
+    for run, predictions in runs.items():
+        score = task_metrics(task, predictions, labels, [metric])[metric]
+        scores[run] = np.nan if score is None else score
+    means = [_Contrast(name, "", tuple(by_seed), scores) for name, by_seed in systems.items()]
+    differences = []
     for a, b in combinations(systems, 2) if pairs is None else pairs:
         if common := tuple(seed for seed in systems[a] if seed in systems[b]):
-            versus.append(_Contrast(a, b, common, scores))
-    spreads = _spreads(task, metric, systems, labels, clusters, [*singly, *versus])
+            differences.append(_Contrast(a, b, common, scores))
 
-    estimates = [
-        _estimate(metric, n, count(clusters), one, spread.interval)
-        for one, spread in zip(singly, spreads[: len(singly)], strict=True)
-    ]
-    single, p_values = _row_tests(task, metric, systems, labels, clusters, versus)
-    comparisons = []
-    for one, spread in zip(versus, spreads[len(singly) :], strict=True):
-        test, p = STUDENT, spread.p
-        if len(one.seeds) == 1:
-            test, p = single, p_values.get((one.a, one.b))
-        comparisons.append(
-            Comparison(
-                a=one.a,
-                b=one.b,
+    contrasts = [*means, *differences]
+    spreads = [_Spread()] * len(contrasts)
+    if count(clusters) >= FEWEST:
+        measure = weighted_metric(metric, TASKS[task], np.array([*runs.values()], float), labels)
+        design = np.array([contrast.weights for contrast in contrasts])
+        values = resampled(lambda weights: design @ measure(weights), clusters)
+        spreads = [
+            _spread(contrast, row, metric, count(clusters))
+            for contrast, row in zip(contrasts, values, strict=True)
+        ]
+    test, p_values = _row_tests(
+        differences, runs, task=TASKS[task], metric=metric, labels=labels, clusters=clusters
+    )
+    return (
+        [
+            Estimate(
+                system=mean.a,
                 metric=metric,
-                n=n,
-                seeds=one.seeds,
-                difference=one.value,
+                n=len(labels),
+                seeds=mean.seeds,
+                mean=mean.value,
+                deviation=mean.deviation,
                 interval=spread.interval,
-                test=test,
-                p=p,
+            )
+            for mean, spread in zip(means, spreads[: len(means)], strict=True)
+        ],
+        [
+            Comparison(
+                a=versus.a,
+                b=versus.b,
+                metric=metric,
+                n=len(labels),
+                seeds=versus.seeds,
+                difference=versus.value,
+                interval=spread.interval,
+                test=test if len(versus.seeds) == 1 else STUDENT,
+                p=p_values.get((versus.a, versus.b), spread.p),
                 findable=spread.findable,
                 seeds_share=spread.seeds_share,
             )
-        )
-    return estimates, comparisons
-
-
-def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons that were made together with their p values adjusted by Holm."""
-    corrected = holm([one.p for one in comparisons])
-    return [replace(one, p_holm=p) for one, p in zip(comparisons, corrected, strict=True)]
-
-
-def sentence(versus: Comparison) -> str:
-    """Return the verdict on two systems in plain words, with the numbers it rests on."""
-    if versus.difference is None or versus.p is None:
-        defined = versus.difference is not None
-        why_not = (
-            "fewer than three rows that share no text"
-            if defined
-            else f"{versus.metric} is undefined"
-        )
-        return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
-    p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
-    test = f"({versus.test}, {p})"
-    if not versus.decided:
-        apart = f"the data cannot tell {versus.a} and {versus.b} apart: {signed(versus)} {test}"
-        return apart + reach(versus)
-    ahead = versus if versus.difference > 0 else turned(versus)
-    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
-    return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
-
-
-def reach(versus: Comparison) -> str:
-    """Return ` (0.021 would be found with 80 % power)`, "" where that is not known."""
-    if not versus.findable:
-        return ""
-    return f" ({versus.findable:.3f} would be found with {POWER:.0%} power)".replace("%", " %")
-
-
-def shown(interval: Interval | None) -> str:
-    """Return `[0.040, 0.080]`, "" where there is none."""
-    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
-
-
-def signed(versus: Comparison) -> str:
-    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
-    assert versus.difference is not None
-    # Rounded first: the format would leave a sign on zero.
-    difference = round(versus.difference, 3) + 0.0
-    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
-
-
-def turned(versus: Comparison) -> Comparison:
-    """Return the comparison of b with a."""
-    interval, difference = versus.interval, versus.difference
-    if interval is not None:
-        interval = Interval(-interval.high, -interval.low, interval.method)
-    difference = None if difference is None else -difference
-    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+            for versus, spread in zip(differences, spreads[len(means) :], strict=True)
+        ],
+    )
 
 
 class _Contrast:
     """A system's mean over S seeds, or (b not "") the difference of two such means.
 
-    `weights` (K,) adds it up from the metrics of all predictions; `values` (S,) are its seeds'.
+    `weights` (K,) adds it up from the metrics of all runs; `values` (S,) are its seeds'.
     """
 
-    def __init__(
-        self, a: str, b: str, seeds: tuple[int, ...], scores: Mapping[tuple[str, int], float]
-    ):
+    def __init__(self, a: str, b: str, seeds: tuple[int, ...], scores: Mapping[Run, float]):
         self.a, self.b, self.seeds = a, b, seeds
-        places = {key: place for place, key in enumerate(scores)}
+        places = {run: place for place, run in enumerate(scores)}
         self.weights, self.values = np.zeros(len(scores)), np.zeros(len(seeds))
         for name, sign in ((a, 1.0), (b, -1.0)) if b else ((a, 1.0),):
             self.weights[[places[name, seed] for seed in seeds]] = sign / len(seeds)
             self.values += sign * np.array([scores[name, seed] for seed in seeds])
-        # None where it is undefined for one of the seeds.
-        self.value = None if np.isnan(self.values).any() else float(self.values.mean())
+
+    @property
+    def value(self) -> float | None:
+        """Return the mean over seeds, None where it is undefined for one of them."""
+        return None if np.isnan(self.values).any() else float(self.values.mean())
+
+    @property
+    def deviation(self) -> float | None:
+        several = len(self.seeds) > 1 and self.value is not None
+        return float(self.values.std(ddof=1)) if several else None
 
 
-class _Spread(NamedTuple):
+@dataclass(frozen=True)
+class _Spread:
     """How far a number could be off; of several seeds with the p value of its being 0."""
 
     interval: Interval | None = None
@@ -236,77 +207,50 @@ class _Spread(NamedTuple):
     seeds_share: float | None = None
 
 
-def _estimate(
-    metric: str, n: int, units: int, one: _Contrast, interval: Interval | None
-) -> Estimate:
-    # Who is right on all rows, or on none, has an exact interval.
-    if metric == "accuracy" and one.value in (0.0, 1.0) and units >= FEWEST:
-        interval = exact_share(one.value, units)
-    several = len(one.seeds) > 1 and one.value is not None
-    deviation = float(one.values.std(ddof=1)) if several else None
-    return Estimate(one.a, metric, n, one.seeds, one.value, deviation, interval)
-
-
-def _spreads(
-    task: str,
-    metric: str,
-    systems: Systems,
-    labels: np.ndarray,
-    clusters: np.ndarray,
-    contrasts: Sequence[_Contrast],
-) -> list[_Spread]:
-    """Return how far each contrast could be off."""
-    if count(clusters) < FEWEST:
-        return [_Spread()] * len(contrasts)
-    predictions = np.array([run for runs in systems.values() for run in runs.values()], np.float64)
-    measure = weighted_metric(metric, TASKS[task], predictions, labels)
-    design = np.array([one.weights for one in contrasts])
-    accelerated = any(len(one.seeds) == 1 for one in contrasts)
-    resampled = bootstrap(lambda weights: design @ measure(weights), clusters, accelerated)
-    spreads = []
-    for k, one in enumerate(contrasts):
-        error = float(resampled.error[k])
-        if one.value is None:
-            spreads.append(_Spread())
-        elif len(one.seeds) == 1:
-            spreads.append(_Spread(resampled.interval(k), None, findable(error)))
-        else:
-            found = over_seeds(one.values, error, count(clusters))
-            # A difference reaches from the least minus the most to the most minus the least.
-            least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if one.b else (LEAST[metric], 1)
-            interval = found.interval.within(least, most)
-            spreads.append(_Spread(interval, found.p, found.findable, found.seeds_share))
-    return spreads
+def _spread(contrast: _Contrast, values: np.ndarray, metric: str, units: int) -> _Spread:
+    """Return how far a contrast could be off, from its values (B,) in resamples of the clusters."""
+    if contrast.value is None:
+        return _Spread()
+    # A system that is right on all rows, or on none, has an exact interval.
+    if metric == "accuracy" and not contrast.b and contrast.value in (0.0, 1.0):
+        return _Spread(exact_share(contrast.value, units))
+    error = standard_error(values)
+    if len(contrast.seeds) == 1:
+        return _Spread(percentiles(values), None, findable(error))
+    of_seeds = over_seeds(contrast.values, error, units)
+    # A difference reaches from the least minus the most to the most minus the least.
+    least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if contrast.b else (LEAST[metric], 1)
+    interval = of_seeds.interval.within(least, most)
+    return _Spread(interval, of_seeds.p, of_seeds.findable, of_seeds.seeds_share)
 
 
 def _row_tests(
-    task: str,
+    differences: Sequence[_Contrast],
+    runs: Mapping[Run, np.ndarray],
+    *,
+    task: Task,
     metric: str,
-    systems: Systems,
     labels: np.ndarray,
     clusters: np.ndarray,
-    contrasts: Sequence[_Contrast],
 ) -> tuple[str, dict[Pair, float]]:
     """Return the name of the test over rows, and its p values for the pairs that have one seed."""
     # McNemar's coins are independent only where no text is shared.
     exact = metric == "accuracy" and count(clusters) == len(labels)
     test = MCNEMAR if exact else SWAPS_TEST
-    single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
+    single = [
+        versus for versus in differences if len(versus.seeds) == 1 and versus.value is not None
+    ]
     if not single or count(clusters) < FEWEST:
         return test, {}
-    runs: dict[tuple[str, int], np.ndarray] = {}
-    for one in single:
-        runs |= {(name, one.seeds[0]): systems[name][one.seeds[0]] for name in (one.a, one.b)}
+    compared = [((one.a, one.seeds[0]), (one.b, one.seeds[0])) for one in single]
     if exact:
-        right = {key: found == labels for key, found in runs.items()}
-        p_values = [
-            mcnemar(*(right[name, one.seeds[0]] for name in (one.a, one.b))) for one in single
-        ]
+        p_values = [mcnemar(runs[a] == labels, runs[b] == labels) for a, b in compared]
     else:
-        places = {key: place for place, key in enumerate(runs)}
-        pairs = [[places[name, one.seeds[0]] for name in (one.a, one.b)] for one in single]
-        found = np.array(list(runs.values()))
-        p_values = swap_test(metric, TASKS[task], found, labels, pairs, clusters).tolist()
+        places = {run: k for k, run in enumerate(dict.fromkeys(chain(*compared)))}
+        pairs = [(places[a], places[b]) for a, b in compared]
+        predictions = np.array([runs[run] for run in places])
+        tested = swap_test(metric, task, predictions, labels, pairs=pairs, clusters=clusters)
+        p_values = tested.tolist()
     return test, {(one.a, one.b): p for one, p in zip(single, p_values, strict=True)}
 
 
@@ -329,6 +273,7 @@ def swap_test(
     task: Task,
     predictions: np.ndarray,
     labels: np.ndarray,
+    *,
     pairs: Sequence[Sequence[int]],
     clusters: np.ndarray,
 ) -> np.ndarray:
@@ -348,7 +293,9 @@ def swap_test(
         clusters: (N,).
     """
     if metric == "spearman":
-        predictions, labels = (scipy.stats.rankdata(own, axis=-1) for own in (predictions, labels))
+        predictions, labels = (
+            scipy.stats.rankdata(values, axis=-1) for values in (predictions, labels)
+        )
     if metric in ("pearson", "spearman"):
         predictions = standardised(predictions)
     sums = sum_metric(metric, task)
@@ -381,6 +328,9 @@ def swap_test(
     return np.asarray(extreme / 2**units if exact else (extreme + 1) / (SWAPS + 1))
 
 
+# --- comparisons made together
+
+
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return the p values adjusted by Holm (1979); None is no test and does not count."""
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
@@ -390,3 +340,80 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, (len(known) - rank) * p))
         adjusted[place] = largest
     return adjusted
+
+
+def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons that were made together with their p values adjusted by Holm."""
+    corrected = holm([versus.p for versus in comparisons])
+    return [replace(versus, p_holm=p) for versus, p in zip(comparisons, corrected, strict=True)]
+
+
+# --- comparisons in words
+
+
+def sentence(versus: Comparison) -> str:
+    """Return the verdict on two systems in plain words, with the numbers it rests on."""
+    metric = SHOWN.get(versus.metric, versus.metric)
+    if versus.difference is None or versus.p is None:
+        reason = f"{metric} is undefined for one of them"
+        if versus.difference is not None:
+            reason = "there are fewer than three rows that share no text"
+        return f"{versus.a} and {versus.b} cannot be compared: {reason}."
+    test = f"{versus.test}, p {_p(versus.p)}"
+    if versus.p_holm is not None:
+        test += f", Holm p {_p(versus.p_holm)}"
+    ahead = versus if versus.difference > 0 else turned(versus)
+    size = f"{ahead.difference:.3f} {metric}"
+    if versus.decided:
+        return f"{ahead.a} beats {ahead.b} by {size} ({_ci(ahead)}{test})."
+    if ahead.interval and ahead.interval.low > 0:
+        correction = "" if versus.p_holm is None else " after Holm correction"
+        return (
+            f"{ahead.a} scored {size} higher than {ahead.b} ({_ci(ahead)}{test}), but this is not "
+            f"significant{correction}{reach(versus)}."
+        )
+    return (
+        f"{versus.a} and {versus.b} differ by {_sign(versus.difference)} {metric} "
+        f"({_ci(versus)}not significant, {test}){reach(versus)}."
+    )
+
+
+def reach(versus: Comparison) -> str:
+    """Return `. This test set can detect a difference of ...`, "" where that is not known."""
+    if not versus.findable:
+        return ""
+    size = f"{versus.findable:.3f} with {POWER:.0%} power"
+    return f". This test set can detect a difference of {size}"
+
+
+def shown(interval: Interval | None) -> str:
+    """Return `[0.040, 0.080]`, "" where there is none."""
+    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def signed(versus: Comparison) -> str:
+    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
+    assert versus.difference is not None
+    return f"{_sign(versus.difference)} {shown(versus.interval)}".rstrip()
+
+
+def turned(versus: Comparison) -> Comparison:
+    """Return the comparison of b with a."""
+    interval, difference = versus.interval, versus.difference
+    if interval is not None:
+        interval = Interval(-interval.high, -interval.low, interval.method)
+    difference = None if difference is None else -difference
+    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _ci(versus: Comparison) -> str:
+    return f"{LEVEL:.0%} CI {shown(versus.interval)}; " if versus.interval else ""
+
+
+def _sign(difference: float) -> str:
+    # Rounded first: the format would leave a sign on zero.
+    return f"{round(difference, 3) + 0.0:+.3f}"

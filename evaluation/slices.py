@@ -15,10 +15,9 @@ from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
 from evaluation.clusters import count
-from evaluation.intervals import LEVEL, ROUNDING, bootstrap
+from evaluation.intervals import ROUNDING, Interval, percentiles, resampled
 
 FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
-MOST_RESAMPLED = 2000  # clusters of rows; the mean of more is as good as normal
 # English; "n't" also where a tokenizer has cut it off.
 NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
@@ -42,7 +41,7 @@ class Slice:
         n: rows.
         bi, cross: mean errors (see evaluation.metrics.row_errors).
         difference: bi - cross: above 0 where the cross-encoder is ahead.
-        low, high: the 95 % interval of the difference, each slice by itself: of twenty slices
+        low, high: the 95% interval of the difference, each slice by itself: of twenty slices
             without any difference, one is expected to leave out 0. None where there are fewer than
             FEWEST rows, or all differ by the same.
     """
@@ -114,20 +113,28 @@ def slices(
     if not n == len(bi) == len(cross) > 0:
         raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
     measured = []
-    for by, name, own in rows:
-        means = float(bi[own].mean()), float(cross[own].mean())
-        low, high = paired_interval(bi[own], cross[own], clusters[own]) or (None, None)
-        measured.append(Slice(by, name, int(own.sum()), *means, means[0] - means[1], low, high))
+    for by, name, inside in rows:
+        of_bi, of_cross = float(bi[inside].mean()), float(cross[inside].mean())
+        interval = paired_interval(bi[inside], cross[inside], clusters[inside])
+        measured.append(
+            Slice(
+                by=by,
+                name=name,
+                n=int(inside.sum()),
+                bi=of_bi,
+                cross=of_cross,
+                difference=of_bi - of_cross,
+                low=interval and interval.low,
+                high=interval and interval.high,
+            )
+        )
     return measured
 
 
-def paired_interval(
-    first: np.ndarray, second: np.ndarray, clusters: np.ndarray
-) -> tuple[float, float] | None:
-    """Return the 95 % interval of mean(first) - mean(second) over the same rows.
+def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> Interval | None:
+    """Return the 95% interval of mean(first) - mean(second) over the same rows.
 
-    Rows are drawn, not values, so that what is hard for both models does not widen it. By the
-    bootstrap for up to MOST_RESAMPLED clusters of rows, by Student's t for more.
+    Rows are drawn, not values, so that what is hard for both models does not widen it.
 
     Args:
         first, second: (N,) errors.
@@ -137,21 +144,12 @@ def paired_interval(
         None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
     """
     differences = first - second
-    n = len(differences)
     clusters = np.unique(clusters, return_inverse=True)[1]
-    if n < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
+    if len(differences) < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
-    if (units := count(clusters)) > MOST_RESAMPLED:
-        mean = differences.mean()
-        # A cluster's rows depart from the mean together.
-        of_clusters = np.bincount(clusters, differences - mean)
-        error = np.sqrt((of_clusters**2).sum() * units / (units - 1)) / n
-        low, high = scipy.stats.t(units - 1, mean, error).interval(LEVEL)
-        return float(low), float(high)
-    resampled = bootstrap(
-        lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters
-    )
-    return float(resampled.low[0]), float(resampled.high[0])
+    # (B, N) @ (N,) -> (B,)
+    means = resampled(lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters)
+    return percentiles(means[0])
 
 
 def _by_number(name: str) -> tuple[float, str]:
@@ -205,10 +203,16 @@ def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> l
     bands = np.array([band_of(rating, largest) for rating in labels])
     by_band = []
     for band in (band_of(rating, largest) for rating in range(1, largest + 1)):
-        own = cosines[bands == band]
-        varied = len(own) > 1 and np.ptp(own) > 1e-9
-        density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
-        mean = float(own.mean()) if len(own) else None
-        deviation = float(own.std()) if len(own) else None
-        by_band.append(Density(band, len(own), mean, deviation, grid.tolist(), density))
+        inside = cosines[bands == band]
+        varied = len(inside) > 1 and np.ptp(inside) > 1e-9
+        by_band.append(
+            Density(
+                band=band,
+                n=len(inside),
+                mean=float(inside.mean()) if len(inside) else None,
+                deviation=float(inside.std()) if len(inside) else None,
+                cosines=grid.tolist(),
+                density=scipy.stats.gaussian_kde(inside)(grid).tolist() if varied else None,
+            )
+        )
     return by_band

@@ -78,15 +78,13 @@ def cost_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report cost",
         description="""\
-Measure what bi- and cross-encoder of a finished run cost on this machine: a pair, a search, the
-most similar two of many.
-What would take longer than the budget is projected from measured rates, and marked with ~.
+Measure what the encoders of a finished run cost on this machine: one pair, many pairs, a search.
+The search is computed from the measured speeds, and marked with ~.
 RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
     )
     import torch
 
-    from evaluation.costs import cost_lines
-    from report.costs import measure_run, write_costs
+    from report.costs import cost_lines, measure_run, write_costs
     from report.run_folder import COSTS
 
     if options.threads:

@@ -124,27 +124,19 @@ class FinishedRun:
             if len({getattr(other, name) for other in self.cells}) > 1
         ]
 
-    def systems(self, task: Task) -> dict[str, list[Cell]]:
-        """Return a task's shown systems by label: the cells of their seeds."""
-        systems: dict[str, list[Cell]] = {}
-        for cell in self.shown:
-            if cell.task == task.name:
-                systems.setdefault(self.label(cell), []).append(cell)
-        return systems
-
     def settings(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
-        """Return a task's shown cells by setting and encoder."""
+        """Return a task's shown cells by setting and reader."""
         settings: dict[str, dict[str, list[Cell]]] = {}
         for cell in self.shown:
             if cell.task == task.name:
-                encoders = settings.setdefault(self.setting(cell), {})
-                encoders.setdefault(cell.encoder, []).append(cell)
+                readers = settings.setdefault(self.setting(cell), {})
+                readers.setdefault(cell.encoder, []).append(cell)
         return settings
 
     def duels(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
         """Return the settings in which a bi- and a cross-encoder ran."""
         settings = self.settings(task)
-        return {name: kinds for name, kinds in settings.items() if {*DUEL} <= {*kinds}}
+        return {name: readers for name, readers in settings.items() if {*DUEL} <= {*readers}}
 
     def examples(self, cell: Cell) -> list[Example]:
         """Return the N examples that a cell predicted."""

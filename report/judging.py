@@ -138,7 +138,7 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
         for number, name, metric, runs in work:
             place, before = scored[number], judged[number]
             estimates, comparisons = compare(
-                place.task, metric, runs, place.labels, place.pairs, place.clusters
+                place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
             )
             judged[number] = replace(
                 before,

@@ -117,7 +117,7 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     for cell in cells:
         systems.setdefault(cell.system, {})[cell.seed] = folder.predictions(cell, examples)
     clusters = clusters_of(examples)
-    estimates, _ = compare(task, metric, systems, gold, [], clusters)
+    estimates, _ = compare(task, metric, systems, gold, [], clusters=clusters)
     by_system = {estimate.system: estimate for estimate in estimates}
     points: dict[str, dict[int, Estimate]] = {}
     named: dict[str, dict[int, str]] = {}
@@ -223,7 +223,7 @@ def chosen_rates(cells: Sequence[Cell]) -> str:
     return " ".join(map(shown_value, rates)) or "-"
 
 
-def scores_by_rate(cells: Sequence[Cell]) -> dict[float, float]:
+def _scores_by_rate(cells: Sequence[Cell]) -> dict[float, float]:
     """Return the mean score of a system's seeds at each rate."""
     scores: dict[float, list[float]] = {}
     for cell in cells:
@@ -241,7 +241,7 @@ def rate_sentences(cells: Sequence[Cell]) -> list[str]:
         readers.setdefault(cell.encoder, []).append(cell)
     sentences = []
     for (task, pretrain, tune), readers in settings.items():
-        by_reader = {reader: scores_by_rate(cells) for reader, cells in readers.items()}
+        by_reader = {reader: _scores_by_rate(cells) for reader, cells in readers.items()}
         rates = sorted(set.intersection(*(set(scores) for scores in by_reader.values())))
         if len(by_reader) > 1 and rates:
             metric = f" {metric_name(TASKS[task].main_metric)}"

@@ -1,4 +1,4 @@
-"""The figures of a run's page: scores, learning curves, training, cost and quality."""
+"""The figures of a run's page: scores, learning curves, training."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Task
-from evaluation.costs import STORY, in_words, marked, query_search
+from data.tasks import TASKS
 from evaluation.significance import Estimate
 from report.finished import FinishedRun
 from report.page.figure import (
@@ -230,71 +229,3 @@ def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int 
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     legend(axes, columns)
-
-
-# Quality and cost, from what `python -m report cost` measured.
-
-
-def frontier(run: FinishedRun, task: Task, costs: list[dict[str, Any]]) -> Iterator[Figure]:
-    """Yield quality against the time of a search, a point per system, if there are two readers.
-
-    Systems of one reader differ in weights alone, and cost the same: one of them was measured.
-    """
-    by_reader = {c["cost"]["encoder"]: c["cost"] for c in costs if c["task"] == task.name}
-    metric = metric_name(task.main_metric)
-    points: dict[str, list[tuple[float, float]]] = {}  # reader -> seconds, score
-    rows = []
-    for label, cells in run.systems(task).items():
-        # IS-BERT's convolutions take time of their own.
-        cost = None if cells[0].pretrain == "isbert" else by_reader.get(cells[0].encoder)
-        estimate = run.estimate(cells[0], task.main_metric)
-        search = query_search(cost) if cost else None
-        if cost is None or search is None or estimate is None or estimate.mean is None:
-            continue
-        seconds = float(search["then"]["seconds"])
-        points.setdefault(cells[0].encoder, []).append((seconds, estimate.mean))
-        score = number(estimate.mean, 3, interval(estimate.interval))
-        speeds = [number(cost["examples_per_second"], 0), number(cost["milliseconds"], 1)]
-        work = [number(cost["passes"], 0), number(cost["flops"] / 1e6, 1)]
-        rows.append([word(label), score, Entry(marked(search["then"]), seconds), *speeds, *work])
-
-    def paint(axes: Any) -> None:
-        for reader, of_systems in points.items():
-            colour, name, _ = LOOKS[reader]
-            axes.plot(
-                *np.array(of_systems).T,
-                ls="",
-                marker=MARKERS[reader],
-                ms=8,
-                color=colour,
-                label=name,
-            )
-        axes.margins(y=0.2)
-        _time_axis(axes, [seconds for pairs in points.values() for seconds, _ in pairs])
-        axes.set_xlabel(f"time for one text among {STORY:,}")
-        axes.set_ylabel(metric)
-        legend(axes)
-
-    if len(points) > 1:
-        search_time = f"one text among {STORY:,}"
-        header = ("system", metric, search_time, "pairs/s", "ms for one pair", "passes", "MFLOP")
-        yield draw(
-            f"frontier-{task.name}",
-            f"{sentence_case(task_name(task.name))}: quality and the time of a search",
-            f"Points of {metric} against the time to compare one text with {STORY:,} others, whose "
-            "embeddings the bi-encoder has; up and to the left is better. Systems of one encoder "
-            "type differ in weights only and take the same time.",
-            Table(f"{sentence_case(task_name(task.name))}: cost (~ extrapolated)", header, rows),
-            paint,
-        )
-
-
-def _time_axis(axes: Any, seconds: list[float]) -> None:
-    """Make x logarithmic, over whole decades, with durations in words."""
-    axes.set_xscale("log")
-    low = np.floor(np.log10(min(seconds) / 1.5))
-    high = np.ceil(np.log10(max(seconds) * 1.5))
-    axes.set_xlim(10**low, 10**high)
-    ticks = 10 ** np.arange(low, high + 1.0)
-    axes.set_xticks(ticks, [in_words(tick) for tick in ticks])
-    axes.minorticks_off()

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Task
+from data.tasks import Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
 from evaluation.slices import Slice, groups, slices
+from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
+from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
-from report.learning import scores_by_rate
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
 from report.verdict import metric_name, sentence_case, task_name
-from runtime.options import shown_value
 from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
@@ -70,28 +70,6 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     return filled(Table(caption, header, rows))
 
 
-def rate_table(run: FinishedRun) -> Table:
-    """Return the scores that tuned encoders' rates were chosen by; the chosen ones are bold."""
-    rates = sorted({tried["rate"] for cell in run.cells for tried in cell.rates.get("tried", [])})
-    rows = []
-    for seeds in by_system([cell for cell in run.shown if cell.rates]):
-        first, scores = seeds[0], scores_by_rate(seeds)
-        chosen = {cell.rates["rate"] for cell in seeds}
-        metric = metric_name(TASKS[first.task].main_metric)
-        rows.append(
-            [
-                Entry(f"{task_name(first.task)}: {run.label(first)}", note=metric),
-                *(replace(number(scores.get(rate)), strong=rate in chosen) for rate in rates),
-                word(", ".join(sorted({str(cell.rates["epoch"]) for cell in seeds}))),
-                number(first.rates["rows"], 0),
-                number(first.rates["chosen_by"], 0),
-                number(sum(cell.rates["seconds"] for cell in seeds), 0),
-            ]
-        )
-    header = ("system", *map(shown_value, rates), "epoch", "tried on", "chosen by", "seconds")
-    return Table("Encoder learning rates: scores of the candidates, means over seeds", header, rows)
-
-
 def comparison_table(run: FinishedRun) -> Table:
     """Return every two systems of a task with their paired test: main metric, cosine similarity."""
     rows = []
@@ -123,6 +101,31 @@ def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
         for p in (versus.p_holm, versus.p)
     ]
     return [difference, word(better), *p_values, word(versus.test)]
+
+
+def cost_table(costs: dict[str, Any]) -> Table:
+    """Return what each measured head costs.
+
+    Raises:
+        KeyError, TypeError: these are not a run's costs.
+    """
+    rows = []
+    for cell in costs["cells"]:
+        cost = cell["cost"]
+        seconds = search_seconds(cost)
+        search = word(None) if seconds is None else Entry(f"~{in_words(seconds)}", seconds)
+        rows.append(
+            [
+                word(f"{task_name(cell['task'])}: {READERS[cost['encoder']]}"),
+                Entry(in_words(cost["milliseconds"] / 1000), cost["milliseconds"]),
+                number(cost["examples_per_second"], 0),
+                search,
+                number(cost["passes"], 0),
+                number(cost["flops"] / 1e6, 1),
+            ]
+        )
+    header = ("head", "one example", "examples/s", f"search {SEARCHED:,} texts", "passes", "MFLOP")
+    return Table("Cost of one head per task and encoder (~ = extrapolated)", header, rows)
 
 
 def _mean_of_all(values: Sequence[float | None]) -> float | None:

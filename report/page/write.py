@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data.examples import DataError
-from evaluation.costs import cost_sentences, measured_on
+from report.costs import cheaper, measured_on
 from report.finished import FinishedRun
 from report.page.tables import UNKNOWN
 from report.run_folder import COSTS
@@ -92,23 +92,22 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "most_examples": sections.MOST,
         **cost_content(run),
         "curves": charts.curve_figures(run),
-        "rates": sections.rate_table(run),
         "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
         "settings": json.dumps(config, indent=2),
     }
 
 
 def cost_content(run: FinishedRun) -> dict[str, Any]:
-    """Return the section on costs: sentences and figures, none where nothing was measured."""
-    from report.page import charts
+    """Return the section on costs, empty where nothing was measured."""
+    from report.page import sections
 
-    if run.costs is None:
-        return {"costs": [], "frontiers": []}
+    costs = run.costs
+    if costs is None:
+        return {"costs": None, "cost_words": []}
     try:
-        story, machine = str(run.costs["story"]), f"Measured on {measured_on(run.costs)}."
-        sentences = [*cost_sentences(run.costs), story, machine]
-        figures = [f for task in run.tasks for f in charts.frontier(run, task, run.costs["cells"])]
+        words = [cheaper(pairs) for pairs in costs["break_even"].values()]
+        words.append(f"Measured on {measured_on(costs)}.")
+        return {"costs": sections.cost_table(costs), "cost_words": words}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         where = run.path / COSTS
         raise DataError(f"{where}: not a run's costs ({error!r}); delete it") from None
-    return {"costs": [*filter(None, sentences)], "frontiers": figures}

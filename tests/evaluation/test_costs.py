@@ -24,7 +24,7 @@ from evaluation.costs import (
     seconds_alone,
     story,
 )
-from evaluation.geometry import unit
+from evaluation.suites.geometry import unit
 
 PAIRS = [(f"text {n}", f"other {n}") for n in range(7)]
 

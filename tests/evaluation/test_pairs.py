@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from evaluation.pairs import best_threshold, hans_metrics, pair_metrics, threshold_scores
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from data.examples import SentencePair
-from evaluation.pairs import best_threshold, hans_metrics, pair_metrics, threshold_scores
 
 RANDOM = np.random.default_rng(1)
 SCORES = {"accuracy": accuracy_score, "f1": f1_score}

@@ -7,8 +7,14 @@ from scipy.stats import pearsonr, spearmanr
 from baselines.embedder import Embedder
 from data.examples import SentencePair
 from data.overlap import Seen
-from evaluation.sts import cosine_scores, pair_cosines, selection_score, set_metrics, sts_metrics
 from evaluation.suites import SUITES, LoadedSet, Model
+from evaluation.suites.sts import (
+    cosine_scores,
+    pair_cosines,
+    selection_score,
+    set_metrics,
+    sts_metrics,
+)
 
 RANDOM = np.random.default_rng(4)
 GOLD = {"news": RANDOM.integers(0, 6, 30) / 1.0, "images": RANDOM.integers(0, 6, 70) / 1.0}

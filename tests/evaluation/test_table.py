@@ -7,7 +7,7 @@ import pytest
 
 from evaluation import suites
 from evaluation.intervals import SEED, TAILS
-from evaluation.results import Result, Shown, averages, shown_table
+from evaluation.suites.results import Result, Shown, averages, shown_table
 from evaluation.table import csv_text
 
 

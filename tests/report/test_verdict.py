@@ -257,7 +257,7 @@ def test_the_best_two_are_tested_by_themselves_and_all_others_by_holm():
         "best against best by itself; what SimCSE changed, and all other pairs, after Holm's"
         in words
     )
-    assert f"{own.findable:.3f} would be found with 80 % power" in words
+    assert f"can detect a difference of {own.findable:.3f} with 80% power" in words
 
 
 def test_several_seeds_say_how_much_of_the_spread_is_theirs():
