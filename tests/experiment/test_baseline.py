@@ -8,7 +8,7 @@ from toy_runs import SMALL, cells_of, numbers, run
 import run_multitask
 from experiment.grid import baseline, stages, trainings
 from experiment.settings import Settings, parse_options
-from report.verdict import from_json
+from report.judging import from_json
 
 # As a user types it: no encoder, no --no-baseline.
 DEFAULT = [*SMALL[: SMALL.index("--encoder")], "--precision", "float32", "--pooling", "avg"]
