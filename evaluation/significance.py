@@ -362,28 +362,20 @@ def sentence(versus: Comparison) -> str:
     test = f"{versus.test}, p {_p(versus.p)}"
     if versus.p_holm is not None:
         test += f", Holm p {_p(versus.p_holm)}"
-    ahead = versus if versus.difference > 0 else turned(versus)
-    size = f"{ahead.difference:.3f} {metric}"
+    if versus.decided and versus.difference < 0:
+        versus = turned(versus)
+    if versus.interval:
+        test = f"{LEVEL:.0%} CI {shown(versus.interval)}; {test}"
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference or 0.0, 3) + 0.0
     if versus.decided:
-        return f"{ahead.a} beats {ahead.b} by {size} ({_ci(ahead)}{test})."
-    if ahead.interval and ahead.interval.low > 0:
-        correction = "" if versus.p_holm is None else " after Holm correction"
-        return (
-            f"{ahead.a} scored {size} higher than {ahead.b} ({_ci(ahead)}{test}), but this is not "
-            f"significant{correction}{reach(versus)}."
-        )
-    return (
-        f"{versus.a} and {versus.b} differ by {_sign(versus.difference)} {metric} "
-        f"({_ci(versus)}not significant, {test}){reach(versus)}."
-    )
-
-
-def reach(versus: Comparison) -> str:
-    """Return `. This test set can detect a difference of ...`, "" where that is not known."""
-    if not versus.findable:
-        return ""
-    size = f"{versus.findable:.3f} with {POWER:.0%} power"
-    return f". This test set can detect a difference of {size}"
+        return f"{versus.a} beats {versus.b} by {difference:.3f} {metric} ({test})."
+    words = f"{versus.a} and {versus.b} differ by {difference:+.3f} {metric} ({test}"
+    words += "; not significant)."
+    if versus.findable:
+        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
+        words += f" This test set can detect a difference of {detected}."
+    return words
 
 
 def shown(interval: Interval | None) -> str:
@@ -394,7 +386,9 @@ def shown(interval: Interval | None) -> str:
 def signed(versus: Comparison) -> str:
     """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
     assert versus.difference is not None
-    return f"{_sign(versus.difference)} {shown(versus.interval)}".rstrip()
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference, 3) + 0.0
+    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
 
 
 def turned(versus: Comparison) -> Comparison:
@@ -408,12 +402,3 @@ def turned(versus: Comparison) -> Comparison:
 
 def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-def _ci(versus: Comparison) -> str:
-    return f"{LEVEL:.0%} CI {shown(versus.interval)}; " if versus.interval else ""
-
-
-def _sign(difference: float) -> str:
-    # Rounded first: the format would leave a sign on zero.
-    return f"{round(difference, 3) + 0.0:+.3f}"
