@@ -242,7 +242,7 @@ def _row_tests(
     ]
     if not single or count(clusters) < FEWEST:
         return test, {}
-    compared = [((one.a, one.seeds[0]), (one.b, one.seeds[0])) for one in single]
+    compared = [((c.a, c.seeds[0]), (c.b, c.seeds[0])) for c in single]
     if exact:
         p_values = [mcnemar(runs[a] == labels, runs[b] == labels) for a, b in compared]
     else:
@@ -251,7 +251,7 @@ def _row_tests(
         predictions = np.array([runs[run] for run in places])
         tested = swap_test(metric, task, predictions, labels, pairs=pairs, clusters=clusters)
         p_values = tested.tolist()
-    return test, {(one.a, one.b): p for one, p in zip(single, p_values, strict=True)}
+    return test, {(c.a, c.b): p for c, p in zip(single, p_values, strict=True)}
 
 
 # --- paired tests over rows

@@ -120,8 +120,8 @@ def slices(
                 bi=of_bi,
                 cross=of_cross,
                 difference=of_bi - of_cross,
-                low=interval and interval.low,
-                high=interval and interval.high,
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
             )
         )
     return measured
