@@ -302,26 +302,27 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     stated = {
-        (place.task, place.split, estimate.system, estimate.metric): _mean_of(
-            estimate.seeds, [estimate.mean]
-        )
+        (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
-        for estimate in place.estimates
-        if estimate.metric != COSINE  # some versions did not judge it
+        for e in place.estimates
+        if e.metric != COSINE  # some versions did not judge it
     }
-    wanted = {
-        (seeds[0].task, seeds[0].split, seeds[0].system, metric): _mean_of(
-            [cell.seed for cell in seeds], [cell.metrics[metric] for cell in seeds]
-        )
-        for seeds in by_system(cells)
-        for metric in TASKS[seeds[0].task].metrics
-    }
+    wanted = {}
+    for seeds in by_system(cells):
+        first, numbers = seeds[0], tuple(cell.seed for cell in seeds)
+        for metric in TASKS[first.task].metrics:
+            score = mean_of_all([cell.metrics[metric] for cell in seeds])
+            wanted[first.task, first.split, first.system, metric] = numbers, _rounded(score)
     # Files of 1.0 have no questions; they follow from the cells.
     return with_questions(judged, cells) if stated == wanted else None
 
 
-def _mean_of(seeds: Sequence[int], values: Sequence[float | None]) -> tuple[Any, float | None]:
-    """Return the seeds of a system and its mean over them, None where one is undefined."""
+def mean_of_all(values: Sequence[float | None]) -> float | None:
+    """Return the mean, None if one of the values is."""
     known = [value for value in values if value is not None]
+    return mean(known) if len(known) == len(values) else None
+
+
+def _rounded(score: float | None) -> float | None:
     # Means of floats may differ in their last digits.
-    return tuple(seeds), round(mean(known), 9) if len(known) == len(values) else None
+    return None if score is None else round(score, 9)

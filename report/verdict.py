@@ -63,10 +63,10 @@ def metric_name(metric: str) -> str:
 
 
 def setting(pretrain: str, tune: str = "") -> str:
-    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE (frozen encoder)`."""
+    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE, frozen encoder`."""
     stage = STAGES.get(pretrain, pretrain)
-    jointly = f"jointly fine-tuned, {tune.removeprefix('joint-')}"
-    return f"{stage} ({TUNING.get(tune, jointly)})" if tune else stage
+    jointly = f"jointly fine-tuned ({tune.removeprefix('joint-')})"
+    return f"{stage}, {TUNING.get(tune, jointly)}" if tune else stage
 
 
 def sentence_case(words: str) -> str:
@@ -174,7 +174,7 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
             winner = _winner(place, systems)
             answer = f"the {READERS[winner]} is better" if winner else _nobody(best)
             answers.setdefault(answer, []).append(words)
-    outcomes = [f"{answer} with {listed(words)}" for answer, words in answers.items()]
+    outcomes = [f"{answer} ({'; '.join(words)})" for answer, words in answers.items()]
     return [f"With the same setting for every encoder: {'; '.join(outcomes)}."] if outcomes else []
 
 
@@ -196,7 +196,7 @@ def _only(place: Judged, names: Names) -> str:
         if versus.metric == place.main_metric
         if best in (versus.a, versus.b) and not versus.decided
     ]
-    return f"{words} Not significantly different from: {', '.join(rivals)}." if rivals else words
+    return f"{words} Not significantly different from: {'; '.join(rivals)}." if rivals else words
 
 
 def _effects(place: Judged) -> list[str]:
@@ -263,7 +263,8 @@ def _seeds(asked: Sequence[Judged], duels: Sequence[Judged]) -> str:
         )
     shares = []
     for place in duels:
-        versus = place.between(*place.question.best.values(), place.main_metric)
+        a, b = place.question.best.values()
+        versus = place.between(a, b, place.main_metric)
         if versus is not None and versus.seeds_share is not None:
             of = f" ({task_name(place.task)})" if len(asked) > 1 else ""
             shares.append(f"{versus.seeds_share:.0%}{of}")
