@@ -406,7 +406,8 @@ def measured_on(costs: dict[str, Any]) -> str:
         KeyError: it does not say so.
     """
     machine = costs["machine"]
-    about = "{name}, {device}, {precision}, {threads} threads".format(**machine)
+    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    about = "{name}, {device}, {precision}, ".format(**machine) + threads
     load, cores = machine["load"], machine["cores"]
     if load is None:
         return about

@@ -17,11 +17,12 @@ from data.examples import Sentence, SentencePair
 from data.nli import HANS_LABELS
 from data.overlap import overlap
 from data.suites import read_hans, read_sts_set
-from evaluation import models, transfer
+from evaluation import models
 from evaluation.__main__ import main
 from evaluation.command import evaluate
 from evaluation.models import seen_by
 from evaluation.options import EvaluationOptions
+from evaluation.suites import transfer
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError

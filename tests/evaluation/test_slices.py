@@ -11,9 +11,9 @@ from scipy.stats import bootstrap, norm
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
 from evaluation.clusters import alone
+from evaluation.intervals import SEED
 from evaluation.slices import (
     FEWEST,
-    MOST_RESAMPLED,
     POINTS,
     band_of,
     cosine_densities,
@@ -95,23 +95,21 @@ def test_rows_without_tags_and_single_texts_have_fewer_properties():
     assert [s.name for s in found if s.by == "label"] == ["1"]
 
 
-@pytest.mark.parametrize("rows", [60, MOST_RESAMPLED, MOST_RESAMPLED + 1])
-def test_an_interval_of_many_rows_is_the_normal_one_and_of_fewer_scipys_paired_one(rows):
-    first, second = DRAW.normal(0.2, 1, rows), DRAW.normal(size=rows)
-    off = first - second
-    reach = norm.ppf(0.975) * off.std(ddof=1) / rows**0.5
-    expected = off.mean() - reach, off.mean() + reach
-    if rows == 60:
-        expected = bootstrap(
-            (first, second),
-            lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
-            paired=True,
-            n_resamples=2000,
-            random_state=np.random.default_rng(5),
-        ).confidence_interval
-    found = paired_interval(first, second, alone(rows))
-    assert found == pytest.approx(tuple(expected), abs=0.1 * reach)
-    assert found == paired_interval(first, second, alone(rows))
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_interval_of_paired_means_is_scipys_over_clusters(size):
+    """Rows of one cluster differ alike, and say no more than one of them."""
+    first, second = DRAW.normal(0.2, 1, 60), DRAW.normal(size=60)
+    expected = bootstrap(
+        (first, second),
+        lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
+        paired=True,
+        n_resamples=10_000,
+        method="percentile",
+        random_state=np.random.default_rng(SEED),
+    ).confidence_interval
+    # Of a slice, clusters have gaps in their numbers.
+    found = paired_interval(first.repeat(size), second.repeat(size), 3 * alone(60).repeat(size))
+    assert (found.low, found.high) == pytest.approx(tuple(expected))
 
 
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
