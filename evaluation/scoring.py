@@ -53,8 +53,8 @@ def score_split(
             ),
         },
         "phenomena": {
-            tag: {"n": len(own), "error": sum(own) / len(own)}
-            for tag, own in sorted(by_tag.items())
+            tag: {"n": len(tagged), "error": sum(tagged) / len(tagged)}
+            for tag, tagged in sorted(by_tag.items())
         },
     }
 
@@ -65,6 +65,7 @@ def at_threshold(
     labels: np.ndarray,
     held_out: np.ndarray,
     held_out_labels: np.ndarray,
+    *,
     clusters: np.ndarray,
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.

@@ -111,90 +111,66 @@ def compare(
         pairs: names; every two systems if None. Pairs without a common seed are left out.
         clusters: (N,) as of `clusters_of`; None: every row by itself.
     """
-    clusters = alone(len(labels)) if clusters is None else clusters
-    runs = {
-        (name, seed): predictions
-        for name, by_seed in systems.items()
-        for seed, predictions in by_seed.items()
+    n = len(labels)
+    clusters = alone(n) if clusters is None else clusters
+    units, least = count(clusters), LEAST[metric]
+    runs = {(name, seed): run for name, by_seed in systems.items() for seed, run in by_seed.items()}
+    scores: dict[Run, float | None] = {
+        key: task_metrics(task, run, labels, [metric])[metric] for key, run in runs.items()
     }
-    scores: dict[Run, float] = {}  # NaN where a metric is undefined
-    for run, predictions in runs.items():
-        score = task_metrics(task, predictions, labels, [metric])[metric]
-        scores[run] = np.nan if score is None else score
-    means = [_Contrast(name, "", tuple(by_seed), scores) for name, by_seed in systems.items()]
-    differences = []
-    for a, b in combinations(systems, 2) if pairs is None else pairs:
-        if common := tuple(seed for seed in systems[a] if seed in systems[b]):
-            differences.append(_Contrast(a, b, common, scores))
-
-    contrasts = [*means, *differences]
-    spreads = [_Spread()] * len(contrasts)
-    if count(clusters) >= FEWEST:
+    drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} of too few clusters
+    if units >= FEWEST:
         measure = weighted_metric(metric, TASKS[task], np.array([*runs.values()], float), labels)
-        design = np.array([contrast.weights for contrast in contrasts])
-        values = resampled(lambda weights: design @ measure(weights), clusters)
-        spreads = [
-            _spread(contrast, row, metric, count(clusters))
-            for contrast, row in zip(contrasts, values, strict=True)
-        ]
-    test, p_values = _row_tests(
-        differences, runs, task=TASKS[task], metric=metric, labels=labels, clusters=clusters
-    )
-    return (
-        [
-            Estimate(
-                system=mean.a,
-                metric=metric,
-                n=len(labels),
-                seeds=mean.seeds,
-                mean=mean.value,
-                deviation=mean.deviation,
-                interval=spread.interval,
-            )
-            for mean, spread in zip(means, spreads[: len(means)], strict=True)
-        ],
-        [
+        drawn = dict(zip(runs, resampled(measure, clusters), strict=True))
+
+    estimates = []
+    for name, by_seed in systems.items():
+        keys = [(name, seed) for seed in by_seed]
+        values = np.array([scores[key] for key in keys], float)  # None becomes NaN
+        mean = _mean(values)
+        interval = None
+        if drawn and mean is not None:
+            interval = _spread(values, [drawn[key] for key in keys], units, (least, 1)).interval
+            # A system that is right on all rows, or on none, has an exact interval.
+            if metric == "accuracy" and mean in (0.0, 1.0):
+                interval = exact_share(mean, units)
+        several = len(values) > 1 and mean is not None
+        deviation = float(values.std(ddof=1)) if several else None
+        estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
+
+    comparisons = []
+    for a, b in combinations(systems, 2) if pairs is None else pairs:
+        seeds = tuple(seed for seed in systems[a] if seed in systems[b])
+        if not seeds:
+            continue
+        first, second = (np.array([scores[name, seed] for seed in seeds], float) for name in (a, b))
+        difference = _mean(first - second)
+        spread = _Spread()
+        if drawn and difference is not None:
+            apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
+            # It reaches from the least minus the most to the most minus the least.
+            spread = _spread(first - second, apart, units, (least - 1, 1 - least))
+        comparisons.append(
             Comparison(
-                a=versus.a,
-                b=versus.b,
+                a=a,
+                b=b,
                 metric=metric,
-                n=len(labels),
-                seeds=versus.seeds,
-                difference=versus.value,
+                n=n,
+                seeds=seeds,
+                difference=difference,
                 interval=spread.interval,
-                test=test if len(versus.seeds) == 1 else STUDENT,
-                p=p_values.get((versus.a, versus.b), spread.p),
+                test=STUDENT,
+                p=spread.p,
                 findable=spread.findable,
                 seeds_share=spread.seeds_share,
             )
-            for versus, spread in zip(differences, spreads[len(means) :], strict=True)
-        ],
-    )
+        )
+    return estimates, _tested_over_rows(comparisons, runs, TASKS[task], labels, clusters)
 
 
-class _Contrast:
-    """A system's mean over S seeds, or (b not "") the difference of two such means.
-
-    `weights` (K,) adds it up from the metrics of all runs; `values` (S,) are its seeds'.
-    """
-
-    def __init__(self, a: str, b: str, seeds: tuple[int, ...], scores: Mapping[Run, float]):
-        self.a, self.b, self.seeds = a, b, seeds
-        places = {run: place for place, run in enumerate(scores)}
-        self.weights, self.values = np.zeros(len(scores)), np.zeros(len(seeds))
-        for name, sign in ((a, 1.0), (b, -1.0)) if b else ((a, 1.0),):
-            self.weights[[places[name, seed] for seed in seeds]] = sign / len(seeds)
-            self.values += sign * np.array([scores[name, seed] for seed in seeds])
-
-    @property
-    def value(self) -> float | None:
-        """Return the mean over seeds, None where it is undefined for one of them."""
-        return None if np.isnan(self.values).any() else float(self.values.mean())
-
-    @property
-    def deviation(self) -> float | None:
-        several = len(self.seeds) > 1 and self.value is not None
-        return float(self.values.std(ddof=1)) if several else None
+def _mean(values: np.ndarray) -> float | None:
+    """Return the mean over seeds, None where it is undefined for one of them."""
+    return None if np.isnan(values).any() else float(values.mean())
 
 
 @dataclass(frozen=True)
@@ -202,56 +178,63 @@ class _Spread:
     """How far a number could be off; of several seeds with the p value of its being 0."""
 
     interval: Interval | None = None
-    p: float | None = None
     findable: float | None = None
+    p: float | None = None
     seeds_share: float | None = None
 
 
-def _spread(contrast: _Contrast, values: np.ndarray, metric: str, units: int) -> _Spread:
-    """Return how far a contrast could be off, from its values (B,) in resamples of the clusters."""
-    if contrast.value is None:
-        return _Spread()
-    # A system that is right on all rows, or on none, has an exact interval.
-    if metric == "accuracy" and not contrast.b and contrast.value in (0.0, 1.0):
-        return _Spread(exact_share(contrast.value, units))
-    error = standard_error(values)
-    if len(contrast.seeds) == 1:
-        return _Spread(percentiles(values), None, findable(error))
-    of_seeds = over_seeds(contrast.values, error, units)
-    # A difference reaches from the least minus the most to the most minus the least.
-    least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if contrast.b else (LEAST[metric], 1)
-    interval = of_seeds.interval.within(least, most)
-    return _Spread(interval, of_seeds.p, of_seeds.findable, of_seeds.seeds_share)
+def _spread(
+    values: np.ndarray, drawn: Sequence[np.ndarray], units: int, bounds: tuple[float, float]
+) -> _Spread:
+    """Return how far the mean of `values` (S,) could be off.
+
+    Args:
+        values: of each seed.
+        drawn: (S, B) the same in each resample of the clusters.
+        units: how many clusters there are.
+        bounds: what is possible.
+    """
+    means = np.mean(drawn, axis=0)  # (B,)
+    error = standard_error(means)
+    if len(values) == 1:
+        return _Spread(percentiles(means), findable(error))
+    of_seeds = over_seeds(values, error, units)
+    interval = of_seeds.interval.within(*bounds)
+    return _Spread(interval, of_seeds.findable, of_seeds.p, of_seeds.seeds_share)
 
 
-def _row_tests(
-    differences: Sequence[_Contrast],
+def _tested_over_rows(
+    comparisons: Sequence[Comparison],
     runs: Mapping[Run, np.ndarray],
-    *,
     task: Task,
-    metric: str,
     labels: np.ndarray,
     clusters: np.ndarray,
-) -> tuple[str, dict[Pair, float]]:
-    """Return the name of the test over rows, and its p values for the pairs that have one seed."""
+) -> list[Comparison]:
+    """Return comparisons in one metric, those of one seed with the p value of a test over rows."""
+    single = [versus for versus in comparisons if len(versus.seeds) == 1]
+    if not single:
+        return list(comparisons)
+    metric = single[0].metric
     # McNemar's coins are independent only where no text is shared.
     exact = metric == "accuracy" and count(clusters) == len(labels)
-    test = MCNEMAR if exact else SWAPS_TEST
-    single = [
-        versus for versus in differences if len(versus.seeds) == 1 and versus.value is not None
-    ]
-    if not single or count(clusters) < FEWEST:
-        return test, {}
-    compared = [((one.a, one.seeds[0]), (one.b, one.seeds[0])) for one in single]
+    known = [c for c in single if c.difference is not None and count(clusters) >= FEWEST]
+    compared = [((c.a, c.seeds[0]), (c.b, c.seeds[0])) for c in known]
     if exact:
         p_values = [mcnemar(runs[a] == labels, runs[b] == labels) for a, b in compared]
-    else:
+    elif known:
         places = {run: k for k, run in enumerate(dict.fromkeys(chain(*compared)))}
         pairs = [(places[a], places[b]) for a, b in compared]
         predictions = np.array([runs[run] for run in places])
         tested = swap_test(metric, task, predictions, labels, pairs=pairs, clusters=clusters)
         p_values = tested.tolist()
-    return test, {(one.a, one.b): p for one, p in zip(single, p_values, strict=True)}
+    else:
+        p_values = []
+    by_pair = {(c.a, c.b): p for c, p in zip(known, p_values, strict=True)}
+    test = MCNEMAR if exact else SWAPS_TEST
+    return [
+        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
+        for c in comparisons
+    ]
 
 
 # --- paired tests over rows
@@ -362,28 +345,20 @@ def sentence(versus: Comparison) -> str:
     test = f"{versus.test}, p {_p(versus.p)}"
     if versus.p_holm is not None:
         test += f", Holm p {_p(versus.p_holm)}"
-    ahead = versus if versus.difference > 0 else turned(versus)
-    size = f"{ahead.difference:.3f} {metric}"
+    if versus.decided and versus.difference < 0:
+        versus = turned(versus)
+    if versus.interval:
+        test = f"{LEVEL:.0%} CI {shown(versus.interval)}; {test}"
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference or 0.0, 3) + 0.0
     if versus.decided:
-        return f"{ahead.a} beats {ahead.b} by {size} ({_ci(ahead)}{test})."
-    if ahead.interval and ahead.interval.low > 0:
-        correction = "" if versus.p_holm is None else " after Holm correction"
-        return (
-            f"{ahead.a} scored {size} higher than {ahead.b} ({_ci(ahead)}{test}), but this is not "
-            f"significant{correction}{reach(versus)}."
-        )
-    return (
-        f"{versus.a} and {versus.b} differ by {_sign(versus.difference)} {metric} "
-        f"({_ci(versus)}not significant, {test}){reach(versus)}."
-    )
-
-
-def reach(versus: Comparison) -> str:
-    """Return `. This test set can detect a difference of ...`, "" where that is not known."""
-    if not versus.findable:
-        return ""
-    size = f"{versus.findable:.3f} with {POWER:.0%} power"
-    return f". This test set can detect a difference of {size}"
+        return f"{versus.a} beats {versus.b} by {difference:.3f} {metric} ({test})."
+    words = f"{versus.a} and {versus.b} differ by {difference:+.3f} {metric} ({test}"
+    words += "; not significant)."
+    if versus.findable:
+        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
+        words += f" This test set can detect a difference of {detected}."
+    return words
 
 
 def shown(interval: Interval | None) -> str:
@@ -394,7 +369,9 @@ def shown(interval: Interval | None) -> str:
 def signed(versus: Comparison) -> str:
     """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
     assert versus.difference is not None
-    return f"{_sign(versus.difference)} {shown(versus.interval)}".rstrip()
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference, 3) + 0.0
+    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
 
 
 def turned(versus: Comparison) -> Comparison:
@@ -408,12 +385,3 @@ def turned(versus: Comparison) -> Comparison:
 
 def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-def _ci(versus: Comparison) -> str:
-    return f"{LEVEL:.0%} CI {shown(versus.interval)}; " if versus.interval else ""
-
-
-def _sign(difference: float) -> str:
-    # Rounded first: the format would leave a sign on zero.
-    return f"{round(difference, 3) + 0.0:+.3f}"

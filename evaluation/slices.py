@@ -1,7 +1,6 @@
-"""Where predictions are wrong: by what rows are like, and by rating band.
+"""Where predictions are wrong: errors by what rows are like, with paired intervals.
 
-Legend: N rows, L the largest rating; band i holds the ratings from i (not included, except 0) to
-i + 1.
+Legend: N rows, L the largest rating, B resamples.
 """
 
 import re
@@ -9,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from baselines.words import jaccard, words
 from data.examples import Example
@@ -25,8 +23,6 @@ NEGATION = re.compile(
 )
 LENGTHS = ((0, 5), (6, 10), (11, 20))  # words; what is longer is a group of its own
 LONGEST = 21
-POINTS = 201  # of a density
-MARGIN = 0.05  # of the cosines' range, drawn on both sides of it
 
 Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
 
@@ -124,8 +120,8 @@ def slices(
                 bi=of_bi,
                 cross=of_cross,
                 difference=of_bi - of_cross,
-                low=interval and interval.low,
-                high=interval and interval.high,
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
             )
         )
     return measured
@@ -158,61 +154,7 @@ def _by_number(name: str) -> tuple[float, str]:
     return (float(first) if first.replace(".", "").isdigit() else np.inf, name)
 
 
-# --- ratings by band
-
-
-@dataclass(frozen=True)
-class Density:
-    """The density of the cosines of one band's pairs.
-
-    Attributes:
-        band: such as "0 to 1".
-        n: pairs.
-        mean, deviation: of their cosines; None without pairs.
-        cosines: where it was computed, the same for all bands.
-        density: at each of these; None where there are fewer than two different cosines.
-    """
-
-    band: str
-    n: int
-    mean: float | None
-    deviation: float | None
-    cosines: list[float]
-    density: list[float] | None
-
-
 def band_of(rating: float, largest: int) -> str:
-    """Return the name of a rating's band, from "0 to 1" to "L-1 to L"."""
+    """Return the name of a rating's band, from "0 to 1" to "L-1 to L"; it holds its upper end."""
     low = min(max(int(np.ceil(rating)) - 1, 0), largest - 1)
     return f"{low} to {low + 1}"
-
-
-def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> list[Density]:
-    """Return a Gaussian kernel density of the cosines for every band of ratings, in order.
-
-    As in figure 3 of SimCSE (Gao et al. 2021), for STS-B's five bands: good embeddings keep them
-    apart. The kernels' width is Scott's rule. They reach beyond a cosine of 1, so that a density
-    that is high there integrates to less than 1.
-
-    Args:
-        cosines, labels: (N,) each, N at least 1.
-        largest: L.
-    """
-    margin = MARGIN * max(float(np.ptp(cosines)), 1e-3)
-    grid = np.linspace(max(-1.0, cosines.min() - margin), min(1.0, cosines.max() + margin), POINTS)
-    bands = np.array([band_of(rating, largest) for rating in labels])
-    by_band = []
-    for band in (band_of(rating, largest) for rating in range(1, largest + 1)):
-        inside = cosines[bands == band]
-        varied = len(inside) > 1 and np.ptp(inside) > 1e-9
-        by_band.append(
-            Density(
-                band=band,
-                n=len(inside),
-                mean=float(inside.mean()) if len(inside) else None,
-                deviation=float(inside.std()) if len(inside) else None,
-                cosines=grid.tolist(),
-                density=scipy.stats.gaussian_kde(inside)(grid).tolist() if varied else None,
-            )
-        )
-    return by_band

@@ -138,10 +138,10 @@ def hans_metrics(
     heuristics = np.array([tag.partition("/")[0] for tag in tags])
     metrics: dict[str, tuple[float | None, int]] = {"accuracy": _mean(right)}
     for heuristic in dict.fromkeys(heuristics.tolist()):
-        own = heuristics == heuristic
+        inside = heuristics == heuristic
         for name, label in (("entailed", 1.0), ("not entailed", 0.0)):
-            metrics[f"{heuristic}, {name}"] = _mean(right[own & (labels == label)])
-        metrics[f"{heuristic}, AUC"] = (_auc(labels[own], scores[own]), int(own.sum()))
+            metrics[f"{heuristic}, {name}"] = _mean(right[inside & (labels == label)])
+        metrics[f"{heuristic}, AUC"] = (_auc(labels[inside], scores[inside]), int(inside.sum()))
     swapped = np.char.endswith(tags.astype(str), SWAP)
     if swapped.any():
         metrics["word-order swap"] = _mean(right[swapped])

@@ -155,8 +155,8 @@ def results_of(
                 n=n,
                 seen=float(of_part.mean()),
                 unseen=unseen.get((part, metric), (None, 0))[0],
-                low=interval and interval.low,
-                high=interval and interval.high,
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
                 resampled=values,
             )
         )

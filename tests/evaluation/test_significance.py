@@ -263,31 +263,21 @@ AHEAD = Comparison(
     "paired permutation", 0.0004, 0.002, 0.03,
 )  # fmt: skip
 EQUAL = replace(AHEAD, difference=-0.01, interval=Interval(-0.03, 0.01, ""), p_holm=0.05)
-SINGLE = replace(EQUAL, interval=None, p_holm=None, p=0.8, findable=None)
 UNDEFINED = replace(AHEAD, difference=None, interval=None, p=None, p_holm=None)
 TEST = "paired permutation, p < 0.001, Holm p = 0.002"
-REACH = ". This test set can detect a difference of 0.030 with 80% power."
+REACH = " This test set can detect a difference of 0.030 with 80% power."
 WORDS = [
     (AHEAD, f"bi beats cross by 0.060 Pearson (95% CI [0.040, 0.080]; {TEST})."),
     (turned(AHEAD), f"bi beats cross by 0.060 Pearson (95% CI [0.040, 0.080]; {TEST})."),
     (replace(AHEAD, metric="f1", interval=None), f"bi beats cross by 0.060 F1 ({TEST})."),
     (
-        replace(turned(AHEAD), p_holm=0.06),
-        "bi scored 0.060 Pearson higher than cross (95% CI [0.040, 0.080]; paired permutation, "
-        f"p < 0.001, Holm p = 0.060), but this is not significant after Holm correction{REACH}",
-    ),
-    (
         EQUAL,
-        "bi and cross differ by -0.010 Pearson (95% CI [-0.030, 0.010]; not significant, paired "
-        f"permutation, p < 0.001, Holm p = 0.050){REACH}",
+        "bi and cross differ by -0.010 Pearson (95% CI [-0.030, 0.010]; paired permutation, "
+        f"p < 0.001, Holm p = 0.050; not significant).{REACH}",
     ),
     (
-        SINGLE,
-        "bi and cross differ by -0.010 Pearson (not significant, paired permutation, p = 0.800).",
-    ),
-    (
-        replace(SINGLE, difference=-0.0002),
-        "bi and cross differ by +0.000 Pearson (not significant, paired permutation, p = 0.800).",
+        replace(EQUAL, difference=-0.0002, interval=None, p_holm=None, p=0.8, findable=None),
+        "bi and cross differ by +0.000 Pearson (paired permutation, p = 0.800; not significant).",
     ),
     (UNDEFINED, "bi and cross cannot be compared: Pearson is undefined for one of them."),
     (

@@ -1,12 +1,11 @@
-"""Where predictions are wrong: groups of rows, paired intervals, rating bands."""
+"""Where predictions are wrong: groups of rows, paired intervals."""
 
 import json
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
-from scipy.stats import bootstrap, norm
+from scipy.stats import bootstrap
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
@@ -14,9 +13,7 @@ from evaluation.clusters import alone
 from evaluation.intervals import SEED
 from evaluation.slices import (
     FEWEST,
-    POINTS,
     band_of,
-    cosine_densities,
     groups,
     paired_interval,
     properties,
@@ -124,35 +121,6 @@ def test_unequal_lengths_are_refused(bi, cross):
         slices(groups([PAIR], STS), np.array(bi), np.array(cross), alone(1))
 
 
-# --- ratings by band
-
-LABELS = DRAW.uniform(0, 5, 300)
-COSINES = np.clip(LABELS / 5 + DRAW.normal(0, 0.1, 300), -1, 1)
-
-
-def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
-    band = cosine_densities(COSINES, LABELS, 5)[2]
-    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
-    width = own.std(ddof=1) * len(own) ** -0.2
-    expected = norm.pdf(np.array(band.cosines)[:, None], own, width).mean(axis=1)
-    np.testing.assert_allclose(band.density, expected, rtol=1e-9)
-
-
-def test_a_band_holds_its_upper_end_and_densities_share_their_points():
+def test_a_band_holds_its_upper_end():
     ends = {0: "0 to 1", 1: "0 to 1", 1.001: "1 to 2", 4: "3 to 4", 5: "4 to 5"}
     assert {rating: band_of(rating, 5) for rating in ends} == ends
-    measured = cosine_densities(COSINES, LABELS, 5)
-    assert [band.band for band in measured] == [f"{n} to {n + 1}" for n in range(5)]
-    for band in measured:
-        assert band.cosines == measured[0].cosines and len(band.cosines) == POINTS
-    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
-    inner = measured[2]
-    assert (inner.n, inner.mean, inner.deviation) == (len(own), own.mean(), own.std())
-    assert trapezoid(inner.density, inner.cosines) == pytest.approx(1, abs=0.01)
-
-
-def test_a_band_without_two_different_cosines_has_no_density():
-    found = cosine_densities(np.array([0.5, 0.5, 0.9, 0.1]), np.array([0.1, 0.2, 1.5, 4.5]), 5)
-    assert [band.density for band in found] == [None] * 5
-    same = cosine_densities(np.full(9, 0.5), np.linspace(0, 5, 9), 5)
-    assert all(band.density is None for band in same)
