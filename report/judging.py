@@ -87,7 +87,6 @@ class Judged:
 
     @property
     def main_metric(self) -> str:
-        """Return the task's main metric."""
         return TASKS[self.task].main_metric
 
     def scores(self, metric: str) -> dict[str, Estimate]:
@@ -293,9 +292,9 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
     """Return what a run wrote of its cells, from comparisons.json.
 
     Returns:
-        None where the file is missing, damaged, of another version, or not of exactly these cells
-        and their scores, as where a later command added cells to the folder: `judge_cells` returns
-        the same from the predictions, in its own time.
+        None where the file is missing, damaged, or not of exactly these cells and their scores, as
+        after an interrupted second run: `judge_cells` returns the same from the predictions, in its
+        own time.
     """
     try:
         judged = from_json(read_json(folder.path / COMPARISONS))

@@ -53,12 +53,10 @@ def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
 
 
 def task_name(task: str) -> str:
-    """Return a task's name in a sentence."""
     return TASK_NAMES.get(task, task)
 
 
 def metric_name(metric: str) -> str:
-    """Return a metric's name in a sentence."""
     return METRIC_NAMES.get(metric, metric)
 
 
@@ -70,7 +68,6 @@ def setting(pretrain: str, tune: str = "") -> str:
 
 
 def sentence_case(words: str) -> str:
-    """Return words with a capital letter in front."""
     return f"{words[:1].upper()}{words[1:]}"
 
 
@@ -85,7 +82,7 @@ def listed(words: Sequence[str]) -> str:
 def _headline(asked: Sequence[Judged]) -> str:
     """Return who is better on which task, "" where no task has several readers."""
     winners: dict[str, list[str]] = {}  # reader, "" for none -> tasks
-    pairs: dict[tuple[str, str], list[str]] = {}  # winner and loser, where nobody beats all -> tasks
+    pairs: dict[tuple[str, str], list[str]] = {}  # better, worse -> tasks that nobody wins
     readers: dict[str, str] = {}
     for place in asked:
         best, task = place.question.best, task_name(place.task)
