@@ -6,6 +6,7 @@ best system is better, and what SimCSE changed. `report.verdict` makes sentences
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -126,24 +127,21 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
         scored: the systems, by task and split.
         cells: those of a run, which asks a question; none for other systems.
     """
-    work = []
-    for number, place in enumerate(scored):
-        work += [(number, name, name, place.systems) for name in TASKS[place.task].metrics]
-    for number, place in enumerate(scored):
-        work += [(number, COSINE, "spearman", place.cosines)] if place.cosines else []
-
-    judged = [Judged(place.task, place.split) for place in scored]
-    with progress("compare", len(work), "metric", delay=2) as bar:
-        for number, name, metric, runs in work:
-            place, before = scored[number], judged[number]
-            estimates, comparisons = compare(
-                place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
-            )
-            judged[number] = replace(
-                before,
-                estimates=(*before.estimates, *(replace(e, metric=name) for e in estimates)),
-                comparisons=(*before.comparisons, *(replace(v, metric=name) for v in comparisons)),
-            )
+    judged = []
+    with progress("compare", len(scored), "split", delay=2) as bar:
+        for place in scored:
+            metrics = [(name, name, place.systems) for name in TASKS[place.task].metrics]
+            if place.cosines:
+                metrics.append((COSINE, "spearman", place.cosines))
+            estimates: list[Estimate] = []
+            comparisons: list[Comparison] = []
+            for name, metric, runs in metrics:
+                scores, differences = compare(
+                    place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
+                )
+                estimates += [replace(score, metric=name) for score in scores]
+                comparisons += [replace(versus, metric=name) for versus in differences]
+            judged.append(Judged(place.task, place.split, tuple(estimates), tuple(comparisons)))
             bar.update()
     return _adjusted(with_questions(judged, cells))
 
@@ -181,17 +179,16 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
             continue
         chosen_on = "dev" if (task, "dev") in places else final[0].split
         scores = places[task, chosen_on].scores(TASKS[task].main_metric)
-        best: dict[str, Cell] = {}
-        for cell in final:
-            rival = best.get(cell.encoder)
-            if rival is None or _mean(scores, cell) > _mean(scores, rival):
-                best[cell.encoder] = cell
         systems = {c.system: System(c.pretrain, c.encoder, c.tune) for c in final}
+        best = {}
+        for reader in READERS:
+            if rivals := [name for name, system in systems.items() if system.encoder == reader]:
+                best[reader] = max(rivals, key=partial(_mean, scores))  # the first of equals
         frozen = {c.pretrain: c.system for c in final if (c.encoder, c.tune) == ("bi", "frozen")}
         before = frozen.pop("none", None)
         question = Question(
             systems,
-            best={reader: best[reader].system for reader in READERS if reader in best},
+            best,
             chosen_on=chosen_on if len(best) < len(systems) else "",
             changes=tuple((before, after) for after in frozen.values()) if before else (),
         )
@@ -199,8 +196,8 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
     return list(places.values())
 
 
-def _mean(scores: Mapping[str, Estimate], cell: Cell) -> float:
-    estimate = scores.get(cell.system)
+def _mean(scores: Mapping[str, Estimate], system: str) -> float:
+    estimate = scores.get(system)
     return -2.0 if estimate is None or estimate.mean is None else estimate.mean
 
 
