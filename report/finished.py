@@ -34,7 +34,7 @@ class FinishedRun:
         learning: the curves by number of labels; the other attributes are of the most labels.
         shown: the cells that sections are about: those of the test split if it has labels.
         splits: the labelled dev and test examples of each task.
-        judged: what the data can tell of the cells, as comparisons.json has it.
+        judged: metrics and comparisons of the cells, as comparisons.json has them.
         predictions: of each cell of `shown` by its place, (N,) float64.
         soft: what lies behind them (see RunFolder.write_soft), {} if it was not kept.
         curves: metrics.jsonl, the records of each curve.
@@ -105,7 +105,6 @@ class FinishedRun:
 
     @property
     def tasks(self) -> list[Task]:
-        """Return the tasks of the run."""
         return [TASKS[name] for name in _tasks(self.cells)]
 
     def setting(self, cell: Cell) -> str:

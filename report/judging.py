@@ -6,6 +6,7 @@ best system is better, and what SimCSE changed. `report.verdict` makes sentences
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -87,7 +88,6 @@ class Judged:
 
     @property
     def main_metric(self) -> str:
-        """Return the task's main metric."""
         return TASKS[self.task].main_metric
 
     def scores(self, metric: str) -> dict[str, Estimate]:
@@ -127,24 +127,21 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
         scored: the systems, by task and split.
         cells: those of a run, which asks a question; none for other systems.
     """
-    work = []
-    for number, place in enumerate(scored):
-        work += [(number, name, name, place.systems) for name in TASKS[place.task].metrics]
-    for number, place in enumerate(scored):
-        work += [(number, COSINE, "spearman", place.cosines)] if place.cosines else []
-
-    judged = [Judged(place.task, place.split) for place in scored]
-    with progress("compare", len(work), "metric", delay=2) as bar:
-        for number, name, metric, runs in work:
-            place, before = scored[number], judged[number]
-            estimates, comparisons = compare(
-                place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
-            )
-            judged[number] = replace(
-                before,
-                estimates=(*before.estimates, *(replace(e, metric=name) for e in estimates)),
-                comparisons=(*before.comparisons, *(replace(v, metric=name) for v in comparisons)),
-            )
+    judged = []
+    with progress("compare", len(scored), "split", delay=2) as bar:
+        for place in scored:
+            metrics = [(name, name, place.systems) for name in TASKS[place.task].metrics]
+            if place.cosines:
+                metrics.append((COSINE, "spearman", place.cosines))
+            estimates: list[Estimate] = []
+            comparisons: list[Comparison] = []
+            for name, metric, runs in metrics:
+                scores, differences = compare(
+                    place.task, metric, runs, place.labels, place.pairs, clusters=place.clusters
+                )
+                estimates += [replace(score, metric=name) for score in scores]
+                comparisons += [replace(versus, metric=name) for versus in differences]
+            judged.append(Judged(place.task, place.split, tuple(estimates), tuple(comparisons)))
             bar.update()
     return _adjusted(with_questions(judged, cells))
 
@@ -182,17 +179,16 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
             continue
         chosen_on = "dev" if (task, "dev") in places else final[0].split
         scores = places[task, chosen_on].scores(TASKS[task].main_metric)
-        best: dict[str, Cell] = {}
-        for cell in final:
-            rival = best.get(cell.encoder)
-            if rival is None or _mean(scores, cell) > _mean(scores, rival):
-                best[cell.encoder] = cell
         systems = {c.system: System(c.pretrain, c.encoder, c.tune) for c in final}
+        best = {}
+        for reader in READERS:
+            if rivals := [name for name, system in systems.items() if system.encoder == reader]:
+                best[reader] = max(rivals, key=partial(_mean, scores))  # the first of equals
         frozen = {c.pretrain: c.system for c in final if (c.encoder, c.tune) == ("bi", "frozen")}
         before = frozen.pop("none", None)
         question = Question(
             systems,
-            best={reader: best[reader].system for reader in READERS if reader in best},
+            best,
             chosen_on=chosen_on if len(best) < len(systems) else "",
             changes=tuple((before, after) for after in frozen.values()) if before else (),
         )
@@ -200,8 +196,8 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
     return list(places.values())
 
 
-def _mean(scores: Mapping[str, Estimate], cell: Cell) -> float:
-    estimate = scores.get(cell.system)
+def _mean(scores: Mapping[str, Estimate], system: str) -> float:
+    estimate = scores.get(system)
     return -2.0 if estimate is None or estimate.mean is None else estimate.mean
 
 
@@ -293,35 +289,36 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
     """Return what a run wrote of its cells, from comparisons.json.
 
     Returns:
-        None where the file is missing, damaged, of another version, or not of exactly these cells
-        and their scores, as where a later command added cells to the folder: `judge_cells` returns
-        the same from the predictions, in its own time.
+        None where the file is missing, damaged, or not of exactly these cells and their scores, as
+        after an interrupted second run: `judge_cells` returns the same from the predictions, in its
+        own time.
     """
     try:
         judged = from_json(read_json(folder.path / COMPARISONS))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     stated = {
-        (place.task, place.split, estimate.system, estimate.metric): _mean_of(
-            estimate.seeds, [estimate.mean]
-        )
+        (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
-        for estimate in place.estimates
-        if estimate.metric != COSINE  # some versions did not judge it
+        for e in place.estimates
+        if e.metric != COSINE  # some versions did not judge it
     }
-    wanted = {
-        (seeds[0].task, seeds[0].split, seeds[0].system, metric): _mean_of(
-            [cell.seed for cell in seeds], [cell.metrics[metric] for cell in seeds]
-        )
-        for seeds in by_system(cells)
-        for metric in TASKS[seeds[0].task].metrics
-    }
+    wanted = {}
+    for seeds in by_system(cells):
+        first, numbers = seeds[0], tuple(cell.seed for cell in seeds)
+        for metric in TASKS[first.task].metrics:
+            score = mean_of_all([cell.metrics[metric] for cell in seeds])
+            wanted[first.task, first.split, first.system, metric] = numbers, _rounded(score)
     # Files of 1.0 have no questions; they follow from the cells.
     return with_questions(judged, cells) if stated == wanted else None
 
 
-def _mean_of(seeds: Sequence[int], values: Sequence[float | None]) -> tuple[Any, float | None]:
-    """Return the seeds of a system and its mean over them, None where one is undefined."""
+def mean_of_all(values: Sequence[float | None]) -> float | None:
+    """Return the mean, None if one of the values is."""
     known = [value for value in values if value is not None]
+    return mean(known) if len(known) == len(values) else None
+
+
+def _rounded(score: float | None) -> float | None:
     # Means of floats may differ in their last digits.
-    return tuple(seeds), round(mean(known), 9) if len(known) == len(values) else None
+    return None if score is None else round(score, 9)

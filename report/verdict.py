@@ -53,24 +53,21 @@ def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
 
 
 def task_name(task: str) -> str:
-    """Return a task's name in a sentence."""
     return TASK_NAMES.get(task, task)
 
 
 def metric_name(metric: str) -> str:
-    """Return a metric's name in a sentence."""
     return METRIC_NAMES.get(metric, metric)
 
 
 def setting(pretrain: str, tune: str = "") -> str:
-    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE (frozen encoder)`."""
+    """Return a setting in words: `supervised SimCSE`, or `supervised SimCSE, frozen encoder`."""
     stage = STAGES.get(pretrain, pretrain)
-    jointly = f"jointly fine-tuned, {tune.removeprefix('joint-')}"
-    return f"{stage} ({TUNING.get(tune, jointly)})" if tune else stage
+    jointly = f"jointly fine-tuned ({tune.removeprefix('joint-')})"
+    return f"{stage}, {TUNING.get(tune, jointly)}" if tune else stage
 
 
 def sentence_case(words: str) -> str:
-    """Return words with a capital letter in front."""
     return f"{words[:1].upper()}{words[1:]}"
 
 
@@ -85,31 +82,31 @@ def listed(words: Sequence[str]) -> str:
 def _headline(asked: Sequence[Judged]) -> str:
     """Return who is better on which task, "" where no task has several readers."""
     winners: dict[str, list[str]] = {}  # reader, "" for none -> tasks
-    pairs: dict[tuple[str, str], list[str]] = {}  # winner and loser -> tasks
-    readers: dict[str, None] = {}
+    pairs: dict[tuple[str, str], list[str]] = {}  # better, worse -> tasks that nobody wins
+    readers: dict[str, str] = {}
     for place in asked:
         best, task = place.question.best, task_name(place.task)
         if len(best) > 1:
-            readers |= dict.fromkeys(best)
-            winners.setdefault(_winner(place, best), []).append(task)
-            for pair in _decided(place, best):
+            readers |= best
+            winner = _winner(place, best)
+            winners.setdefault(winner, []).append(task)
+            for pair in [] if winner else _decided(place, best):
                 pairs.setdefault(pair, []).append(task)
-    names = [READERS[reader] for reader in readers]
-    if set(winners) == {""} and len(names) == 2:
-        return f"No significant difference between the {names[0]} and the {names[1]}."
-    if set(winners) == {""}:
-        words = ["No single encoder is significantly better than all others."]
-        for (winner, loser), tasks in pairs.items():
-            where = f" on {listed(tasks)}" if len(winners[""]) > 1 else ""
-            words.append(f"The {READERS[winner]} is better than the {READERS[loser]}{where}.")
-        return " ".join(words)
     words = [
         f"The {name} is significantly better on {listed(winners[reader])}."
         for reader, name in READERS.items()
         if reader in winners
     ]
     if "" in winners:
-        words.append(f"{sentence_case(_nobody(readers))} on {listed(winners[''])}.")
+        where = f" on {listed(winners[''])}" if words else ""
+        if len(readers) == 2:
+            a, b = (READERS[reader] for reader in readers)
+            words.append(f"No significant difference{where or f' between the {a} and the {b}'}.")
+        else:
+            words.append(f"No single encoder is significantly better than all others{where}.")
+        for (winner, loser), tasks in pairs.items():
+            better = f"The {READERS[winner]} is better than the {READERS[loser]}"
+            words.append(f"{better} on {listed(tasks)}.")
     return " ".join(words)
 
 
@@ -165,6 +162,8 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: i
 def _same_settings(place: Judged, names: Names) -> list[str]:
     """Return who is better where all readers have one setting, unless that is the question."""
     best = place.question.best
+    two = len(best) == 2
+    nobody = "no significant difference" if two else "no encoder is better than all others"
     settings: dict[str, dict[str, str]] = {}
     for name, system in place.question.systems.items():
         settings.setdefault(names[name], {})[system.encoder] = name
@@ -172,9 +171,9 @@ def _same_settings(place: Judged, names: Names) -> list[str]:
     for words, systems in settings.items():
         if len(systems) == len(best) and systems != best:
             winner = _winner(place, systems)
-            answer = f"the {READERS[winner]} is better" if winner else _nobody(best)
+            answer = f"the {READERS[winner]} is better" if winner else nobody
             answers.setdefault(answer, []).append(words)
-    outcomes = [f"{answer} with {listed(words)}" for answer, words in answers.items()]
+    outcomes = [f"{answer} ({'; '.join(words)})" for answer, words in answers.items()]
     return [f"With the same setting for every encoder: {'; '.join(outcomes)}."] if outcomes else []
 
 
@@ -196,7 +195,7 @@ def _only(place: Judged, names: Names) -> str:
         if versus.metric == place.main_metric
         if best in (versus.a, versus.b) and not versus.decided
     ]
-    return f"{words} Not significantly different from: {', '.join(rivals)}." if rivals else words
+    return f"{words} Not significantly different from: {'; '.join(rivals)}." if rivals else words
 
 
 def _effects(place: Judged) -> list[str]:
@@ -263,7 +262,8 @@ def _seeds(asked: Sequence[Judged], duels: Sequence[Judged]) -> str:
         )
     shares = []
     for place in duels:
-        versus = place.between(*place.question.best.values(), place.main_metric)
+        a, b = place.question.best.values()
+        versus = place.between(a, b, place.main_metric)
         if versus is not None and versus.seeds_share is not None:
             of = f" ({task_name(place.task)})" if len(asked) > 1 else ""
             shares.append(f"{versus.seeds_share:.0%}{of}")
@@ -291,11 +291,6 @@ def _winner(place: Judged, systems: Mapping[str, str]) -> str:
     """Return the reader whose system is significantly better than all others, "" for none."""
     winners = [winner for winner, _ in _decided(place, systems)]
     return next((w for w in winners if winners.count(w) == len(systems) - 1), "")
-
-
-def _nobody(readers: Mapping[str, object]) -> str:
-    two = len(readers) == 2
-    return "no significant difference" if two else "no encoder is better than all others"
 
 
 def _signed(versus: Comparison) -> str:

@@ -17,6 +17,7 @@ from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
+from report.judging import mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
 from report.verdict import metric_name, sentence_case, task_name
 from runtime.progress import progress
@@ -29,17 +30,9 @@ DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 # Scores and comparisons.
 
 
-def score_tables(run: FinishedRun) -> tuple[list[Table], list[Table]]:
-    """Return all metrics of all systems, by task: on the split that is shown, and on others."""
-    shown: list[Table] = []
-    others: list[Table] = []
-    for task in run.tasks:
-        for split in ("test", "dev"):
-            cells = [c for c in run.cells if (c.task, c.split) == (task.name, split)]
-            if cells:
-                tables = shown if cells[0] in run.shown else others
-                tables.append(_scores(task, cells, run))
-    return shown, others
+def score_tables(run: FinishedRun) -> list[Table]:
+    """Return all metrics of all systems, a table for each task."""
+    return [_scores(task, [c for c in run.shown if c.task == task.name], run) for task in run.tasks]
 
 
 def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
@@ -49,16 +42,16 @@ def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
         for metric in (*task.metrics, COSINE):
             estimate = run.estimate(seeds[0], metric)
             if estimate is None:  # nothing was judged
-                row.append(number(_mean_of_all([cell.metrics.get(metric) for cell in seeds])))
+                row.append(number(mean_of_all([cell.metrics.get(metric) for cell in seeds])))
             else:
                 spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
                 note = f"{interval(estimate.interval)}{spread}".strip()
                 row.append(number(estimate.mean, 3, note))
         rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
         row += [
-            number(_mean_of_all([cell.cls_cosine for cell in seeds])),
+            number(mean_of_all([cell.cls_cosine for cell in seeds])),
             share(mean(cell.overlap["sentences"] for cell in seeds)),
-            number(_mean_of_all(rest)),
+            number(mean_of_all(rest)),
             number(seeds[0].n, 0),
         ]
         rows.append(row)
@@ -83,7 +76,7 @@ def comparison_table(run: FinishedRun) -> Table:
                 if versus.metric == metric:
                     a, b = (labels.get(name, name) for name in (versus.a, versus.b))
                     what = "cosine similarity" if metric == COSINE else metric_name(metric)
-                    name = f"{task_name(place.task)}: {a} − {b}"
+                    name = f"{sentence_case(task_name(place.task))}: {a} − {b}"
                     entry = Entry(name, note=f"{what}, {place.split}")
                     rows.append([entry, *_comparison(versus, a, b)])
     header = ("A minus B", "difference", "better", "p (Holm)", "p", "test")
@@ -116,7 +109,7 @@ def cost_table(costs: dict[str, Any]) -> Table:
         search = word(None) if seconds is None else Entry(f"~{in_words(seconds)}", seconds)
         rows.append(
             [
-                word(f"{task_name(cell['task'])}: {READERS[cost['encoder']]}"),
+                word(f"{sentence_case(task_name(cell['task']))}: {READERS[cost['encoder']]}"),
                 Entry(in_words(cost["milliseconds"] / 1000), cost["milliseconds"]),
                 number(cost["examples_per_second"], 0),
                 search,
@@ -126,12 +119,6 @@ def cost_table(costs: dict[str, Any]) -> Table:
         )
     header = ("head", "one example", "examples/s", f"search {SEARCHED:,} texts", "passes", "MFLOP")
     return Table("Cost of one head per task and encoder (~ = extrapolated)", header, rows)
-
-
-def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    """Return the mean, None if one of the values is."""
-    known = [value for value in values if value is not None]
-    return mean(known) if len(known) == len(values) else None
 
 
 # Where the encoders differ.
@@ -200,10 +187,12 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     shown = []
     for task in run.tasks:
         for name, readers in run.duels(task).items():
-            soft = [[run.soft[cell.place()].get("soft") for cell in readers[r]] for r in DUEL]
-            if any(scores is None for seeds in soft for scores in seeds):
+            kept = [[run.soft[cell.place()] for cell in readers[reader]] for reader in DUEL]
+            if not all("soft" in arrays for seeds in kept for arrays in seeds):
                 continue
-            bi, cross = (np.asarray(np.mean(seeds, axis=0)) for seeds in soft)
+            bi, cross = (
+                np.asarray(np.mean([arrays["soft"] for arrays in seeds], axis=0)) for seeds in kept
+            )
             examples = run.examples(readers["bi"][0])
             labels = labels_of(examples)
             for better, row in most_surprising(bi, cross, labels, task.label_kind):

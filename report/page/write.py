@@ -14,6 +14,7 @@ from report.finished import FinishedRun
 from report.page.tables import UNKNOWN
 from report.run_folder import COSTS
 from report.table import answer
+from report.verdict import sentence_case, task_name
 from runtime.errors import UserError
 from runtime.files import write_text
 
@@ -66,7 +67,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
     from report.page import charts, sections
 
     headline, paragraphs = answer(run.cells, run.judged, run.learning)
-    scores, other_scores = sections.score_tables(run)
     config = dict(run.config)
     words = config.pop("command", None)
     return {
@@ -84,8 +84,7 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "paragraphs": paragraphs,
         "bars": charts.bar_figures(run),
         "learning": charts.learning_figures(run),
-        "scores": scores,
-        "other_scores": other_scores,
+        "scores": sections.score_tables(run),
         "comparisons": sections.comparison_table(run),
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
@@ -105,7 +104,10 @@ def cost_content(run: FinishedRun) -> dict[str, Any]:
     if costs is None:
         return {"costs": None, "cost_words": []}
     try:
-        words = [cheaper(pairs) for pairs in costs["break_even"].values()]
+        words = [
+            f"{sentence_case(task_name(task))}: {cheaper(pairs)}"
+            for task, pairs in costs["break_even"].items()
+        ]
         words.append(f"Measured on {measured_on(costs)}.")
         return {"costs": sections.cost_table(costs), "cost_words": words}
     except (KeyError, TypeError, ValueError, AttributeError) as error:

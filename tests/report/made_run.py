@@ -12,8 +12,8 @@ from data.tasks import TASKS, Splits, Task
 from evaluation import intervals, significance
 from evaluation.scoring import score_split
 from report.cell import Cell
-from report.run_folder import RunFolder
 from report.judging import judge_cells, to_json
+from report.run_folder import RunFolder
 
 EVIL = '<script>document.title="owned"</script>'
 TAGS = ("plain", "=2+5", "<b>role</b> swap")
