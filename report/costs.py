@@ -130,7 +130,6 @@ def speeds(
 
 
 def _cycled(items: Sequence[Any], count: int) -> list[Any]:
-    """Return `count` items, from the first again after the last."""
     return [items[place % len(items)] for place in range(count)]
 
 

@@ -30,7 +30,6 @@ MOST_PAIRS = 20_000
 
 
 def read(folders: Sequence[Path], name: str) -> LoadedSet:
-    """Return a set of data.suites.PAIR_SETS."""
     splits = in_first(read_pair_set, folders, name)
     return of_splits("pairs", name, replace(splits, train=spread(splits.train, MOST_PAIRS)))
 
