@@ -290,3 +290,10 @@ WORDS = [
 @pytest.mark.parametrize(("versus", "words"), WORDS)
 def test_comparisons_in_words(versus, words):
     assert sentence(versus) == words
+
+
+def test_a_comparison_the_other_way_round_has_the_other_interval():
+    other = turned(AHEAD)
+    assert (other.a, other.b, other.difference) == ("cross", "bi", -0.06)
+    assert other.interval == Interval(-0.08, -0.04, "percentile")
+    assert turned(UNDEFINED).interval is None and turned(UNDEFINED).difference is None
