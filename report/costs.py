@@ -257,7 +257,7 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
     with progress("costs", len(best), "head") as bar:
         for cell in best:
             say(f"measuring {cell.name}")
-            head = load_head(folder.head_path(cell.name), load_tuned, device)
+            head = load_head(folder.head_path(cell.name), device)
             machine = machine or _machine(head)
             cost = cost_of(head, texts[cell.task], budget)
             cells.append({"cell": cell.name, "task": cell.task, "cost": cost})
