@@ -166,12 +166,10 @@ class MutualInformation(Siamese):
 
     @property
     def kept(self) -> nn.Module:
-        """Return the encoder with the convolutions."""
         return nn.ModuleDict({"model": self.encoder.model, "features": self.features})
 
     @property
     def reader(self) -> InfoEncoder:
-        """Return the encoder that embeds by the convolutions."""
         return self.info
 
 

@@ -160,7 +160,6 @@ class SoftmaxOverPair(Siamese):
 
     @property
     def head(self) -> nn.Module:
-        """Return the classifier."""
         return self.classifier
 
 

@@ -25,5 +25,4 @@ def alone(n: int) -> np.ndarray:
 
 
 def count(clusters: np.ndarray) -> int:
-    """Return how many clusters there are."""
     return int(clusters.max()) + 1 if len(clusters) else 0

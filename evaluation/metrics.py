@@ -20,7 +20,6 @@ SHOWN = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson", "spearman": "
 
 
 def is_labelled(examples: Sequence[Example]) -> bool:
-    """Return whether every example has a label."""
     return bool(examples) and all(example.label is not None for example in examples)
 
 

@@ -130,7 +130,6 @@ def speeds(
 
 
 def _cycled(items: Sequence[Any], count: int) -> list[Any]:
-    """Return `count` items, from the first again after the last."""
     return [items[place % len(items)] for place in range(count)]
 
 
@@ -412,7 +411,7 @@ def measured_on(costs: dict[str, Any]) -> str:
     if load is None:
         return about
     about += f", load {load:.1f} on {cores} cores"
-    if load > cores:
+    if cores and load > cores:
         again = f"python -m report cost {costs['run']} --budget {LONGER}"
         about += f" - machine busy, timings unreliable; repeat with: {again}"
     return about

@@ -128,7 +128,6 @@ def pair_geometry(
 
 
 def read(folders: Sequence[Path], name: str) -> LoadedSet:
-    """Return one of SETS, in one part."""
     return replace(sts.read(folders, name), suite="geometry", subsets=None)
 
 

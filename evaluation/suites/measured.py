@@ -65,7 +65,6 @@ class LoadedSet:
     subsets: np.ndarray | None = None
 
     def texts(self) -> list[str]:
-        """Return its distinct texts."""
         return list(dict.fromkeys(text for example in self.examples for text in example.texts))
 
 
@@ -105,7 +104,6 @@ def pair_similarities(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.n
 
 
 def kept(examples: Sequence[Any], rows: np.ndarray) -> list[Any]:
-    """Return the examples of which `rows` (N,) is true."""
     return [example for example, row in zip(examples, rows, strict=True) if row]
 
 

@@ -30,7 +30,7 @@ MOST_PAIRS = 20_000
 
 
 def read(folders: Sequence[Path], name: str) -> LoadedSet:
-    """Return a set of data.suites.PAIR_SETS."""
+    """Return a set of data.suites.PAIR_SETS with at most MOST_PAIRS training pairs."""
     splits = in_first(read_pair_set, folders, name)
     return of_splits("pairs", name, replace(splits, train=spread(splits.train, MOST_PAIRS)))
 

@@ -52,7 +52,6 @@ class Result:
     resampled: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def row(self) -> dict[str, Any]:
-        """Return the result as a row of a file, by COLUMNS."""
         return {name: getattr(self, name) for name in COLUMNS}
 
 

@@ -38,7 +38,6 @@ FEWEST_ROWS = 4  # training rows of each class: two folds in each of two folds
 
 
 def read(folders: Sequence[Path], name: str) -> LoadedSet:
-    """Return a set of data.suites.TRANSFER_SETS."""
     return of_splits("transfer", name, in_first(read_transfer_set, folders, name))
 
 
