@@ -225,12 +225,7 @@ def most_surprising(
         labels: (N,).
         label_kind: of the task.
         most: rows where each encoder is better.
-
-    Raises:
-        ValueError: arrays of unequal length.
     """
-    if not len(labels) == len(bi) == len(cross):
-        raise ValueError(f"{len(bi)} and {len(cross)} predictions for {len(labels)} examples")
     losses, rights = [], []
     for soft in (bi, cross):
         if label_kind == "score":
