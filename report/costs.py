@@ -239,7 +239,6 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
-    from baselines.isbert import load_tuned
     from heads.saved import load_head
 
     folder = RunFolder(run, read_only=True)
