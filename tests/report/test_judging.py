@@ -143,7 +143,9 @@ def run(tmp_path):
         for seed in (1, 2):
             own = cell(encoder=reader, seed=seed, split="test", n=30)
             scores = labels + DRAW.normal(0, 0.3 if reader == "cross" else 3, 30)
-            folder.write_predictions(own.name, "sts", "test", [p.id for p in pairs], scores)
+            ids = [pair.id for pair in pairs]
+            folder.write_predictions(own.name, "sts", "test", ids, scores)
+            folder.write_soft(own, ids, cosines=scores / 5)
             metrics = task_metrics("sts", folder.predictions(own, pairs), labels)
             cells.append(replace(own, metrics=metrics))
     return cells, {"sts": Splits([], [], pairs)}, folder
@@ -155,6 +157,13 @@ def test_a_runs_cells_are_judged_by_their_files_and_the_table_has_their_interval
     assert {estimate.seeds for estimate in judged.estimates} == {(1, 2)}
     pairs = {(versus.a, versus.b) for versus in judged.comparisons}
     assert pairs == {("sup-bi-frozen-concat", "sup-cross-frozen-concat")}
+    assert len(judged.scores("cosine_spearman")) == 2
+    for own in cells:  # a tuned encoder has cosines of its own for each head
+        (folder.predictions_path(own).parent).rename(
+            folder.path / "predictions" / replace(own, tune="full").name
+        )
+    (tuned,) = judge_cells([replace(own, tune="full") for own in cells], splits, folder)
+    assert tuned.scores("cosine_spearman") == {} and len(tuned.estimates) == 4
     rows = results_table(cells, [judged]).splitlines()[2:]
     for row, estimate in zip(rows, judged.scores("pearson").values(), strict=True):
         assert f"[{estimate.interval.low:.3f}, {estimate.interval.high:.3f}]" in row
