@@ -10,8 +10,13 @@ DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in 
 class RemoteFile:
     """One file to download.
 
-    `size` in bytes and `sha256` in hex digits are None where not known. Of an archive, the folders
-    `members` are unpacked.
+    Attributes:
+        name: of the file.
+        url: where it is, in one version for good unless it is on the hub.
+        size: in bytes, None where not known.
+        sha256: in hex digits, None where not known.
+        members: folders that are unpacked, of an archive.
+        hub: the data set's repository on the Hugging Face hub, if it is there.
     """
 
     name: str
@@ -19,17 +24,14 @@ class RemoteFile:
     size: int | None = None
     sha256: str | None = None
     members: tuple[str, ...] = ()
+    hub: str = ""
 
 
 CS224N = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
 # Two of the Quora files are kept outside the repository (Git LFS); this address serves those.
 CS224N_LFS = "https://media.githubusercontent.com/media/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
-# No revision of it is known to us to name here, so a later one may be what is downloaded.
-SIMCSE = "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
+SIMCSE = "princeton-nlp/datasets-for-simcse"  # on the hub, which knows size and SHA-256
 HANS = "https://raw.githubusercontent.com/tommccoy1/hans/0e52769572ab97da1b919baf222f355bdf481d88/"
-# SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many of
-# the addresses in SentEval's own script no longer answer.
-SENTEVAL = "senteval.tar"
 
 PUBLISHED = {  # name: (bytes, SHA-256)
     "ids-sst-train.csv": (
@@ -71,6 +73,11 @@ def _files(base: str, *names: str) -> list[RemoteFile]:
     return [RemoteFile(name, base + name, *PUBLISHED.get(name, ())) for name in names]
 
 
+def _simcse(name: str, *members: str) -> RemoteFile:
+    url = f"https://huggingface.co/datasets/{SIMCSE}/resolve/main/{name}"
+    return RemoteFile(name, url, members=members, hub=SIMCSE)
+
+
 DESCRIPTIONS = {
     "cs224n": "SST, CFIMDB, Quora and STS as the CS224N default project splits them",
     "wiki1m": "a million Wikipedia sentences for unsupervised SimCSE",
@@ -92,16 +99,12 @@ SOURCES: dict[str, list[RemoteFile]] = {
         *_files(CS224N, "quora-dev.csv"),
         *_files(CS224N, "sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
     ],
-    "wiki1m": _files(SIMCSE, "wiki1m_for_simcse.txt"),
-    "nli": _files(SIMCSE, "nli_for_simcse.csv"),
-    "sts": [RemoteFile(SENTEVAL, SIMCSE + SENTEVAL, members=("STS", "SICK"))],
-    "transfer": [
-        RemoteFile(
-            SENTEVAL,
-            SIMCSE + SENTEVAL,
-            members=("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC"),
-        )
-    ],
+    "wiki1m": [_simcse("wiki1m_for_simcse.txt")],
+    "nli": [_simcse("nli_for_simcse.csv")],
+    # SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many
+    # of the addresses in SentEval's own script no longer answer.
+    "sts": [_simcse("senteval.tar", "STS", "SICK")],
+    "transfer": [_simcse("senteval.tar", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")],
     "hans": _files(HANS, "heuristics_evaluation_set.txt"),
 }
 

@@ -13,10 +13,18 @@ from typing import Any, Generic, TypeVar
 from data.examples import DataError, SentencePair
 from data.locate import locate
 from data.nli import iter_nli, read_hans_file
-from data.sts import read_cnsd, read_sick, read_stsbenchmark, read_year
+from data.published import (
+    read_cnsd,
+    read_mrpc,
+    read_polarity,
+    read_sick,
+    read_sst2,
+    read_stsbenchmark,
+    read_trec,
+    read_year,
+)
 from data.tables import PathLike
 from data.tasks import Splits, read_quora
-from data.transfer import read_mrpc, read_polarity, read_sst2, read_trec
 
 T = TypeVar("T")
 Subsets = dict[str, list[SentencePair]]

@@ -181,43 +181,6 @@ def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
     assert read_sts(no_such_column) == [SentencePair("a", "x", "y", 1.0)]
 
 
-# --- faults
-
-
-@pytest.mark.parametrize(
-    ("read", "row", "said"),
-    [
-        (read_sst, "b\tbad\t", "sentiment is '', expected an integer from 0 to 4"),
-        (read_sst, "b\tbad\tgood", "sentiment is 'good'"),
-        (read_sst, "b\tbad\t5", "sentiment is '5'"),
-        (read_sst, "b\tbad\t-1", "sentiment is '-1'"),
-        (read_sst, "b\tbad\t2.5", "sentiment is '2.5'"),
-        (read_sst, "b,c\tbad\t2", "id 'b,c' holds a comma"),
-        (read_sst, '"b\tc"\tbad\t2', "id 'b"),
-        (read_sst, '"b\nc"\tbad\t2', "id 'b"),
-        (read_quora, "b\tx\ty\t2", "is_duplicate is 2, expected 0 or 1"),
-        (read_quora, "b\tx\ty\t0.5", "is_duplicate is 0.5"),
-        (read_sts, "b\tx\ty\t", "similarity is '', expected a number from 0 to 5"),
-        (read_sts, "b\tx\ty\t5.1", "similarity is '5.1'"),
-        (read_sts, "b\tx\ty\t-0.1", "similarity is '-0.1'"),
-        (read_sts, "b\tx\ty\tnan", "similarity is 'nan'"),
-    ],
-)
-def test_a_bad_row_is_named_by_file_and_line(tmp_path, read, row, said):
-    header = {read_sst: SST, read_quora: QUORA, read_sts: STS}[read]
-    sound = "a\tfine\t4" if read is read_sst else "a\tx\ty\t1"
-    path = write(tmp_path, f"{header}0\t{sound}\n1\t{row}\n")
-    assert f"file.csv:3: {said}" in error_of(read, path)
-
-
-def test_a_file_without_a_good_row_is_an_error(tmp_path):
-    path = write(tmp_path, QUORA + "0\ta\tx\ty\t\n1\tb\n")
-    assert "file.csv:2: 2 of 2 rows do not parse" in error_of(read_quora, path)
-    path = write(tmp_path, SST + "0\ta\tfine\t4\n")
-    said = "file.csv:2: sentiment is '4', expected an integer from 0 to 1"
-    assert said in error_of(read_sst, path, num_classes=2)
-
-
 # --- selection
 
 
@@ -256,6 +219,3 @@ def test_a_tenth_is_held_out_and_the_rest_keeps_its_order(count, held):
     assert sorted([*kept, *chosen], key=lambda one: int(one.id)) == examples
     assert kept == sorted(kept, key=lambda one: int(one.id))
     assert hold_out(examples) == (kept, chosen)
-
-
-# --- examples
