@@ -253,12 +253,12 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
         DownloadError: a broken or refused archive, a folder that is not in it, or a full disk.
             Folders that were there stay as they were.
     """
+    sweep(archive.parent, archive.name)
     targets = [archive.parent / member for member in members]
     if all(target.is_dir() for target in targets):
         return targets
     try:
         # Unpacked beside their final place, so that moving them there is one step.
-        sweep(archive.parent)
         with scratch_folder(archive) as scratch:
             with tarfile.open(archive) as tar:
                 tops = {(member,) for member in members}
