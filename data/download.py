@@ -274,15 +274,12 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
                 if not target.is_dir():
                     os.rename(scratch / member, target)
         to_disk(archive.parent)
-    except (tarfile.TarError, EOFError) as error:
-        raise DownloadError(
-            f"{archive}: cannot be unpacked ({_one_line(error)}); delete it and run again"
-        ) from error
-    except OSError as error:
-        reason = error.strerror or error
-        raise DownloadError(
-            f"{archive}: cannot be unpacked ({reason}); choose another folder"
-        ) from error
+    except (tarfile.TarError, EOFError, OSError) as error:
+        remedy = (
+            "choose another folder" if isinstance(error, OSError) else "delete it and run again"
+        )
+        reason = getattr(error, "strerror", None) or _one_line(error)
+        raise DownloadError(f"{archive}: cannot be unpacked ({reason}); {remedy}") from error
     return targets
 
 

@@ -53,16 +53,6 @@ class EvaluationSet(Generic[T]):
     read: Callable[..., T]
     command: str
 
-    def of(self, folder: PathLike, name: str) -> T:
-        """Return the set's content from a folder, at any depth; `name` is for messages.
-
-        Raises:
-            MissingSet: its files are not in the folder.
-            DataError: a broken file.
-        """
-        spellings = [file.split(" or ") for file in self.files]
-        return self.read(*locate(Path(folder), name, spellings, self.command))
-
 
 # --- similarity
 
@@ -251,44 +241,32 @@ def read_sts_set(folder: PathLike, name: str) -> Subsets:
         MissingSet: its files are not in the folder.
         DataError: an unknown set or a broken file.
     """
-    return _record(STS_SETS, name).of(folder, name)
+    return _read(STS_SETS, folder, name)
 
 
 def read_transfer_set(folder: PathLike, name: str) -> Splits:
-    """Return a set of TRANSFER_SETS; labels are whole numbers from 0.
+    """Return a set of TRANSFER_SETS; labels are whole numbers from 0; errors as `read_sts_set`.
 
     All rows are in `train` where the protocol is ten-fold cross-validation (MR, CR, SUBJ, MPQA);
     `dev` is [] where none is published (TREC, MRPC).
-
-    Raises:
-        MissingSet: its files are not in the folder.
-        DataError: an unknown set or a broken file.
     """
-    return _record(TRANSFER_SETS, name).of(folder, name)
+    return _read(TRANSFER_SETS, folder, name)
 
 
 def read_pair_set(folder: PathLike, name: str) -> Splits:
     """Return a set of PAIR_SETS: `train` to choose a threshold on, `test` to be scored.
 
-    Labels are 1.0 (the same) and 0.0.
-
-    Raises:
-        MissingSet: its files are not in the folder.
-        DataError: an unknown set or a broken file.
+    Labels are 1.0 (the same) and 0.0; errors as `read_sts_set`.
     """
-    return _record(PAIR_SETS, name).of(folder, name)
+    return _read(PAIR_SETS, folder, name)
 
 
 def read_hans(folder: PathLike, name: str = "HANS") -> list[SentencePair]:
-    """Return a set of HANS_SETS: 1.0 entailment, 0.0 non-entailment.
+    """Return a set of HANS_SETS: 1.0 entailment, 0.0 non-entailment; errors as `read_sts_set`.
 
     The phenomenon is `heuristic/subcase`.
-
-    Raises:
-        MissingSet: its file is not in the folder.
-        DataError: an unknown set or a broken file.
     """
-    return _record(HANS_SETS, name).of(folder, name)
+    return _read(HANS_SETS, folder, name)
 
 
 def read_nli(folder: PathLike) -> list[SentencePair]:
@@ -301,7 +279,9 @@ def read_nli(folder: PathLike) -> list[SentencePair]:
     return list(iter_nli(locate(Path(folder), "NLI", [[NLI_FILE]], BUNDLED)[0]))
 
 
-def _record(records: Mapping[str, EvaluationSet[T]], name: str) -> EvaluationSet[T]:
-    if name not in records:
-        raise DataError(f"set {name!r} is unknown; choose one of {', '.join(records)}")
-    return records[name]
+def _read(sets: Mapping[str, EvaluationSet[T]], folder: PathLike, name: str) -> T:
+    """Return a set's content from a folder, at any depth."""
+    if name not in sets:
+        raise DataError(f"set {name!r} is unknown; choose one of {', '.join(sets)}")
+    files = [file.split(" or ") for file in sets[name].files]
+    return sets[name].read(*locate(Path(folder), name, files, sets[name].command))

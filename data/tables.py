@@ -12,6 +12,7 @@ import os
 import re
 import string
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -175,12 +176,14 @@ def _quoted_fields(where: str, text: str, delimiter: str) -> list[str]:
 
 
 def read_header(path: PathLike, delimiter: str, quotes: bool = True) -> list[str]:
-    """Return the column names in the first line of a table; arguments as of `records`.
+    """Return the column names in the first line of a table; arguments and errors as of `records`.
 
     Raises:
-        DataError: as `records`, or the file is empty.
+        DataError: the file is empty, too.
     """
-    return _header(path, records(path, delimiter, quotes))[1]
+    for _, fields in records(path, delimiter, quotes):
+        return fields
+    raise DataError(f"{path}: is empty; expected a header line and rows")
 
 
 def read_table(
@@ -198,9 +201,8 @@ def read_table(
         DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
             with too few or too many fields (unless `ragged`).
     """
-    rows = records(path, delimiter, quotes=True)
-    header = _checked_header(path, rows, required_columns, delimiter)
-    for line, fields in _not_empty(path, rows):
+    header, rows = _below_header(path, required_columns, delimiter, quotes=True)
+    for line, fields in rows:
         lacking = len(header) - len(fields)
         if lacking and not ragged:
             raise DataError(
@@ -214,16 +216,13 @@ def read_table(
 def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, the fields of `columns`) of a tab-separated table without quoting.
 
-    The first line names the columns.
-
     Raises:
-        DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
-            that ends before one of the columns.
+        DataError: as `read_table`; a row may have more fields than the header, but no fewer than
+            reach the last of the columns.
     """
-    rows = records(path, "\t")
-    header = _checked_header(path, rows, columns, "\t")
+    header, rows = _below_header(path, columns, "\t", quotes=False)
     places = [header.index(name) for name in columns]
-    for line, fields in _not_empty(path, rows):
+    for line, fields in rows:
         if len(fields) <= max(places):
             raise _too_few(f"{path}:{line}", fields, f"{max(places) + 1} or more")
         yield line, [fields[place] for place in places]
@@ -240,7 +239,7 @@ def plain_fields(
         header: the first name of a line of column names, which copies of the file lack.
 
     Raises:
-        DataError: as `records`; no row; a row of fewer fields.
+        DataError: as `records`; no row, or one of fewer fields.
     """
     empty = True
     for line, fields in records(path, "\t"):
@@ -254,56 +253,46 @@ def plain_fields(
         raise DataError(f"{path}: has no rows; expected at least one row of {fewest} fields")
 
 
-def _header(path: PathLike, rows: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
-    header = next(rows, None)
-    if header is None:
+def _below_header(
+    path: PathLike, required: Sequence[str], delimiter: str, quotes: bool
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the column names in the first line, and the rows below it."""
+    rows = records(path, delimiter, quotes)
+    line, header = next(rows, (1, []))
+    if not header:
         raise DataError(f"{path}: is empty; expected a header line and rows")
-    return header
+    _check_header(f"{path}:{line}", header, required, delimiter)
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{path}: has a header but no rows; expected at least one row")
+    return header, chain([first], rows)
 
 
-def _checked_header(
-    path: PathLike, rows: Iterator[tuple[int, list[str]]], required: Sequence[str], delimiter: str
-) -> list[str]:
-    """Return the column names in the first of the rows.
-
-    Raises:
-        DataError: a required column is missing, or there are two; if none is required, any two of
-            one name.
-    """
-    line, header = _header(path, rows)
+def _check_header(
+    where: str, header: Sequence[str], required: Sequence[str], delimiter: str
+) -> None:
     twice = [name for name in dict.fromkeys(required or header) if header.count(name) > 1]
     if twice:
-        raise DataError(f"{path}:{line}: {_names(twice)}: more than one column; correct the header")
+        raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
     missing = [name for name in required if name not in header]
     if not missing:
-        return header
+        return
     expected = DELIMITER_NAMES[delimiter]
     for other, name in DELIMITER_NAMES.items():
         fields = [field.strip('"') for field in delimiter.join(header).split(other)]
         if other != delimiter and set(required) <= set(fields):
             raise DataError(
-                f"{path}:{line}: fields are separated by {name}, expected {expected}; "
+                f"{where}: fields are separated by {name}, expected {expected}; "
                 f"save the file {expected}-separated"
             )
     raise DataError(
-        f"{path}:{line}: no column {_names(missing)}; found {_names(header)}, "
+        f"{where}: no column {_names(missing)}; found {_names(header)}, "
         f"expected {_names(required)}; correct the header"
     )
 
 
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in columns)
-
-
-def _not_empty(
-    path: PathLike, rows: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below a header; none at all is an error."""
-    first = next(rows, None)
-    if first is None:
-        raise DataError(f"{path}: has a header but no rows; expected at least one row")
-    yield first
-    yield from rows
 
 
 def _too_few(where: str, fields: Sequence[str], expected: str) -> DataError:
