@@ -1,6 +1,7 @@
 """CS224N's three tasks: their files, their records, and the pairs that choose among checkpoints."""
 
 import logging
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,25 +90,46 @@ def test_a_records_columns_are_those_its_reader_reads(task, tmp_path):
         task.read(labelled)
 
 
+# --- the published files
+
+
+@pytest.mark.parametrize(
+    ("read", "name", "rows", "dropped"),
+    [
+        (read_sst, "ids-sst-train.csv", 8544, 0),
+        (read_sst, "ids-sst-dev.csv", 1101, 0),
+        (partial(read_sst, num_classes=2), "ids-cfimdb-train.csv", 1707, 0),
+        (partial(read_sst, num_classes=2), "ids-cfimdb-dev.csv", 245, 0),
+        (read_quora, "quora-train.csv", 12000, 1),
+        (read_quora, "quora-dev.csv", 4000, 1),
+        (read_sts, "sts-train.csv", 6040, 0),
+        (read_sts, "sts-dev.csv", 863, 0),
+    ],
+)
+def test_published_files_equal_a_plain_csv_pass(read, name, rows, dropped, caplog):
+    """A row without a label is dropped, and said to be."""
+    texts = ("sentence", "sentence1", "sentence2")
+    labels = ("sentiment", "is_duplicate", "similarity")
+    expected = [
+        (
+            row["id"].strip().lower(),
+            tuple(row[text].strip() for text in texts if text in row),
+            *(float(row[label]) for label in labels if label in row),
+            int(row[""]) if "similarity" in row else None,
+        )
+        for row in plain_rows(real_data(f"cs224n/{name}"))
+        if row.get("is_duplicate") != ""
+    ]
+    examples = read(real_data(f"cs224n/{name}"))
+    assert [(e.id, e.texts, e.label, getattr(e, "row", None)) for e in examples] == expected
+    assert len(examples) == rows - dropped
+    assert (f"1 of {rows} rows do not parse" in caplog.text) == bool(dropped)
+
+
 # --- sentiment
 
 
 SST = "\tid\tsentence\tsentiment\n"
-
-
-def test_cfimdb_reads_as_two_classes():
-    train = read_sst(real_data("cs224n/ids-cfimdb-train.csv"), num_classes=2)
-    dev = read_sst(real_data("cs224n/ids-cfimdb-dev.csv"), num_classes=2)
-    assert (len(train), len(dev)) == (1707, 245)
-    assert {sentence.label for sentence in train + dev} == {0, 1}
-
-
-def test_sst_equals_a_plain_csv_pass():
-    for name in ("ids-sst-train.csv", "ids-sst-dev.csv"):
-        assert read_sst(real_data(f"cs224n/{name}")) == [
-            Sentence(row["id"].strip().lower(), row["sentence"].strip(), int(row["sentiment"]))
-            for row in plain_rows(real_data(f"cs224n/{name}"))
-        ]
 
 
 def test_ids_are_lower_cased_and_texts_stripped_only(tmp_path):
@@ -132,20 +154,6 @@ def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
 QUORA = "\tid\tsentence1\tsentence2\tis_duplicate\n"
 
 
-@pytest.mark.parametrize("name", ["quora-train.csv", "quora-dev.csv"])
-def test_quora_equals_a_plain_csv_pass_less_the_rows_without_label(name, caplog):
-    rows = plain_rows(real_data(f"cs224n/{name}"))
-    labelled = [row for row in rows if row["is_duplicate"]]
-    assert len(rows) == {"quora-train.csv": 12000, "quora-dev.csv": 4000}[name]
-    assert len(labelled) == len(rows) - 1
-    pairs = read_quora(real_data(f"cs224n/{name}"))
-    assert [(pair.id, pair.text_a, pair.text_b, pair.label) for pair in pairs] == [
-        (row["id"], row["sentence1"].strip(), row["sentence2"].strip(), float(row["is_duplicate"]))
-        for row in labelled
-    ]
-    assert f"1 of {len(rows)} rows do not parse" in caplog.text
-
-
 def test_quora_rows_that_do_not_parse_are_dropped_aloud(tmp_path, caplog):
     body = "0\ta\tx\ty\t1.0\n1\tb\tx\n2\tc\tx\ty\t\n3\td\tx\ty\tmaybe\n4\te\tx\ty\t0.0\tsurplus\n"
     path = write(tmp_path, QUORA + body)
@@ -156,20 +164,6 @@ def test_quora_rows_that_do_not_parse_are_dropped_aloud(tmp_path, caplog):
 
 
 # --- similarity
-
-
-def test_sts_equals_a_plain_csv_pass():
-    for name in ("sts-train.csv", "sts-dev.csv"):
-        assert read_sts(real_data(f"cs224n/{name}")) == [
-            SentencePair(
-                row["id"].strip().lower(),
-                row["sentence1"].strip(),
-                row["sentence2"].strip(),
-                float(row["similarity"]),
-                int(row[""]),
-            )
-            for row in plain_rows(real_data(f"cs224n/{name}"))
-        ]
 
 
 def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
@@ -216,6 +210,6 @@ def test_a_tenth_is_held_out_and_the_rest_keeps_its_order(count, held):
     examples = [Sentence(str(i), "x", 1) for i in range(count)]
     kept, chosen = hold_out(examples)
     assert len(chosen) == held
-    assert sorted([*kept, *chosen], key=lambda one: int(one.id)) == examples
-    assert kept == sorted(kept, key=lambda one: int(one.id))
+    assert sorted([*kept, *chosen], key=lambda example: int(example.id)) == examples
+    assert kept == sorted(kept, key=lambda example: int(example.id))
     assert hold_out(examples) == (kept, chosen)
