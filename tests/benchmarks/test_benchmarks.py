@@ -119,14 +119,14 @@ def test_an_engine_computes_what_its_torch_form_does_and_int8_nearly(
     plain = make(folder, CPU, torch.float32)
     assert skipped == [] and (loaded.dtype is None) == (precision == "int8")
     if pairs:
-        found = np.corrcoef(loaded.model.predict(rows[:20]), plain.predict(rows[:20]))[0, 1]
+        agreement = np.corrcoef(loaded.model.predict(rows[:20]), plain.predict(rows[:20]))[0, 1]
     else:
         texts = bench.texts[:20]
-        found = encoding.cosines(loaded.model.encode(texts), plain.encode(texts)).min()
+        agreement = encoding.cosines(loaded.model.encode(texts), plain.encode(texts)).min()
     if precision == "int8":
-        assert 0.95 < found < 0.9999
+        assert 0.95 < agreement < 0.9999
     else:
-        assert found > 0.995
+        assert agreement > 0.995
 
 
 def test_minbert_in_int8_or_a_line_that_says_why_not(tmp_path, tiny_checkpoint, monkeypatch):
@@ -194,21 +194,21 @@ def test_every_work_runs_and_its_sides_agree(tiny, tmp_path, capsys):
     assert command.main([*only, "--rounds", "1", "--json", str(out)]) == 0
     report = json.loads(out.read_text())
     assert {"device", "peak float32", *run.PACKAGES} <= report["machine"].keys()
-    found = {(figure["work"], figure["side"]): figure for figure in report["figures"]}
-    assert len(found) == len(report["figures"]) > 30
-    assert found["encode, mini", "minbert"]["quality"].startswith("Spearman ")
-    assert found["encode, bert-base shape", "minbert"]["quality"].startswith("cosine ")
-    assert found["encode, mini", "sentence-transformers"]["quality"] is None
-    assert ("unsup step, bert-base shape", "transformers, float32 loop") in found
+    figures = {(figure["work"], figure["side"]): figure for figure in report["figures"]}
+    assert len(figures) == len(report["figures"]) > 30
+    assert figures["encode, mini", "minbert"]["quality"].startswith("Spearman ")
+    assert figures["encode, bert-base shape", "minbert"]["quality"].startswith("cosine ")
+    assert figures["encode, mini", "sentence-transformers"]["quality"] is None
+    assert ("unsup step, bert-base shape", "transformers, float32 loop") in figures
     faiss = importlib.util.find_spec("faiss") is not None
     name = "10 nearest of 100 queries among 300 vectors"
-    assert ((name, "faiss, IndexFlatIP") in found) == faiss
+    assert ((name, "faiss, IndexFlatIP") in figures) == faiss
     for figure in report["figures"]:
         assert figure["ratio"] > 0
         assert figure["peak_share"] is None or figure["peak_share"] > 0
     assert "<title" in out.with_suffix(".svg").read_text()
     shown = capsys.readouterr().out
-    assert f"{len(found)} figures in" in shown and "\nencode took " in shown
+    assert f"{len(figures)} figures in" in shown and "\nencode took " in shown
 
 
 def test_sides_that_find_other_rows_stop_it(tiny, tmp_path, monkeypatch):
