@@ -12,7 +12,7 @@ class RemoteFile:
 
     Attributes:
         name: of the file.
-        url: where it is, in one version for good unless it is on the hub.
+        url: where it is, in one version for good (its commit) unless it is on the hub.
         size: in bytes, None where not known.
         sha256: in hex digits, None where not known.
         members: folders that are unpacked, of an archive.
