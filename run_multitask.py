@@ -168,72 +168,52 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     from experiment.cells import (
         FittedCell,
         decisive,
-        inputs_of_few,
+        head_task_of,
         score_on,
-        splits_of,
         to_try,
         write_training,
     )
-    from heads.joint import Pupil, fit_joint
     from heads.rates import choose_rate
-    from heads.train import fit_head
+    from heads.train import fit_heads
     from report.run_folder import MODEL
     from runtime.processes import apart, is_main
 
     settings, heads = opened.settings, training.heads
-    configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
-    splits = [splits_of(opened, head, config) for head, config in zip(heads, configs, strict=True)]
+    head_tasks = [head_task_of(opened, head, tuned) for head in heads]
     choice = None
     # Frozen, no weight of the encoder changes from here on: it reads every text once, and the head
     # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
-    if training.joint is None:
-        (head,) = heads
-        # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
-        if parts := to_try(settings, opened.splits, head):
-            choice = choose_rate(
-                tuned.encoder,
-                parts,
-                head.task,
-                head.reader,
-                configs[0],
-                rates=settings.rates_to_try(head.tune),
-                score=score_on(parts.dev, head.task),
-                made_of=decisive(opened, training, tuned),
-                cache=opened.cache,
-                resume=settings.resume,
-            )
-            configs = [replace(configs[0], backbone_learning_rate=choice.rate)]
-        fitted = [
-            fit_head(
-                encoder,
-                splits[0],
-                head.task,
-                head.reader,
-                configs[0],
-                score_on(splits[0].dev, head.task),
-                opened.cache,
-                # A head on frozen features begins again, which takes seconds.
-                None if training.frozen else work.state,
-                settings.resume,
-                tuned.fingerprint,
-                inputs_of_few(opened, head, configs[0], tuned),
-                choice.epoch if choice else None,
-            )
-        ]
-    else:
-        pupils = {
-            head.task: Pupil(examples, head.reader, config, score_on(examples.dev, head.task))
-            for head, examples, config in zip(heads, splits, configs, strict=True)
-        }
-        by_task = fit_joint(encoder, pupils, training.joint, work.state, settings.resume)
-        fitted = [by_task[head.task] for head in heads]
+    # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
+    if training.joint is None and (parts := to_try(settings, opened.splits, heads[0])):
+        (head,), (head_task,) = heads, head_tasks
+        choice = choose_rate(
+            tuned.encoder,
+            replace(head_task, splits=parts, dev_score=score_on(parts.dev, head.task)),
+            settings.rates_to_try(head.tune),
+            made_of=decisive(opened, training, tuned),
+            cache=opened.cache,
+            resume=settings.resume,
+        )
+        config = replace(head_task.config, backbone_learning_rate=choice.rate)
+        head_tasks = [replace(head_task, config=config)]
+    fitted_heads = fit_heads(
+        encoder,
+        head_tasks,
+        opened.cache,
+        joint=training.joint,
+        fingerprint=tuned.fingerprint,
+        # A head on frozen features begins again, which takes seconds.
+        state_path=None if training.frozen else work.state,
+        resume=settings.resume,
+        epoch=choice.epoch if choice else None,
+    )
 
     if is_main():
         results = [
-            FittedCell(head, config, fitted_head, encoder, choice)
-            for head, config, fitted_head in zip(heads, configs, fitted, strict=True)
+            FittedCell(head, head_task, fitted, encoder, choice)
+            for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
         ]
         with apart():
             write_training(opened, training, tuned, results, work)
@@ -269,7 +249,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
     import experiment.cells  # noqa: F401
-    import heads.joint  # noqa: F401
     from runtime.processes import is_main, leave_processes
 
     def work() -> None:

@@ -17,10 +17,11 @@ from experiment.opening import Run, Tuned, kept_and_held_out
 from experiment.settings import Settings
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
-from heads.inputs import FrozenInputs, Inputs, cls_is_of_interest, inputs_of
-from heads.published import own_classifier
+from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
+from heads.published import published_classifier
 from heads.rates import Choice
-from heads.train import FittedHead, Score, by_name, head_soft, save_head
+from heads.saved import save_head
+from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -37,14 +38,14 @@ class FittedCell:
 
     Attributes:
         head: which one it is.
-        config: how it was trained.
+        head_task: what it was trained on, and how.
         fitted: the head, and what it predicts.
         encoder: as it is under the trained head.
         choice: of the encoder's rate, if there was one.
     """
 
     head: Coordinates
-    config: HeadConfig
+    head_task: HeadTask
     fitted: FittedHead
     encoder: SentenceEncoder
     choice: Choice | None
@@ -71,7 +72,8 @@ def decisive(run: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
 
 def _decisive_of_head(run: Run, head: Coordinates, tuned: Tuned) -> dict[str, Any]:
     config = run.settings.head_config(head.task, head.tune, head.seed)
-    classifier = own_classifier(tuned.encoder, TASKS[head.task], head.reader, config)
+    task, form = TASKS[head.task], config.features
+    classifier = published_classifier(tuned.encoder, task, head.reader, form)
     return {
         "cell": asdict(head),
         "config": asdict(config),
@@ -82,6 +84,15 @@ def _decisive_of_head(run: Run, head: Coordinates, tuned: Tuned) -> dict[str, An
             [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
         ),
     }
+
+
+def head_task_of(run: Run, head: Coordinates, tuned: Tuned) -> HeadTask:
+    """Return what a head is trained on, how, and by what its epoch is chosen."""
+    config = run.settings.head_config(head.task, head.tune, head.seed)
+    splits = splits_of(run, head, config)
+    dev_score = score_on(splits.dev, head.task)
+    inputs = inputs_of_few(run, head, config, tuned)
+    return HeadTask(head.task, head.reader, config, splits, dev_score, inputs)
 
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
@@ -136,7 +147,7 @@ def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
 
 def inputs_of_few(
     run: Run, head: Coordinates, config: HeadConfig, tuned: Tuned
-) -> dict[str, Inputs] | None:
+) -> dict[str, HeadInputs] | None:
     """Return the inputs of a head with few labels, from the embeddings of all rows.
 
     A frozen encoder so reads the texts once for all sizes. None where there is nothing to share.
@@ -147,14 +158,22 @@ def inputs_of_few(
     features = FEATURES[head.reader](config.features)
     encoder, named = tuned.encoder, by_name(everything)
     cls = cls_is_of_interest(encoder, TASKS[head.task], head.reader)
-    inputs = inputs_of(encoder, named, features, config.tune, run.cache, tuned.fingerprint, cls)
+    inputs = inputs_of(
+        encoder,
+        named,
+        features,
+        config.tune,
+        run.cache,
+        fingerprint=tuned.fingerprint,
+        beside_cls=cls,
+    )
     train, _ = run.kept_and_held_out(head.task)
     rows = rows_of(head, train)
-    if config.both_orders:
+    if config.both_orders and TASKS[head.task].is_pair:
         rows = np.concatenate([rows, len(train) + rows])
-    own = inputs["train"]
-    assert isinstance(own, FrozenInputs)
-    return inputs | {"train": own.of(rows)}
+    all_rows = inputs["train"]
+    assert isinstance(all_rows, FrozenInputs)
+    return inputs | {"train": all_rows.of(rows)}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:
@@ -176,15 +195,8 @@ def write_training(
             ids = [example.id for example in getattr(opened.splits[task], split)]
             folder.write_predictions(name, task, split, ids, predictions)
         key = work.key if training.joint is None else digest([work.key, task])[:16]
-        save_head(
-            result.fitted.head,
-            folder.head_path(name),
-            task,
-            result.head.reader,
-            result.config,
-            key,
-            result.head.pretrain,
-        )
+        path, pretrain = folder.head_path(name), result.head.pretrain
+        save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
         cells += scored(opened, result, tuned, key, folder)
     folder.write_results(cells)
 
@@ -199,7 +211,7 @@ def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFold
         key: of its cells.
         folder: where to write.
     """
-    head, fitted, config = result.head, result.fitted, result.config
+    head, fitted, config = result.head, result.fitted, result.head_task.config
     task, splits = TASKS[head.task], run.splits[head.task]
     _, held_out = run.kept_and_held_out(head.task)
     train = trained_on(run.splits, head)
@@ -208,12 +220,18 @@ def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFold
         held_out = []
     # Thresholds are chosen by labelled examples, too.
     seen = run.seen_by(head.pretrain, [*train, *held_out])
-    features = FEATURES[head.reader](config.features)
+    features = result.head_task.features
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
-        named, weights = {"": examples}, tuned.fingerprint
-        inputs = inputs_of(result.encoder, named, features, config.tune, run.cache, weights)
+        inputs = inputs_of(
+            result.encoder,
+            {"": examples},
+            features,
+            config.tune,
+            run.cache,
+            fingerprint=tuned.fingerprint,
+        )
         return head_soft(fitted.head, inputs[""])
 
     soft_of_held_out = read(held_out) if held_out else None
@@ -259,7 +277,7 @@ def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFold
     return cells
 
 
-def _cosine_at_cls(features: Features, inputs: Inputs, labels: np.ndarray) -> float | None:
+def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None

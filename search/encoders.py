@@ -85,7 +85,7 @@ def open_cross_encoder(run: Path, device: str, precision: str) -> CrossEncoder:
     task, _, _ = read_head(path)
     if task.label_kind == "classes":
         raise DataError(f"{path}: predicts classes, which have no order to rank by")
-    head = load_head(path, load_tuned, device, precision)
+    head = load_head(path, device, precision)
     return lambda query, texts: head.soft([(query, text) for text in texts])
 
 

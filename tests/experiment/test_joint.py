@@ -55,7 +55,7 @@ def test_one_encoder_is_saved_for_all_heads_of_a_training(finished, tiny_checkpo
 
 def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
     for cell in cells_of(finished):
-        head = load_head(finished / "heads" / f"{cell.name}.safetensors", load_tuned, "cpu")
+        head = load_head(finished / "heads" / f"{cell.name}.safetensors", "cpu")
         examples = getattr(read_task(toy_data, cell.task), cell.split)
         found = head.logits([example.texts for example in examples])
         predicted = head.head.predict(torch.from_numpy(found)).numpy()
@@ -79,7 +79,7 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
 
 def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
     before = hashes_of(finished / "heads")
-    monkeypatch.setattr("heads.joint.fit_joint", None)  # calling it would fail
+    monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
     assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
     assert hashes_of(finished / "heads") == before
 

@@ -12,7 +12,7 @@ import torch
 from toy_runs import cells_of, hashes_of, results, run
 
 from data.tasks import read_task
-from heads.train import fit_head
+from heads.train import fit_heads
 from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report_main
 from report.run_folder import RunFolder
@@ -125,15 +125,18 @@ def test_foreign_files_in_a_tuned_encoders_folder_stay(tiny_checkpoint, toy_data
 def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
     read = []
 
-    def fitted(encoder, splits, *rest):
-        read.append([example.texts for example in splits.train])
-        return fit_head(encoder, splits, *rest)
+    def fitted(encoder, head_tasks, *rest, **more):
+        read.append([example.texts for example in head_tasks[0].splits.train])
+        return fit_heads(encoder, head_tasks, *rest, **more)
 
-    monkeypatch.setattr("heads.train.fit_head", fitted)
+    monkeypatch.setattr("heads.train.fit_heads", fitted)
     argv = ["--task", "sts", "sst", "--encoder", "cross", "--both-orders"]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])
+    # With few labels the rows are chosen among all, of which single texts have no second order.
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, "--train-rows", "30") == 0
+    assert sorted(len(rows) for rows in read[2:]) == [30, 60]
 
 
 def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_data, tmp_path):

@@ -15,7 +15,7 @@ from data.examples import Triplet
 from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
 from heads.config import HeadConfig
-from heads.train import fit_head
+from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
@@ -85,7 +85,8 @@ def head(
     def score(predictions: np.ndarray) -> float | None:
         return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
 
-    result = fit_head(load(checkpoint), splits, task, encoder, config, score, cache)
+    head_task = HeadTask(task, encoder, config, splits, score)
+    (result,) = fit_heads(load(checkpoint), [head_task], cache)
     return [record[name] for record in result.history for name in ("loss", "dev_score")]
 
 
