@@ -128,7 +128,7 @@ def _encoding(path: PathLike) -> str:
 
 
 def records(
-    path: PathLike, delimiter: str, quotes: bool = False
+    path: PathLike, delimiter: str, quotes: bool = False, spans: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, fields) of each line that is not empty: every table is read by this.
 
@@ -141,33 +141,41 @@ def records(
         quotes: csv's rules hold, as in the course's own code: a field may stand in quotation
             marks, and blanks around it belong to it. Without, as the evaluation suites are
             written, a quotation mark is a character like any other, and fields are stripped.
+        spans: a quoted field may hold line ends, as spreadsheets write them; the number is that
+            of the record's first line.
 
     Raises:
         DataError: as `numbered_lines`; a NUL byte, an open quote, a field beyond csv's limit.
     """
+    lines = _without_nul(path)
+    for line, text in lines:
+        if not text.rstrip("\r\n"):
+            continue
+        if quotes:
+            # Inside an open quote csv asks for the lines below.
+            below = (text for _, text in lines) if spans else iter([""])
+            yield line, _quoted_fields(f"{path}:{line}", chain([text], below), delimiter, spans)
+        else:
+            yield line, [field.strip() for field in text.split(delimiter)]
+
+
+def _without_nul(path: PathLike) -> Iterator[tuple[int, str]]:
     for line, text in numbered_lines(path):
         if "\0" in text:
             raise DataError(
                 f"{path}:{line}: holds a NUL byte, so it is not plain text; "
                 "download or export the file again as UTF-8 text"
             )
-        text = text.rstrip("\r\n")
-        if not text:
-            continue
-        if quotes:
-            yield line, _quoted_fields(f"{path}:{line}", text, delimiter)
-        else:
-            yield line, [field.strip() for field in text.split(delimiter)]
+        yield line, text
 
 
-def _quoted_fields(where: str, text: str, delimiter: str) -> list[str]:
-    # Inside an open quote csv asks for a second line, which is empty.
-    reader = csv.reader((text, ""), delimiter=delimiter)
+def _quoted_fields(where: str, lines: Iterator[str], delimiter: str, spans: bool) -> list[str]:
+    reader = csv.reader(lines, delimiter=delimiter)
     try:
         fields = next(reader)
     except csv.Error as error:
         raise DataError(f"{where}: {error}; look for an unbalanced quote in this row") from error
-    if reader.line_num > 1:
+    if reader.line_num > 1 and not spans:
         raise DataError(
             f"{where}: a quotation mark opens a field that does not end on this line; close or "
             "delete the quote, and keep each row on one line"
@@ -187,7 +195,11 @@ def read_header(path: PathLike, delimiter: str, quotes: bool = True) -> list[str
 
 
 def read_table(
-    path: PathLike, required_columns: Sequence[str], delimiter: str, ragged: bool = False
+    path: PathLike,
+    required_columns: Sequence[str],
+    delimiter: str,
+    ragged: bool = False,
+    spans: bool = False,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, row as {column: text}) of a table by csv's rules, streaming.
 
@@ -196,12 +208,14 @@ def read_table(
         required_columns: names the header must hold; other columns are allowed.
         delimiter: one character.
         ragged: let rows of another width through: missing fields are None.
+        spans: a quoted field may hold line ends, as in `records`.
 
     Raises:
         DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
             with too few or too many fields (unless `ragged`).
     """
-    header, rows = _below_header(path, required_columns, delimiter, quotes=True)
+    rows = records(path, delimiter, quotes=True, spans=spans)
+    header, rows = _below_header(path, rows, required_columns, delimiter)
     for line, fields in rows:
         lacking = len(header) - len(fields)
         if lacking and not ragged:
@@ -220,7 +234,7 @@ def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, l
         DataError: as `read_table`; a row may have more fields than the header, but no fewer than
             reach the last of the columns.
     """
-    header, rows = _below_header(path, columns, "\t", quotes=False)
+    header, rows = _below_header(path, records(path, "\t"), columns, "\t")
     places = [header.index(name) for name in columns]
     for line, fields in rows:
         if len(fields) <= max(places):
@@ -254,10 +268,12 @@ def plain_fields(
 
 
 def _below_header(
-    path: PathLike, required: Sequence[str], delimiter: str, quotes: bool
+    path: PathLike,
+    rows: Iterator[tuple[int, list[str]]],
+    required: Sequence[str],
+    delimiter: str,
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the column names in the first line, and the rows below it."""
-    rows = records(path, delimiter, quotes)
     line, header = next(rows, (1, []))
     if not header:
         raise DataError(f"{path}: is empty; expected a header line and rows")

@@ -129,7 +129,7 @@ class Source:
         if name.suffix == ".parquet":
             yield from self._parquet_rows()
         elif name.suffix in DELIMITERS:
-            table = read_table(self.path, self._columns(), DELIMITERS[name.suffix])
+            table = read_table(self.path, self._columns(), DELIMITERS[name.suffix], spans=True)
             for line, row in table:
                 yield line, row[self.id_column] if self.id_column else "", row[self.column]
         elif self.id_column is not None:

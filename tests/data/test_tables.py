@@ -90,6 +90,17 @@ def test_tables_are_read_by_the_names_of_their_columns(tmp_path):
     assert read_header(path, "\t", quotes=False) == ["b", "other", "a"]
 
 
+def test_quoted_fields_may_hold_line_ends_where_that_is_asked_for(tmp_path):
+    path = write(tmp_path, 'id\tsentence\na\t"field\nof ""two""\tlines"\nb\tplain\n')
+    assert list(read_table(path, ("id", "sentence"), "\t", spans=True)) == [
+        (2, {"id": "a", "sentence": 'field\nof "two"\tlines'}),
+        (4, {"id": "b", "sentence": "plain"}),
+    ]
+    rows = "".join(f"{n}\tkite number {n}\n" for n in range(20_000))
+    path = write(tmp_path, f'id\tsentence\nx\tfine\ny\t"never closed\n{rows}')
+    assert "file.csv:3: field larger" in error_of(read_table, path, (), "\t", spans=True)
+
+
 def test_a_line_of_names_is_passed_over_where_there_is_one(tmp_path):
     rows = [(2, ["1", "2"]), (3, ["b", "c"])]
     assert list(plain_fields(write(tmp_path, "b\ta\n1\t2\nb\tc\n"), 2, header="b")) == rows
