@@ -19,13 +19,14 @@ from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.selection import hold_out, selection_pairs
 from data.tasks import TASKS, Splits, read_task
-from experiment.grid import baseline, pairings, stages
+from experiment.grid import Stage, grid
 from experiment.settings import Settings
 from heads.config import TUNES
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
@@ -40,20 +41,34 @@ from simcse.teacher import Teacher
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the settings name: where it is, and the rows of the tasks."""
+    """What the settings name: where it is, the rows of the tasks, and what is to be done.
+
+    Attributes:
+        settings: of the run.
+        stages: the grid.
+        data_folder, backbone_folder, teacher_folder: where these are.
+        splits: by task.
+        to_train_on: by task, the labelled training examples that heads may be trained on.
+        held_out: by task, those that only thresholds are chosen by.
+        files: training file by contrastive objective.
+        selection: pairs that checkpoints are selected by.
+    """
 
     settings: Settings
+    stages: list[Stage]
     data_folder: Path
     backbone_folder: Path
     teacher_folder: Path | None
-    splits: dict[str, Splits]  # by task
-    files: dict[str, Path]  # training file by contrastive objective
-    selection: list[SentencePair]  # that checkpoints are selected by
+    splits: dict[str, Splits]
+    to_train_on: dict[str, list[Any]]
+    held_out: dict[str, list[Any]]
+    files: dict[str, Path]
+    selection: list[SentencePair]
 
     @property
-    def own_labels(self) -> int | None:
+    def published_labels(self) -> int | None:
         """Return how many labels the backbone's own head has, None if it has none."""
-        return stated_labels(self.backbone_folder)
+        return stated_labels(CheckpointFolder(self.backbone_folder))
 
 
 def find_inputs(settings: Settings) -> Inputs:
@@ -62,34 +77,47 @@ def find_inputs(settings: Settings) -> Inputs:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
+    stages = grid(settings)
     choose_device(settings.device)
+    files = {}
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
         backbone_folder = find_checkpoint(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
-    splits = {task: read_task(folder, task) for task in settings.tasks}
-    for rows in settings.train_rows:
-        for task in splits:
-            kept, _ = kept_and_held_out(splits, task)
-            if rows != "all" and int(rows) > len(kept):
-                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
-    files = {}
-    for name in settings.objectives:
-        named, flag = settings.training_file(name)
+    for name, (named, flag) in settings.training_files().items():
         # The teacher reads what unsup reads.
         source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
         files[name] = training_file(name, source, named, folder, flag)
+    splits = {task: read_task(folder, task) for task in settings.tasks}
+    to_train_on, held_out = {}, {}
+    for task, examples in splits.items():
+        binary = TASKS[task].label_kind == "binary"
+        kept, rest = hold_out(examples.train) if binary else (examples.train, [])
+        to_train_on[task], held_out[task] = kept, rest
+        for rows in settings.train_rows:
+            if rows != "all" and int(rows) > len(kept):
+                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
     pairs = splits["sts"].train if "sts" in splits else None
-    selection = selection_pairs(folder, pairs) if files else []
-    found = Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
+    inputs = Inputs(
+        settings,
+        stages,
+        folder,
+        backbone_folder,
+        teacher_folder,
+        splits,
+        to_train_on,
+        held_out,
+        files,
+        selection_pairs(folder, pairs) if files else [],
+    )
     if "none" in settings.tune:
-        check_published(found)
-    return found
+        check_published(inputs)
+    return inputs
 
 
 def check_published(inputs: Inputs) -> None:
     """Raise CheckpointError if the backbone has no head of its own that a task can be scored by."""
-    labels, name = inputs.own_labels, inputs.settings.backbone
+    labels, name = inputs.published_labels, inputs.settings.backbone
     if labels is None:
         raise CheckpointError(
             f"--tune none: {name} has no head of its own; give a published cross-encoder"
@@ -102,12 +130,6 @@ def check_published(inputs: Inputs) -> None:
                 f"--tune none: the head of {name} has {labels} labels, {task.name} needs {wanted}; "
                 "--tune full trains a fresh one"
             )
-
-
-def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], list[Any]]:
-    """Return the examples to train heads on, and those that only thresholds are chosen by."""
-    train = splits[task].train
-    return hold_out(train) if TASKS[task].label_kind == "binary" else (train, [])
 
 
 def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
@@ -151,6 +173,16 @@ class Run:
         return self.inputs.splits
 
     @property
+    def to_train_on(self) -> dict[str, list[Any]]:
+        """Return by task the labelled examples that heads may be trained on."""
+        return self.inputs.to_train_on
+
+    @property
+    def held_out(self) -> dict[str, list[Any]]:
+        """Return by task the labelled examples that only thresholds are chosen by."""
+        return self.inputs.held_out
+
+    @property
     def selection(self) -> list[SentencePair]:
         """Return the pairs that checkpoints are selected by, [] for none."""
         return self.inputs.selection
@@ -174,10 +206,6 @@ class Run:
             rows = (*splits.train, *splits.dev, *splits.test)
             digests[task] = digest([asdict(example) for example in rows])
         return digests
-
-    def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
-        """Return the examples to train heads on, and those that only thresholds are chosen by."""
-        return kept_and_held_out(self.splits, task)
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
         """Return every text and pair read in training a head and its backbone."""
@@ -233,10 +261,11 @@ def open_run(inputs: Inputs) -> Run:
         settings.precision,
         tuning=True,
     )
-    if settings.pooling and "none" in stages(settings):
-        with _hint("--no-baseline" if baseline(settings) else ""):
+    untuned = [stage for stage in inputs.stages if stage.config is None]
+    if settings.pooling and untuned:
+        with _hint("--no-baseline" if untuned[0].baseline else ""):
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
-    if any(kind == "cross" for _, kind in pairings(settings)):
+    if "cross" in settings.encoder and any(TASKS[task].is_pair for task in inputs.splits):
         with _hint("--encoder bi"):
             encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
@@ -261,7 +290,7 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    seen = {name: Seen() for name in stages(settings)}
+    seen = {stage.pretrain: Seen() for stage in inputs.stages}
     texts = {}
     for name, path in inputs.files.items():
         # Read once: its token ids for training, its texts for the audit.

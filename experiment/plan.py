@@ -10,12 +10,12 @@ import torch
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from experiment.cells import to_try
-from experiment.grid import baseline, pairings, trainings
+from experiment.grid import baseline, pairings
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL
 from heads.config import RATES, head_config
 from heads.published import fitting_labels
-from minbert.config import BertConfig
+from minbert.folder import CheckpointFolder
 from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.options import shown_value
@@ -56,8 +56,8 @@ def plan(inputs: Inputs) -> str:
         f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
         f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
     )
-    if inputs.own_labels is not None and set(settings.tune) != {"none"}:
-        lines.append(f"own head  {_own_head(inputs, inputs.own_labels)}")
+    if inputs.published_labels is not None and set(settings.tune) != {"none"}:
+        lines.append(f"own head  {_published_head(inputs, inputs.published_labels)}")
     if tasks := baseline(settings):
         before = " ".join(f"{task}/bi" for task in tasks)
         lines.append(f"before    none x {before}; frozen")
@@ -67,7 +67,7 @@ def plan(inputs: Inputs) -> str:
     return "\n".join([*lines, f"folder    {settings.folder()}"])
 
 
-def _own_head(inputs: Inputs, labels: int) -> str:
+def _published_head(inputs: Inputs, labels: int) -> str:
     """Return what becomes of the backbone's own head of `labels` logits in training."""
     fitting = [task for task in inputs.splits if labels in fitting_labels(TASKS[task])]
     count = f"{labels} label{'s' if labels > 1 else ''}"
@@ -87,18 +87,19 @@ def rates_in_words(inputs: Inputs) -> list[str]:
         UserError: the user names several rates, and there is too little to choose by.
         CheckpointError: the backbone's config.json is missing or damaged.
     """
-    settings = inputs.settings
-    rates = settings.rates_to_try("full")
     sizes: dict[str, None] = {}  # each line once, in order
     given: dict[str, float] = {}  # encoder rate by how it is tuned
-    for training in trainings(settings, settings.pretrain[0], settings.seed):
-        head = training.heads[0]
-        if training.joint is None and (parts := to_try(settings, inputs.splits, head)):
+    rates: tuple[float, ...] = ()
+    stage = next(stage for stage in inputs.stages if not stage.baseline)
+    for training in stage.trainings:
+        head, cell = training.heads[0], training.heads[0].cell
+        named = bool(inputs.settings.rates)
+        if parts := to_try(head, inputs.to_train_on[cell.task], named):
             share = f"on {len(parts.train):,} rows, {len(parts.dev):,} others choose"
-            sizes[f"          {head.task}{head.few}: {share}"] = None
+            sizes[f"          {cell.task}{cell.few}: {share}"] = None
+            rates = head.rates
         elif not training.frozen:
-            config = settings.head_config(head.task, head.tune, head.seed)
-            given[head.tune] = config.backbone_learning_rate
+            given[cell.tune] = head.config.backbone_learning_rate
     words = " ".join(map(shown_value, rates))
     first = f"rates     {words}: {len(rates)} trainings before that of a tuned cell, without dev"
     return [*([first, *sizes] if sizes else []), *_too_high(inputs, given)]
@@ -107,7 +108,7 @@ def rates_in_words(inputs: Inputs) -> list[str]:
 def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
     """Return a line if a rate is quick's and the encoder larger than what those are for, or []."""
     settings = inputs.settings
-    backbone = BertConfig.from_json(inputs.backbone_folder / "config.json")
+    backbone = CheckpointFolder(inputs.backbone_folder).bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []

@@ -33,10 +33,11 @@ def draw_renamed(draw: Any) -> dict[str, Any]:
 def renamed(given: Any) -> dict[str, Tensor]:
     """A file with a prefix, TensorFlow's names and a buffer, read under BERT's names."""
     from minbert.checkpoint import read_tensors
+    from minbert.folder import CheckpointFolder
 
     with tempfile.TemporaryDirectory() as folder:
         torch.save(dict(given), Path(folder) / "pytorch_model.bin")
-        return dict(sorted(read_tensors(Path(folder)).items()))
+        return dict(sorted(read_tensors(CheckpointFolder(Path(folder))).items()))
 
 
 def draw_loaded(draw: Any) -> dict[str, Any]:

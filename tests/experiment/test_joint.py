@@ -9,7 +9,6 @@ from transformers import AutoModel
 from baselines.isbert import load_tuned
 from data.tasks import read_task
 from experiment.cells import decisive
-from experiment.grid import trainings
 from experiment.opening import find_inputs, open_run
 from experiment.settings import Settings, parse_options
 from heads.saved import load_head
@@ -91,8 +90,9 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
             schedule="sequential",
         )  # fmt: skip
         opened = open_run(find_inputs(settings))
-        tuned = contrastive_stage(opened, "none", 42, say_nothing)
-        (training,) = trainings(settings, "none", 42)
+        (stage,) = opened.inputs.stages
+        tuned = contrastive_stage(opened, stage, say_nothing)
+        (training,) = stage.trainings
         return digest(decisive(opened, training, tuned))
 
     first = key("sts", "sst")

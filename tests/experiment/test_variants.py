@@ -1,11 +1,8 @@
 """Every flag and odd input runs to its end; what is there already is neither lost nor mixed up."""
 
-import io
 import json
-import os
 import re
 import shutil
-import sys
 
 import pytest
 import torch
@@ -17,7 +14,6 @@ from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report_main
 from report.run_folder import RunFolder
 from runtime.files import file_digest
-from runtime.streams import Shown
 
 
 @pytest.mark.parametrize(
@@ -210,19 +206,3 @@ def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
     run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
     for path in (tmp_path / "r").rglob("*-output.csv"):
         assert "nan" not in path.read_text()
-
-
-def test_a_run_among_paths_that_are_not_utf8(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
-    # As `begin` makes it; pytest's own is left alone.
-    monkeypatch.setattr(sys, "stdout", Shown(io.BytesIO(), "ascii", "backslashreplace"))
-    place = tmp_path / os.fsdecode(b"na\xefve")
-    shutil.copytree(tiny_checkpoint, place / "bert")
-    shutil.copytree(toy_data, place / "data")
-    argv = [place / "bert", place / "data", place / "r", "--task", "sts", "--pretrain", "sup"]
-    triplets = next((place / "data").glob("*nli*.csv"))
-    assert run(*argv, "--sup-data", str(triplets)) == 0
-    assert results(place / "r")[0]["data"] == str(place / "data")
-    options = json.loads((place / "r" / "config.json").read_text())["options"]
-    assert options["run_dir"] == str(place / "r")
-    assert "na\\udcefve" in (place / "r" / "results.csv").read_text("utf-8")
-    assert (place / "r" / "report.html").read_text("utf-8")
