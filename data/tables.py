@@ -1,7 +1,7 @@
 """Reads files of lines, fields and tables, compressed or not; errors name the file and the line.
 
-`records` reads the rows of every table, by csv's rules for quotes or without quoting; `read_table`,
-`plain_table` and `plain_fields` name their fields and count them.
+`records` reads the rows of every table, by csv's rules for quotes or without quoting; `read_table`
+names their fields, and `plain_fields` counts them where no header does.
 """
 
 import codecs
@@ -12,7 +12,7 @@ import os
 import re
 import string
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -147,26 +147,23 @@ def records(
     Raises:
         DataError: as `numbered_lines`; a NUL byte, an open quote, a field beyond csv's limit.
     """
-    lines = _without_nul(path)
+    lines = numbered_lines(path)
     for line, text in lines:
         if not text.rstrip("\r\n"):
             continue
+        where = f"{path}:{line}"
         if quotes:
             # Inside an open quote csv asks for the lines below.
             below = (text for _, text in lines) if spans else iter([""])
-            yield line, _quoted_fields(f"{path}:{line}", chain([text], below), delimiter, spans)
+            fields = _quoted_fields(where, chain([text], below), delimiter, spans)
         else:
-            yield line, [field.strip() for field in text.split(delimiter)]
-
-
-def _without_nul(path: PathLike) -> Iterator[tuple[int, str]]:
-    for line, text in numbered_lines(path):
-        if "\0" in text:
+            fields = [field.strip() for field in text.split(delimiter)]
+        if any("\0" in field for field in fields):
             raise DataError(
-                f"{path}:{line}: holds a NUL byte, so it is not plain text; "
+                f"{where}: holds a NUL byte, so it is not plain text; "
                 "download or export the file again as UTF-8 text"
             )
-        yield line, text
+        yield line, fields
 
 
 def _quoted_fields(where: str, lines: Iterator[str], delimiter: str, spans: bool) -> list[str]:
@@ -199,47 +196,45 @@ def read_table(
     required_columns: Sequence[str],
     delimiter: str,
     ragged: bool = False,
+    *,
+    quotes: bool = True,
     spans: bool = False,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, row as {column: text}) of a table by csv's rules, streaming.
+    """Yield (line number, row as {column: text}) of a table, streaming.
 
     Args:
-        path: a UTF-8 file whose first line names the columns; CRLF and a BOM are tolerated.
+        path: a file whose first line names the columns; this and the others as in `records`.
         required_columns: names the header must hold; other columns are allowed.
-        delimiter: one character.
+        delimiter: between fields.
         ragged: let rows of another width through: missing fields are None.
-        spans: a quoted field may hold line ends, as in `records`.
+        quotes: csv's rules hold, and rows are as wide as the header; without, a row may be of any
+            width that has the required columns.
+        spans: a quoted field may hold line ends.
 
     Raises:
         DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
-            with too few or too many fields (unless `ragged`).
+            of another width.
     """
-    rows = records(path, delimiter, quotes=True, spans=spans)
-    header, rows = _below_header(path, rows, required_columns, delimiter)
+    rows = records(path, delimiter, quotes, spans)
+    line, header = next(rows, (1, []))
+    if not header:
+        raise DataError(f"{path}: is empty; expected a header line and rows")
+    _check_header(f"{path}:{line}", header, required_columns, delimiter)
+    fewest = 0 if ragged else len(header)
+    if not quotes:
+        fewest = 1 + max(map(header.index, required_columns))
+    empty = True
     for line, fields in rows:
-        lacking = len(header) - len(fields)
-        if lacking and not ragged:
+        empty = False
+        if len(fields) < fewest or (len(fields) > fewest and quotes and not ragged):
             raise DataError(
                 f"{path}:{line}: {len(fields)} {DELIMITER_NAMES[delimiter]}-separated fields, "
-                f"expected {len(header)}; correct or delete the row (look for a stray separator or "
+                f"expected {fewest}; correct or delete the row (look for a stray separator or "
                 "quote)"
             )
-        yield line, dict(zip(header, [*fields, *[None] * lacking], strict=False))
-
-
-def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, the fields of `columns`) of a tab-separated table without quoting.
-
-    Raises:
-        DataError: as `read_table`; a row may have more fields than the header, but no fewer than
-            reach the last of the columns.
-    """
-    header, rows = _below_header(path, records(path, "\t"), columns, "\t")
-    places = [header.index(name) for name in columns]
-    for line, fields in rows:
-        if len(fields) <= max(places):
-            raise _too_few(f"{path}:{line}", fields, f"{max(places) + 1} or more")
-        yield line, [fields[place] for place in places]
+        yield line, dict(zip_longest(header, fields[: len(header)]))
+    if empty:
+        raise DataError(f"{path}: has a header but no rows; expected at least one row")
 
 
 def plain_fields(
@@ -258,30 +253,16 @@ def plain_fields(
     empty = True
     for line, fields in records(path, "\t"):
         if len(fields) < fewest:
-            raise _too_few(f"{path}:{line}", fields, str(fewest))
+            raise DataError(
+                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {fewest}; "
+                "correct or delete the row"
+            )
         if line == 1 and fields[0] == header:
             continue
         empty = False
         yield line, fields
     if empty:
         raise DataError(f"{path}: has no rows; expected at least one row of {fewest} fields")
-
-
-def _below_header(
-    path: PathLike,
-    rows: Iterator[tuple[int, list[str]]],
-    required: Sequence[str],
-    delimiter: str,
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the column names in the first line, and the rows below it."""
-    line, header = next(rows, (1, []))
-    if not header:
-        raise DataError(f"{path}: is empty; expected a header line and rows")
-    _check_header(f"{path}:{line}", header, required, delimiter)
-    first = next(rows, None)
-    if first is None:
-        raise DataError(f"{path}: has a header but no rows; expected at least one row")
-    return header, chain([first], rows)
 
 
 def _check_header(
@@ -309,13 +290,6 @@ def _check_header(
 
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in columns)
-
-
-def _too_few(where: str, fields: Sequence[str], expected: str) -> DataError:
-    return DataError(
-        f"{where}: {len(fields)} tab-separated field(s), expected {expected}; "
-        "correct or delete the row"
-    )
 
 
 # --- fields

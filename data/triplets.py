@@ -21,7 +21,6 @@ from data.tables import (
     choice,
     numbered_lines,
     plain_fields,
-    plain_table,
     read_header,
     read_table,
 )
@@ -126,7 +125,8 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
         for pair in read_quora(path):
             yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
         return
-    for line, (text, other, label) in plain_table(path, QUESTION_COLUMNS):
+    for line, row in read_table(path, QUESTION_COLUMNS, "\t", quotes=False):
+        text, other, label = (row[name] for name in QUESTION_COLUMNS)
         same = choice(f"{path}:{line}", label.removesuffix(".0"), ("0", "1"))
         yield Related(text, other, QUESTION_LABELS[1 - same])
 

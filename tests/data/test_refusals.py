@@ -17,7 +17,7 @@ from data.published import (
     read_trec,
 )
 from data.sentences import iter_sentences
-from data.tables import plain_fields, plain_table, read_header, read_table, records, text_lines
+from data.tables import plain_fields, read_header, read_table, records, text_lines
 from data.tasks import read_quora, read_sst, read_sts
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_questions, iter_triplets
 
@@ -75,13 +75,13 @@ REFUSED = {
     ],
     lambda path: read_header(path, "\t"): [("", ": is empty"), ("a\0\n", ":1: holds a NUL byte")],
     lambda path: records(path, "|||"): [("a|||b\n\xff".encode("latin-1"), ":2: byte 0xff")],
-    lambda path: plain_table(path, ("a", "b")): [
+    lambda path: read_table(path, ("a", "b"), "\t", quotes=False): [
         ("", ": is empty"),
         ("a\tb\tc\n", ": has a header but no rows"),
         ("a\tc\n1\t2\n", ":1: no column 'b'"),
         (f"{LONG}\tc\n1\t2\n", ":1: no column 'a', 'b'"),
         ("a,b\n1,2\n", ":1: fields are separated by comma, expected tab"),
-        ("a\tb\tc\n1\t2\n1\n", ":3: 1 tab-separated field(s), expected 2 or more"),
+        ("a\tb\tc\n1\t2\n1\n", ":3: 1 tab-separated fields, expected 2;"),
         (b"a\tb\n\xff\tx\n", ":2: byte 0xff is not valid UTF-8"),
     ],
     lambda path: plain_fields(path, 2): [
@@ -139,7 +139,7 @@ REFUSED = {
         (NLI, ": has a header but no rows"),
         ("premise\tlabel\n", ":1: no column 'hypothesis'"),
         (f"{NLI}a\tb\t-\n", ": holds no labelled pair"),
-        (f"{NLI}a\tb\n", ":2: 2 tab-separated field(s)"),
+        (f"{NLI}a\tb\n", ":2: 2 tab-separated fields, expected 3"),
         (f"{NLI}a\tb\tmaybe\n", ":2: label is 'maybe'"),
         (f"{NLI}a\t\tneutral\n", ":2: a sentence is empty"),
     ],

@@ -17,7 +17,6 @@ from data.tables import (
     decoded_lines,
     numbered_lines,
     plain_fields,
-    plain_table,
     read_header,
     read_table,
     records,
@@ -86,7 +85,8 @@ def test_tables_are_read_by_the_names_of_their_columns(tmp_path):
     rows = [(2, {"b": "1", "a": None}), (3, {"b": "1", "a": "2"})]
     assert list(read_table(path, ("a",), ",", ragged=True)) == rows
     path = write(tmp_path, "\ufeffb\tother\ta \r\n1\t2\t3\r\n4\t5\t6\t7\r\n")
-    assert list(plain_table(path, ("a", "b"))) == [(2, ["3", "1"]), (3, ["6", "4"])]
+    rows = [(2, {"b": "1", "other": "2", "a": "3"}), (3, {"b": "4", "other": "5", "a": "6"})]
+    assert list(read_table(path, ("a", "b"), "\t", quotes=False)) == rows
     assert read_header(path, "\t", quotes=False) == ["b", "other", "a"]
 
 
