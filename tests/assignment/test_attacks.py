@@ -21,7 +21,7 @@ from small_suite import (
 )
 
 from assignment.grading import grade, grade_class, workplace
-from assignment.sandbox import NAMES
+from assignment.isolation.ways import NAMES
 
 ATTACKS = Path(__file__).parent / "attacks"
 HONEST_PART = {"total", "mean"}
