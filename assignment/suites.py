@@ -119,14 +119,14 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
     inputs: dict[str, Arrays] = {}
     names: dict[tuple[str, str], str] = {}
     for part in parts:
-        module = importlib.import_module(f"assignment.cases.{part.name}") if part.cases else None
+        module = importlib.import_module(f"assignment.cases.{part.file}") if part.cases else None
         for function, points in part.cases.items():
             own_seed = seed_of(seed, f"{part.name} {function}")
             name = f"{part.name}-{function.replace('_', '-')}"
             if hidden:
                 name += f"-{own_seed:x}"[:7]
             about: dict[str, Any] = {"name": name, "part": part.name, "points": points}
-            cases.append({**about, "function": f"{part.name}.{function}"})
+            cases.append({**about, "function": f"{part.file}.{function}"})
             names[part.name, function] = name
             if less := getattr(module, "BEYOND", {}).get(function):
                 cases[-1]["beyond"] = {names[part.name, less[0]]: less[1]}

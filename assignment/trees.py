@@ -44,7 +44,7 @@ def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
         parts: those of the assignment; what belongs to others stays solved.
         solved: keep these parts' solutions, too, as the reference does.
     """
-    cases = [f"assignment/cases/{part.name}.py" for part in parts if part.cases]
+    cases = {f"assignment/cases/{part.file}.py" for part in parts if part.cases}
     at_the_top = {*PROGRAMS, *asked_files(part.name for part in parts)}
     for name in (*tree_files(), *cases):
         source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")

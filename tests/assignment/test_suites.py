@@ -11,7 +11,7 @@ import torch
 from diagnoses import whole_alternatives
 
 from assignment import driver, suites
-from assignment.cases import pooling
+from assignment.cases import sentences
 from assignment.compare import difference, judge_arrays, read_suite
 from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
@@ -79,7 +79,7 @@ def test_secrets_are_new_and_nothing_that_is_handed_out_depends_on_the_hidden_on
 
 
 def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_path):
-    draw_right, drawn = pooling.draw_segments, []
+    draw_right, drawn = sentences.draw_segments, []
 
     def segments(draw):
         """Draw two texts of one length first, which a cut in the middle leaves right."""
@@ -89,7 +89,7 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         lengths = np.array([6, 8])
         return {"lengths": lengths, "first_lengths": lengths // 2, "states": draw.floats(14, 3)}
 
-    monkeypatch.setattr(pooling, "draw_segments", segments)
+    monkeypatch.setattr(sentences, "draw_segments", segments)
     folders = {kind: tmp_path / kind for kind in KINDS}
     write_suites(folders, chosen_parts(["pooling"]), secrets_of(5), tmp_path / "work")
     assert len(drawn) == 4
