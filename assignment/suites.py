@@ -5,7 +5,6 @@
 
 import compileall
 import importlib
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from assignment.compare import Arrays, Suite, changes, judge_arrays
+from assignment.compare import Arrays, Suite, changes, judge_arrays, write_suite
 from assignment.driver import PACKAGES, answer, import_from, in_words
 from assignment.parts import Part, seed_of
 from assignment.trees import mistaken, write_tree
@@ -93,7 +92,7 @@ def write_suites(
         unclear = [name for suite in suites for name in unrecognised(suite)]
         if not unclear:
             for folder, suite, (_, inputs) in zip(folders.values(), suites, drawn, strict=True):
-                _write(folder, suite, inputs)
+                write_suite(folder, suite, inputs)
             return
     raise UserError(
         f"the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; make again, and take "
@@ -169,7 +168,8 @@ def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[
             with mistaken(tree, mistake), np.errstate(all="ignore"):
                 # Where a mistake raises, Python's own message tells the cause.
                 for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
-                    suite.mistakes[mistake.name] = found
+                    expected = {case: suite.answers[case] for case in suite.cases_of(part.name)}
+                    suite.mistakes[mistake.name] = changes(expected, found)
     return suites
 
 
@@ -206,25 +206,9 @@ def _ask(about: dict[str, Any], inputs: dict[str, Arrays], part: str) -> Asked:
 def unrecognised(suite: Suite) -> list[str]:
     """Return the mistakes that the check would not recognise in their own answers."""
     unclear = []
-    for name, answers in suite.mistakes.items():
-        results = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-        if any(result.mistakes != (name,) for result in results) or not results:
-            unclear.append(name)
-    return unclear
-
-
-def _write(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
-    folder.mkdir(parents=True)
-    about = json.dumps(suite.about, indent=1) + "\n"
-    (folder / "suite.json").write_text(about, encoding="utf-8")
-    parts = {case["name"]: case["part"] for case in suite.about["cases"]}
-    mistaken: dict[str, Arrays] = {}
     for mistake in suite.about["mistakes"]:
-        name, own = mistake["name"], suite.mistakes[mistake["name"]]
-        for case in (case for case in parts if parts[case] == mistake["part"]):
-            mistaken[f"{name}/{case}"] = changes(suite.answers[case], own.get(case))
-    tables = {"inputs": inputs, "answers": suite.answers, "mistakes": mistaken}
-    for name, cases in tables.items():
-        arrays = {f"{case}/{key}": a for case, own in cases.items() for key, a in own.items()}
-        # The names are chosen by us; to mypy one of them could be `allow_pickle`.
-        np.savez_compressed(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+        answers = suite.answers_of(mistake)
+        wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
+        if not wrong or any(result.mistakes != (mistake["name"],) for result in wrong):
+            unclear.append(mistake["name"])
+    return unclear

@@ -17,6 +17,7 @@ from assignment.compare import (
     MOST_ARRAYS,
     Suite,
     array_difference,
+    changes,
     difference,
     judge,
     judge_arrays,
@@ -37,7 +38,9 @@ def suite(mistakes=None) -> Suite:
         "cases": [{"name": name, "part": "p"} for name in ("a", "b")],
         "mistakes": [{"name": name, "part": "p", "says": name} for name in mistakes or {}],
     }
-    return Suite(about, {"a": ONE, "b": ONE}, mistakes or {})
+    answers = {"a": ONE, "b": ONE}
+    changed = {name: changes(answers, found) for name, found in (mistakes or {}).items()}
+    return Suite(about, answers, changed)
 
 
 def test_the_first_array_that_differs_is_named_with_place_and_size():
