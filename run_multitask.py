@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from experiment.opening import Run, Tuned
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
+    from runtime.store import Work
 
 
 def say_nothing(line: str) -> None:
@@ -51,7 +52,6 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     """
     import torch
 
-    from experiment.cells import keys_of
     from experiment.grid import stages, trainings
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
@@ -60,7 +60,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     from report.run_folder import COMPARISONS
     from report.table import summary
     from report.verdict import judge_cells, to_json
-    from runtime.processes import is_main, join_processes, main_decides
+    from runtime.processes import is_main, join_processes
 
     join_processes(settings.device)  # with torchrun; alone otherwise
     if settings.threads:
@@ -76,27 +76,13 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     opened = open_run(inputs)
     cells: list[Cell] = []
     with opened.alone() as folder:
-        earlier = folder.finished_cells(settings.backbone, settings.data)
         folder.write_json("config.json", run_config(opened))
         for seed in settings.all_seeds:
             for pretrain in stages(settings):
                 tuned = contrastive_stage(opened, pretrain, seed, say)
                 for training in trainings(settings, pretrain, seed):
-                    keys = keys_of(opened, training, tuned)
-                    # The first of several processes knows what an earlier run has finished.
-                    done = main_decides(
-                        all(
-                            key in earlier and folder.has_head(head, key, opened.splits[head.task])
-                            for head, key in zip(training.heads, keys, strict=True)
-                        )
-                    )
-                    for head in training.heads:
-                        say(f"cell      {head.name}" + (": done earlier" if done else ""))
-                    if done:
-                        cells += [cell for key in keys for cell in earlier.get(key, [])]
-                    else:
-                        cells += heads_stage(opened, training, tuned, keys)
-                    folder.write_results(cells, earlier)
+                    cells += heads_stage(opened, training, tuned, say)
+                    folder.write_results(cells)
                 del tuned  # its weights, before the next stage needs the memory
 
         if is_main():
@@ -138,9 +124,9 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
         opened.texts[pretrain],
         settings.simcse_config(pretrain, seed),
         opened.backbones,
-        dev_score if opened.selection else None,
-        settings.resume,
-        geometry if opened.selection else None,
+        dev_score=dev_score if opened.selection else None,
+        geometry=geometry if opened.selection else None,
+        resume=settings.resume,
     )
     folder.link(f"backbones/{pretrain}-{seed}", path)
     notes = read_notes(path)
@@ -155,29 +141,52 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
     return Tuned(encoder, encoder.fingerprint())
 
 
-def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[str]) -> list[Cell]:
-    """Train the heads of one training, write what belongs to them, and return their cells."""
-    from experiment.cells import inputs_of_few, score_on, scored, splits_of, to_try
+def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list[Cell]:
+    """Return the cells of one training: its heads are trained and scored now, or were earlier."""
+    from experiment.cells import decisive
+    from report.run_folder import TRAININGS
+    from runtime.store import kept
+
+    names = [f"cell      {head.name}" for head in training.heads]
+    trained = []
+
+    def make(work: Work) -> None:
+        say("\n".join(names))
+        train_heads(opened, training, tuned, work)
+        trained.append(training)
+
+    made_of = decisive(opened, training, tuned)
+    root = opened.folder.path / TRAININGS
+    path = kept("training", made_of, make, root, name=training.name, together=True)
+    if not trained:
+        say("\n".join(f"{name}: done earlier" for name in names))
+    return opened.folder.add_training(path, training.name)
+
+
+def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> None:
+    """Train the heads of one training, and write them, their predictions and their scores."""
+    from experiment.cells import (
+        FittedCell,
+        decisive,
+        inputs_of_few,
+        score_on,
+        splits_of,
+        to_try,
+        write_training,
+    )
     from heads.joint import Pupil, fit_joint
     from heads.rates import choose_rate
-    from heads.train import fit_head, save_head
-    from minbert.checkpoint import check_target
-    from runtime.processes import is_main
+    from heads.train import fit_head
+    from report.run_folder import MODEL
+    from runtime.processes import apart, is_main
 
-    settings, folder, heads = opened.settings, opened.folder, training.heads
+    settings, heads = opened.settings, training.heads
     configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
-    splits = [splits_of(opened, head, own) for head, own in zip(heads, configs, strict=True)]
-    state = folder.state_path(training.name, keys[0])  # of an interrupted training
-    models = folder.path / "models"
+    splits = [splits_of(opened, head, config) for head, config in zip(heads, configs, strict=True)]
     choice = None
-    if training.frozen:
-        # No weight of the encoder changes from here on: it reads every text once, and the head
-        # trains on its embeddings in seconds.
-        encoder = tuned.encoder.freeze()
-    else:
-        # A copy of the encoder is trained along with its heads.
-        check_target(models / training.name)
-        encoder = tuned.encoder.clone()
+    # Frozen, no weight of the encoder changes from here on: it reads every text once, and the head
+    # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
+    encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
     if training.joint is None:
         (head,) = heads
@@ -189,10 +198,11 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 head.task,
                 head.reader,
                 configs[0],
-                settings.rates_to_try(head.tune),
-                score_on(parts.dev, head.task),
-                state,
-                settings.resume,
+                rates=settings.rates_to_try(head.tune),
+                score=score_on(parts.dev, head.task),
+                made_of=decisive(opened, training, tuned),
+                cache=opened.cache,
+                resume=settings.resume,
             )
             configs = [replace(configs[0], backbone_learning_rate=choice.rate)]
         fitted = [
@@ -205,7 +215,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
                 score_on(splits[0].dev, head.task),
                 opened.cache,
                 # A head on frozen features begins again, which takes seconds.
-                None if training.frozen else state,
+                None if training.frozen else work.state,
                 settings.resume,
                 tuned.fingerprint,
                 inputs_of_few(opened, head, configs[0], tuned),
@@ -214,40 +224,23 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, keys: Sequence[st
         ]
     else:
         pupils = {
-            head.task: Pupil(own, head.reader, config, score_on(own.dev, head.task))
-            for head, own, config in zip(heads, splits, configs, strict=True)
+            head.task: Pupil(examples, head.reader, config, score_on(examples.dev, head.task))
+            for head, examples, config in zip(heads, splits, configs, strict=True)
         }
-        by_task = fit_joint(encoder, pupils, training.joint, state, settings.resume)
+        by_task = fit_joint(encoder, pupils, training.joint, work.state, settings.resume)
         fitted = [by_task[head.task] for head in heads]
 
-    if not is_main():
-        return []
-    if not training.frozen:
-        histories = {head.task: own.history for head, own in zip(heads, fitted, strict=True)}
-        encoder.save(
-            models / training.name, {"heads": [h.name for h in heads], "histories": histories}
-        )
-        for head in heads:  # where a head looks for its encoder
-            if head.name != training.name:
-                folder.link(f"models/{head.name}", models / training.name)
-    cells = []
-    for head, own, config, parts, key in zip(heads, fitted, configs, splits, keys, strict=True):
-        folder.add_curve(head.name, own.history)
-        for split, predictions in own.predictions.items():
-            ids = [example.id for example in getattr(parts, split)]
-            folder.write_predictions(head.name, head.task, split, ids, predictions)
-        # The head is written last: its presence shows that the others are complete.
-        save_head(
-            own.head,
-            folder.head_path(head.name),
-            head.task,
-            head.reader,
-            config,
-            key,
-            head.pretrain,
-        )
-        cells += scored(opened, head, own, encoder, tuned.fingerprint, config, key, choice)
-    return cells
+    if is_main():
+        results = [
+            FittedCell(head, config, fitted_head, encoder, choice)
+            for head, config, fitted_head in zip(heads, configs, fitted, strict=True)
+        ]
+        with apart():
+            write_training(opened, training, tuned, results, work)
+            if not training.frozen:
+                histories = {result.head.task: result.fitted.history for result in results}
+                notes = {"heads": [head.name for head in heads], "histories": histories}
+                encoder.save(work.folder / MODEL, notes)
 
 
 def add_costs_and_page(settings: Settings, say: Say) -> None:

@@ -151,7 +151,7 @@ def made_run(folder: Path, rows: int, systems: int) -> Callable[[], None]:
             cells.append(cell)
         options = {"data": str(data.parent), "backbone": "mini", "simcse": {}}
         run.write_json("config.json", {"command": [], "options": options, "sha256": {}})
-        run.write_results(cells, {})
+        run.write_results(cells)
         judged = judge_cells(cells, {TASK.name: Splits([], examples, [])}, run)
         run.write_json(COMPARISONS, to_json(judged))
         write_page(run.path)

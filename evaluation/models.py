@@ -202,7 +202,8 @@ def trained_baselines(
         texts = read_texts(objective, path, backbone, config, selection, home or folders[0])
         root = options.run_dir / "backbones"
         score = dev_score if selection else None
-        yield objective.name, tuned_backbone(objective, backbone, texts, config, root, score)
+        folder = tuned_backbone(objective, backbone, texts, config, root, dev_score=score)
+        yield objective.name, folder
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:

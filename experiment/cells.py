@@ -1,7 +1,7 @@
 """The cells of a training: what they are trained on, what decides their numbers, their scores."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,41 +20,68 @@ from heads.features import FEATURES, Features
 from heads.inputs import FrozenInputs, Inputs, cls_is_of_interest, inputs_of
 from heads.published import own_classifier
 from heads.rates import Choice
-from heads.train import FittedHead, Score, by_name, head_soft
+from heads.train import FittedHead, Score, by_name, head_soft, save_head
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
+from report.run_folder import RunFolder
 from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import world_size
-
-# Of everything a cell's key is made of; raised when the same settings give other numbers.
-FORMAT = 1
+from runtime.store import Work
 
 
-def keys_of(run: Run, training: Training, tuned: Tuned) -> list[str]:
-    """Return a hash per head of everything that decides its numbers.
+@dataclass(frozen=True)
+class FittedCell:
+    """A trained head of the grid.
 
-    What was seen in tuning decides the scores on unseen rows. The heads of a joint training depend
-    on all of its tasks, in their order.
+    Attributes:
+        head: which one it is.
+        config: how it was trained.
+        fitted: the head, and what it predicts.
+        encoder: as it is under the trained head.
+        choice: of the encoder's rate, if there was one.
     """
-    keys = []
-    for head in training.heads:
-        config = run.settings.head_config(head.task, head.tune, head.seed)
-        model = asdict(tuned.encoder.model.config)  # dropout too, unless frozen
-        made_of: list[Any] = [tuned.fingerprint, model, asdict(config), head.task, head.encoder]
-        made_of.append(run.digests[head.task])
-        made_of += [] if head.train_rows == ALL else [head.train_rows]
-        if own := own_classifier(tuned.encoder, TASKS[head.task], head.reader, config):
-            made_of.append([tensors_digest(own.state_dict()), own.activation])
-        if to_try(run.settings, run.splits, head) is not None:
-            made_of.append(run.settings.rates_to_try(head.tune))
-        if head.pretrain != "none":
-            made_of += [run.digests[name] for name in (head.pretrain, "selection")]
-        keys.append(digest([*made_of, FORMAT, world_size()])[:16])
-    if training.joint is not None:
-        keys = [digest([key, asdict(training.joint), *keys])[:16] for key in keys]
-    return keys
+
+    head: Coordinates
+    config: HeadConfig
+    fitted: FittedHead
+    encoder: SentenceEncoder
+    choice: Choice | None
+
+
+def decisive(run: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
+    """Return everything that decides the numbers of a training, by its name.
+
+    What was read in tuning decides the scores on rows without overlap. The heads of a joint
+    training depend on all of its tasks, in their order.
+    """
+    pretrain = training.heads[0].pretrain
+    tuned_on = [] if pretrain == "none" else [pretrain, "selection"]
+    data = [*(head.task for head in training.heads), *tuned_on]
+    return {
+        "encoder": tuned.fingerprint,
+        "model": asdict(tuned.encoder.model.config),  # dropout too, unless frozen
+        "heads": [_decisive_of_head(run, head, tuned) for head in training.heads],
+        "joint": asdict(training.joint) if training.joint else None,
+        "data": {name: run.digests[name] for name in data},
+        "processes": world_size(),
+    }
+
+
+def _decisive_of_head(run: Run, head: Coordinates, tuned: Tuned) -> dict[str, Any]:
+    config = run.settings.head_config(head.task, head.tune, head.seed)
+    classifier = own_classifier(tuned.encoder, TASKS[head.task], head.reader, config)
+    return {
+        "cell": asdict(head),
+        "config": asdict(config),
+        "rates": (
+            run.settings.rates_to_try(head.tune) if to_try(run.settings, run.splits, head) else ()
+        ),
+        "classifier": (
+            [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
+        ),
+    }
 
 
 def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
@@ -136,28 +163,43 @@ def score_on(examples: Sequence[Example], task: str) -> Score:
     return lambda predictions: task_metrics(task, predictions, labels)[metric]
 
 
-def scored(
-    run: Run,
-    head: Coordinates,
-    fitted: FittedHead,
-    encoder: SentenceEncoder,
-    fingerprint: str,
-    config: HeadConfig,
-    key: str,
-    choice: Choice | None = None,
-) -> list[Cell]:
+def write_training(
+    opened: Run, training: Training, tuned: Tuned, results: Sequence[FittedCell], work: Work
+) -> None:
+    """Score the heads of a training, and fill its folder, which is laid out as a run folder."""
+    folder = RunFolder(work.folder)
+    cells = []
+    for result in results:
+        name, task = result.head.name, result.head.task
+        folder.add_curve(name, result.fitted.history)
+        for split, predictions in result.fitted.predictions.items():
+            ids = [example.id for example in getattr(opened.splits[task], split)]
+            folder.write_predictions(name, task, split, ids, predictions)
+        key = work.key if training.joint is None else digest([work.key, task])[:16]
+        save_head(
+            result.fitted.head,
+            folder.head_path(name),
+            task,
+            result.head.reader,
+            result.config,
+            key,
+            result.head.pretrain,
+        )
+        cells += scored(opened, result, tuned, key, folder)
+    folder.write_results(cells)
+
+
+def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder) -> list[Cell]:
     """Return a cell per labelled split of a trained head, and write what lies behind its scores.
 
     Args:
         run: whose head it is.
-        head: which one.
-        fitted: the trained head and its predictions.
-        encoder: as it is under the trained head.
-        fingerprint: of the encoder before the training.
-        config: how the head was trained.
+        result: the trained head and its predictions.
+        tuned: the encoder before the training.
         key: of its cells.
-        choice: of the encoder's rate, if there was one.
+        folder: where to write.
     """
+    head, fitted, config = result.head, result.fitted, result.config
     task, splits = TASKS[head.task], run.splits[head.task]
     _, held_out = run.kept_and_held_out(head.task)
     train = trained_on(run.splits, head)
@@ -166,11 +208,12 @@ def scored(
         held_out = []
     # Thresholds are chosen by labelled examples, too.
     seen = run.seen_by(head.pretrain, [*train, *held_out])
+    features = FEATURES[head.reader](config.features)
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
-        features = FEATURES[head.reader](config.features)
-        inputs = inputs_of(encoder, {"": examples}, features, config.tune, run.cache, fingerprint)
+        named, weights = {"": examples}, tuned.fingerprint
+        inputs = inputs_of(result.encoder, named, features, config.tune, run.cache, weights)
         return head_soft(fitted.head, inputs[""])
 
     soft_of_held_out = read(held_out) if held_out else None
@@ -184,7 +227,6 @@ def scored(
         soft = head_soft(fitted.head, fitted.inputs[split])  # a tuned encoder reads them again
         behind = {"soft": soft}
         # What the encoder knows without any head: the cosine, or MaxSim.
-        features = FEATURES[head.reader](config.features)
         inputs = fitted.inputs[split]
         bare = features.bare(inputs.columns) if task.label_kind == "score" else None
         if bare is not None:
@@ -198,7 +240,7 @@ def scored(
         if soft_of_held_out is not None:
             chosen_by = soft_of_held_out, labels_of(held_out)
             scores["threshold"] = at_threshold(head.task, soft, labels, *chosen_by, clusters)
-        if head.reader == "cross" and split == "dev":  # reading all pairs once more takes its time
+        if head.reader == "cross" and split == "dev":  # all pairs once more: takes its time
             swapped = read(in_the_other_order(examples))
             scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)
         cell = Cell(
@@ -208,11 +250,11 @@ def scored(
             labels=len(train),
             seconds=fitted.seconds,
             sentences_per_second=fitted.sentences_per_second,
-            rates=asdict(choice) if choice else {},
+            rates=asdict(result.choice) if result.choice else {},
             cls_cosine=_cosine_at_cls(features, inputs, labels),
             **scores,
         )
-        run.folder.write_soft(cell, [example.id for example in examples], **behind)
+        folder.write_soft(cell, [example.id for example in examples], **behind)
         cells.append(cell)
     return cells
 

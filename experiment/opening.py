@@ -110,6 +110,25 @@ def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], 
     return hold_out(train) if TASKS[task].label_kind == "binary" else (train, [])
 
 
+def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
+    """Refuse a folder that another command has made: its results would be replaced.
+
+    Raises:
+        DataError: it is of an earlier version, or of other settings, which are named.
+    """
+    config = folder.config()
+    if (folder.path / "results.json").exists() and "format" not in config:
+        raise DataError(
+            f"{folder.path}: holds results of version 1.0 or earlier, which would be replaced; "
+            "give another --run-dir"
+        )
+    if differing := settings.differences(config["options"]):
+        raise DataError(
+            f"{folder.path}: made by another command ({'; '.join(differing)}); "
+            "give another --run-dir"
+        )
+
+
 @dataclass(frozen=True)
 class Run:
     """A run with everything it reads opened: the encoder, the training texts, its folder."""
@@ -199,7 +218,7 @@ def open_run(inputs: Inputs) -> Run:
     """
     settings = inputs.settings
     folder = RunFolder(settings.folder(), read_only=not is_main())
-    folder.finished_cells(settings.backbone, settings.data)
+    refuse_another_command(folder, settings)
     if (inputs.backbone_folder / ISBERT).is_file():
         raise CheckpointError(
             f"{inputs.backbone_folder}: IS-BERT's embeddings are the mean of its convolutions, "

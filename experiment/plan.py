@@ -20,6 +20,7 @@ from report.run_folder import provenance
 from runtime.device import choose_device, choose_precision
 from runtime.options import shown_value
 from runtime.processes import world_size
+from runtime.store import FORMATS
 
 NOTES = {
     "mini": "the small BERT that ships with this project; the original: "
@@ -139,6 +140,7 @@ def run_config(run: Run) -> dict[str, Any]:
     joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}
     simcse = {name: asdict(settings.simcse_config(name, settings.seed)) for name in run.texts}
     return {
+        "format": FORMATS["training"],
         "command": sys.argv,
         "options": settings.to_json(),
         "simcse": simcse,

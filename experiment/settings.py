@@ -1,5 +1,6 @@
 """All settings of a run: one frozen dataclass, which is also the command line. Loads no torch."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from minbert.config import POOLINGS
 from runtime import options
 from runtime.errors import UserError
 from runtime.files import digest
-from runtime.options import check, option
+from runtime.options import check, flag_of, option, options_of, shown_value
 from simcse.config import PRESETS, SimCSEConfig
 
 OBJECTIVES = tuple(ALL_PRESETS["quick"])
@@ -333,6 +334,19 @@ class Settings:
         named = {found.name: getattr(self, found.name) for found in fields(self)}
         return {n: str(v) if isinstance(v, Path) else v for n, v in named.items()}
 
+    def differences(self, options: dict[str, Any]) -> list[str]:
+        """Return in words where the options of another run's config.json differ from these.
+
+        Those that change no number are left aside, and so are those of other versions.
+        """
+        differing = []
+        for name, value in json.loads(json.dumps(self.to_json())).items():
+            if name in NOT_IN_NAME or name not in options:
+                continue
+            for flag, earlier, now in _compared(name, options[name], value):
+                differing.append(f"{flag}: {_in_words(earlier)} there, {_in_words(now)} now")
+        return differing
+
     def _check_published(self) -> None:
         """Raise UserError if nothing could read a published head as it is."""
         if "none" not in self.pretrain:
@@ -368,6 +382,25 @@ class Settings:
                 raise UserError(
                     f"--remedies {remedy}: needs --schedule {NEEDS[remedy]}, and no other"
                 )
+
+
+def _compared(name: str, earlier: Any, now: Any) -> list[tuple[str, Any, Any]]:
+    """Return the flag and both values of each setting in a field that is not the same in both."""
+    settled = {found.name: option for found, option in options_of(Settings)}[name]
+    if settled.nested is None:
+        return [(flag_of(name, settled), earlier, now)] if earlier != now else []
+    inner = {found.name: option for found, option in options_of(settled.nested)}
+    return [
+        (flag_of(key, inner[key]), earlier.get(key), now.get(key))
+        for key in sorted({*earlier, *now} & {*inner})
+        if earlier.get(key) != now.get(key)
+    ]
+
+
+def _in_words(value: Any) -> str:
+    if value in (None, [], {}):
+        return "not given"
+    return " ".join(map(shown_value, value)) if isinstance(value, list) else shown_value(value)
 
 
 def parse_options(argv: Sequence[str] | None = None) -> Settings:

@@ -2,10 +2,8 @@
 
 Both have the same interface: `batch(rows)`, `batches()` over everything, `columns()`, and a length.
 
-A frozen encoder reads each distinct text (or pair) only once. The file of its embeddings is named
-by the SHA-256 of what decides its content: weights, tokenizer, pooling, precision, texts. It is
-written whole, ends with a seal, and is read through a memory map; one that is damaged, or has
-another's content, is made again.
+A frozen encoder reads each distinct text (or pair) only once. Its embeddings are kept on disk
+(`runtime.store`) and read through a memory map.
 
 Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 """
@@ -27,10 +25,10 @@ from data.tasks import Task
 from heads.features import Features, Item
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch, TokenSequences, batches_by_tokens
-from runtime.files import is_sealed, seal, sweep, texts_digest, whole_file
+from runtime.files import texts_digest
+from runtime.store import Work, kept
 
-# Of the cached files: raised when the same encoder and texts would give another content.
-FORMAT = 1
+EMBEDDINGS = "embeddings.npy"
 
 
 class FrozenInputs:
@@ -221,30 +219,34 @@ def frozen_embeddings(
     """
     embed: Callable[[PackedBatch], Tensor] = partial(features.embed, encoder)
     parts = features.parts
-    about = f"frozen {FORMAT} {fingerprint} {features.cached} {len(items)}"
     if beside_cls:
         # One forward pass gives both.
-        embed, parts, about = encoder.embed_beside_cls, (2,), f"{about} beside [CLS]"
-    # All that the embeddings depend on is in the name: another encoder finds no file of this one.
-    path = folder / f"{texts_digest(about, chain(*items))}.npy"
-    sweep(folder)
-    if not is_sealed(path):
-        folder.mkdir(parents=True, exist_ok=True)
+        embed, parts = encoder.embed_beside_cls, (2,)
+
+    def make(work: Work) -> None:
         sequences = features.tokenize(encoder, items)
         # (n, *parts, H), written batch by batch: there may be more than memory holds.
         shape = (len(items), *parts, encoder.model.config.hidden_size)
-        with whole_file(path) as temporary:
-            into = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-            if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
-                with temporary.open("r+b") as file:
-                    os.posix_fallocate(file.fileno(), 0, temporary.stat().st_size)
-            encoder.embed_all(
-                sequences,
-                into,
-                embed,
-                label=f"encode {'pairs' if features.parts else 'texts'}",
-                show_progress=None,
-            )
-            into.flush()
-            seal(temporary, path.name)
+        path = work.folder / EMBEDDINGS
+        into = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        encoder.embed_all(
+            sequences,
+            into,
+            embed,
+            label=f"encode {'pairs' if features.parts else 'texts'}",
+            show_progress=None,
+        )
+        into.flush()
+
+    made_of = {
+        "encoder": fingerprint,
+        "read as": features.cached,
+        "beside [CLS]": beside_cls,
+        # Each item is one text or two, as all of them are.
+        "texts": texts_digest(str(len(items)), chain(*items)),
+    }
+    path = kept("embeddings", made_of, make, folder) / EMBEDDINGS
     return np.asanyarray(np.load(path, mmap_mode="r"))

@@ -19,10 +19,13 @@ from heads.features import FEATURES
 from heads.inputs import Inputs, LiveInputs
 from heads.train import Score, by_name, trainer_of
 from minbert.encoder import SentenceEncoder
-from runtime.errors import StateError
-from runtime.files import read_json, write_text
+from runtime.errors import KeptError
+from runtime.files import read_object, write_text
 from runtime.options import shown_value
-from runtime.processes import is_main, main_decides
+from runtime.processes import is_main
+from runtime.store import Work, kept
+
+SCORES = "scores.json"
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,11 @@ def choose_rate(
     task: str,
     reader: str,
     config: HeadConfig,
+    *,
     rates: tuple[float, ...],
     score: Score,
-    state_path: Path,
+    made_of: dict[str, Any],
+    cache: Path,
     resume: bool = False,
 ) -> Choice:
     """Return the best of some rates of an encoder; of several processes, all call this.
@@ -67,38 +72,41 @@ def choose_rate(
         config: of the head; its encoder rate is replaced.
         rates: to choose from.
         score: predictions of `splits.dev` -> what to maximise.
-        state_path: of the head. Beside it the candidates keep theirs, and the finished ones their
-            scores; the caller deletes them, too, once the result is written.
-        resume: train no finished candidate again.
+        made_of: everything but the rate that decides the scores of a candidate.
+        cache: the folder where these scores are kept.
+        resume: continue the candidate that was interrupted.
 
     Raises:
         TrainingError: a rate is so high that training diverges.
         StateError: a damaged state.
     """
-    path = state_path.with_suffix(".json")
-    known: dict[str, Any] = main_decides(_finished(path) if resume and is_main() else {})
     features = FEATURES[reader](config.features)
+    trials: list[dict[str, Any]] = []
     for rate in rates:
-        name = str(rate)
-        if name in known:
-            continue
-        started = time.perf_counter()
-        own = encoder.clone()
-        inputs: dict[str, Inputs] = {
-            split: LiveInputs(own, rows, features) for split, rows in by_name(splits).items()
-        }
-        at_rate = replace(config, backbone_learning_rate=rate)
-        state = state_path.with_name(f"{name}-{state_path.name}")
-        trainer = trainer_of(own, inputs, splits.train, task, reader, at_rate, score, state)
-        history = trainer.run(resume, f"rate {shown_value(rate)}")
-        scores = [record["dev_score"] for record in history]
-        known[name] = {"scores": scores, "seconds": time.perf_counter() - started}
-        if is_main():
-            write_text(path, json.dumps(known))
-            state.unlink(missing_ok=True)
-    tried = [_best(rate, known[str(rate)]["scores"]) for rate in rates]
-    best = tried[_first_best([one.score for one in tried])]
-    seconds = sum(known[str(rate)]["seconds"] for rate in rates)
+
+        def make(work: Work, rate: float = rate) -> None:
+            started = time.perf_counter()
+            candidate = encoder.clone()
+            inputs: dict[str, Inputs] = {
+                split: LiveInputs(candidate, rows, features)
+                for split, rows in by_name(splits).items()
+            }
+            at_rate = replace(config, backbone_learning_rate=rate)
+            trainer = trainer_of(
+                candidate, inputs, splits.train, task, reader, at_rate, score, work.state
+            )
+            history = trainer.run(resume, f"rate {shown_value(rate)}")
+            scores = [record["dev_score"] for record in history]
+            trial = {"scores": scores, "seconds": time.perf_counter() - started}
+            if is_main():
+                write_text(work.folder / SCORES, json.dumps(trial) + "\n")
+
+        parts = made_of | {"rate": rate}
+        folder = kept("trial", parts, make, cache, name=f"rate-{rate}", together=True)
+        trials.append(read_object(folder / SCORES, KeptError))
+    tried = [_best(rate, trial["scores"]) for rate, trial in zip(rates, trials, strict=True)]
+    best = tried[_first_best([candidate.score for candidate in tried])]
+    seconds = sum(trial["seconds"] for trial in trials)
     return Choice(best.rate, best.epoch, tried, len(splits.train), len(splits.dev), seconds)
 
 
@@ -111,11 +119,3 @@ def _first_best(scores: list[float | None]) -> int:
     """Return where the highest score is, the first of equals; an undefined one is the lowest."""
     comparable = [-math.inf if score is None else score for score in scores]
     return comparable.index(max(comparable))
-
-
-def _finished(path: Path) -> dict[str, Any]:
-    """Return what `choose_rate` has written of finished candidates."""
-    found = read_json(path, StateError) if path.is_file() else {}
-    if not isinstance(found, dict):
-        raise StateError(f"{path}: not the scores of rates; delete it to start over")
-    return found

@@ -34,7 +34,6 @@ from runtime.processes import (
     draw_apart,
     is_main,
     main_decides,
-    main_first,
     share,
     sum_gradients,
     sum_over_ranks,
@@ -113,11 +112,10 @@ def fit_head(
     """
     started = time.perf_counter()
     features = FEATURES[reader](config.features)
-    with main_first():  # the other processes then find the embeddings in the cache
-        if inputs is None:
-            cls = cls_is_of_interest(encoder, TASKS[task], reader)
-            named = by_name(splits)
-            inputs = inputs_of(encoder, named, features, config.tune, cache, fingerprint, cls)
+    if inputs is None:
+        cls = cls_is_of_interest(encoder, TASKS[task], reader)
+        named = by_name(splits)
+        inputs = inputs_of(encoder, named, features, config.tune, cache, fingerprint, cls)
     trainer = trainer_of(
         encoder, inputs, splits.train, task, reader, config, dev_score, state_path, epoch
     )

@@ -15,15 +15,17 @@ import numpy as np
 
 from data.examples import DataError, Example
 from data.tables import number, numbered_lines
-from data.tasks import SPLITS, TASKS, Splits
+from data.tasks import TASKS
 from evaluation.table import csv_text
 from heads.config import READERS
-from report.cell import Cell, Coordinates, csv_columns, phenomena_rows
-from runtime.files import alone_in, link, read_json, sweep, whole_file, write_text
+from report.cell import Cell, csv_columns, phenomena_rows
+from runtime.files import alone_in, fault_of, link, read_json, sweep, whole_file, write_text
 
 CURVES = "metrics.jsonl"
 COMPARISONS = "comparisons.json"
 COSTS = "costs.json"
+TRAININGS = "trainings"  # the kept ones; heads/, predictions/ and models/ link into them
+MODEL = "model"  # in the folder of a training that tuned its encoder
 PACKAGES = ("torch", "numpy", "tokenizers", "scikit-learn", "scipy", "safetensors")
 
 
@@ -59,23 +61,6 @@ class RunFolder:
             sweep(self.path, deep=True)
             yield
 
-    def finished_cells(self, backbone: str, data: str) -> dict[str, list[Cell]]:
-        """Return the cells of an earlier run in this folder, by key (one cell per split).
-
-        Raises:
-            DataError: results.json is damaged, or comes from another backbone or other data:
-                file names hold only what a grid varies, and these two are not part of it.
-        """
-        finished: dict[str, list[Cell]] = {}
-        self.config()
-        for cell in self.cells():
-            if (cell.backbone, cell.data) != (backbone, data):
-                made_by = f"--backbone {cell.backbone} --data {cell.data}"
-                where = self.path / "results.json"
-                raise DataError(f"{where}: from a run with {made_by}; give another --run-dir")
-            finished.setdefault(cell.key, []).append(cell)
-        return finished
-
     def cells(self) -> list[Cell]:
         """Return the cells of results.json, [] where there is none.
 
@@ -89,7 +74,31 @@ class RunFolder:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
         # 0.14.0 knew an encoder `distilled`, whose cells are left out.
-        return [cell for cell in cells if cell.encoder in READERS]
+        cells = [cell for cell in cells if cell.encoder in READERS]
+        self._check_unchanged(cells)
+        return cells
+
+    def _check_unchanged(self, cells: Sequence[Cell]) -> None:
+        """Compare cells with the folders of their trainings, which are sealed.
+
+        Raises:
+            DataError: a result, or what it was computed from, was changed afterwards.
+        """
+        for folder in {self._training_of(cell) for cell in cells} - {None}:
+            if fault := fault_of(folder):
+                raise DataError(f"{folder}: {fault}; delete this folder and run the command again")
+            measured = RunFolder(folder).cells()
+            for cell in cells:
+                if self._training_of(cell) == folder and cell not in measured:
+                    raise DataError(
+                        f"{self.path / 'results.json'}: {cell.name} ({cell.split}) is not what "
+                        "was measured; run the command again, which writes the file anew"
+                    )
+
+    def _training_of(self, cell: Cell) -> Path | None:
+        """Return the kept folder that a cell comes from; None in one, or in a run before 1.1."""
+        head = self.head_path(cell.name)
+        return head.resolve().parent.parent if head.is_symlink() else None
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run, config.json; {} where there is none.
@@ -110,27 +119,31 @@ class RunFolder:
         """Write a JSON file."""
         self._write(name, json.dumps(content, indent=2) + "\n")
 
-    def write_results(self, cells: Sequence[Cell], earlier: dict[str, list[Cell]]) -> None:
-        """Write these cells, and the earlier ones that they do not replace, as JSON and CSV.
+    def add_training(self, training: Path, name: str) -> list[Cell]:
+        """Link what a kept training holds into the run folder; return its cells.
 
-        Data that states what each row tests also yields phenomena.csv. Once a cell's results are
-        written, its resumable state is deleted.
+        Args:
+            training: its folder, laid out as this one.
+            name: of the training, as that of the encoder that it tuned.
         """
-        new = {cell.place() for cell in cells}
-        kept = [cell for group in earlier.values() for cell in group]
-        cells = [*cells, *(cell for cell in kept if cell.place() not in new)]
+        curves: dict[str, list[dict[str, Any]]] = {}
+        for record in read_curves(training):
+            curves.setdefault(record.pop("curve"), []).append(record)
+        for head, curve in curves.items():
+            self.add_curve(head, curve)
+        for path in (*training.glob("heads/*"), *training.glob("predictions/*/*")):
+            self.link(path.relative_to(training).as_posix(), path)
+        if (training / MODEL).is_dir():  # under the name of each head, which looks for it there
+            for head in (name, *(path.stem for path in training.glob("heads/*"))):
+                self.link(f"models/{head}", training / MODEL)
+        return RunFolder(training, read_only=True).cells()
+
+    def write_results(self, cells: Sequence[Cell]) -> None:
+        """Write cells as JSON and CSV, and phenomena.csv if the data states what each row tests."""
         self.write_json("results.json", [cell.to_json() for cell in cells])
         self._write_csv("results.csv", csv_columns(), [cell.row() for cell in cells])
         if tagged := phenomena_rows(cells):
             self._write_csv("phenomena.csv", list(tagged[0]), tagged)
-        if not self.read_only:
-            for key in {cell.key for cell in cells}:
-                for state in self.path.glob(f"state/*-{key}.*"):
-                    state.unlink(missing_ok=True)
-
-    def state_path(self, name: str, key: str) -> Path:
-        """Return where a cell's resumable state is kept until its results are written."""
-        return self.path / "state" / f"{name}-{key}.pt"
 
     def add_curve(self, name: str, history: Sequence[dict[str, Any]]) -> None:
         """Write a curve to metrics.jsonl, one dev check or epoch per line; replace an older one.
@@ -176,15 +189,6 @@ class RunFolder:
     def head_path(self, name: str) -> Path:
         """Return where the trained head of a cell is."""
         return self.path / "heads" / f"{name}.safetensors"
-
-    def has_head(self, head: Coordinates, key: str, splits: Splits) -> bool:
-        """Return whether the files of a finished head are there: it, and its predictions."""
-        from minbert.checkpoint import read_about  # the autograder has no minbert
-
-        saved = read_about(self.head_path(head.name)).get("key") == key
-        predicted = [split for split in SPLITS[1:] if getattr(splits, split)]
-        names = (predictions_name(head.name, head.task, split) for split in predicted)
-        return saved and all((self.path / name).is_file() for name in names)
 
     def predictions_path(self, cell: Cell) -> Path:
         """Return where the predictions of a cell are."""

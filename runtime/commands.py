@@ -6,7 +6,6 @@ A program is a file with a `main`, or one of several commands (`run_command`). I
 
 import errno
 import logging
-import mmap
 import os
 import re
 import signal
@@ -87,7 +86,6 @@ def shortage_told() -> Iterator[None]:
         raise MachineError(f"not enough memory{step}{more}; {ADVICE}") from None
 
 
-LEAST = 128 << 20  # bytes that are free, or a command does not begin
 LONGEST = 2000  # characters of a message
 # How often a thread of GNU OpenMP, which PyTorch's are, looks for work before it sleeps. By itself
 # it looks for milliseconds; on a busy machine the threads then wait for one another's spinning.
@@ -129,9 +127,6 @@ def exit_code(work: Callable[[], int | None], interrupted: str = "\ninterrupted"
     raise_on_interrupt()
     try:
         with shortage_told():
-            # Taken and given back untouched: with less, SciPy's OpenBLAS, which is loaded in the
-            # middle of the work, looks for memory for minutes.
-            mmap.mmap(-1, LEAST).close()
             code = work() or 0
         fault = fault_of_output()
     except BrokenPipeError:  # whoever read the output has enough of it
@@ -177,6 +172,7 @@ def run_command(
     program: str,
     commands: Mapping[str, Callable[[Sequence[str]], int | None]],
     argv: Sequence[str] | None,
+    gone: Mapping[str, str] | None = None,
 ) -> int:
     """Run one of a program's commands with the words behind its name; return the exit code.
 
@@ -184,8 +180,12 @@ def run_command(
         program: as in `python -m report`.
         commands: by name; each reads its own flags.
         argv: the words; None: the command line's.
+        gone: commands that version 1.1 no longer has, and what to do instead.
     """
     words = sys.argv[1:] if argv is None else list(argv)
+    if gone and words and words[0] in gone:
+        print(f"error: {words[0]} is gone since 1.1: {gone[words[0]]}", file=sys.stderr)
+        return 2
     if not words or words[0] not in commands:
         asked = words[:1] in (["-h"], ["--help"])
         usage = f"usage: {program} {'|'.join(commands)} ... (--help after it explains)"

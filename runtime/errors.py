@@ -26,3 +26,7 @@ class TrainingError(UserError):
 
 class StateError(UserError):
     """The saved state of a training run cannot be continued."""
+
+
+class KeptError(UserError):
+    """A result that was kept on disk is damaged; see runtime.store."""

@@ -247,7 +247,7 @@ def _replace(target: Path, filled: Path) -> None:
         if old.exists() and not target.exists():
             old.rename(target)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _delete(old)
 
 
 def link(path: Path, target: Path) -> None:

@@ -18,7 +18,7 @@ import numbers
 import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -66,16 +66,26 @@ def options_of(settings: type) -> list[tuple[dataclasses.Field[Any], Option]]:
     return [(found, found.metadata["option"]) for found in fields if "option" in found.metadata]
 
 
-def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) -> T:
+def parse(
+    settings: type[T],
+    argv: Sequence[str] | None = None,
+    *,
+    gone: Mapping[str, str] | None = None,
+    **about: Any,
+) -> T:
     """Return the settings that a command line gives; `--help` and wrong flags end the program.
 
     Args:
         settings: a dataclass whose fields were made by `option`.
         argv: the words of the command line; None takes the program's own.
+        gone: flags that version 1.1 no longer has, and what to do instead.
         about: prog, description, epilog.
     """
     words = sys.argv[1:] if argv is None else argv
     parser = build_parser(settings, "--help-all" in words, **about)
+    for flag, advice in (gone or {}).items():
+        if any(word.partition("=")[0] == flag for word in words):
+            parser.error(f"{flag} is gone since 1.1: {advice}")
     given = vars(parser.parse_args(words))
     values: dict[str, Any] = {}
     for name, value in given.items():

@@ -92,6 +92,20 @@ def world_size() -> int:
     return dist.get_world_size() if _joined else 1
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """Let this process be rank 0 of 1 for the block, in which it does not wait for the others.
+
+    They wait at the next `barrier`, and the functions here would wait for them.
+    """
+    global _joined
+    joined, _joined = _joined, False
+    try:
+        yield
+    finally:
+        _joined = joined
+
+
 def draw_apart(seed: int) -> None:
     """Give each rank its own random numbers from here on; a single process is left as it is."""
     if world_size() > 1:

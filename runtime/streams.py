@@ -11,7 +11,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable
-from typing import IO, Any
+from typing import Any
 
 Say = Callable[[str], None]  # called with every line of output
 
@@ -47,51 +47,46 @@ def _escape(char: str) -> str:
 GONE = (errno.EPIPE, errno.EBADF)
 
 
-class Lasting(io.RawIOBase):
-    """The bytes of a stream, which go nowhere once they cannot be written.
+class Lasting(io.TextIOWrapper):
+    """Text that goes nowhere once it cannot be written, so that the work goes on.
 
     Attributes:
-        fault: why they could not, if that is no reader's will.
+        fault: why it could not be written, unless the reader has gone.
         needs_reader: raise BrokenPipeError instead of going on without one.
     """
 
-    def __init__(self, raw: IO[bytes]):
-        """Take the place of `raw`, an unbuffered stream of a file descriptor."""
-        self._raw = raw
-        self.fault: OSError | None = None
-        self.needs_reader = False
-
-    def write(self, data: Any) -> int:
-        """Write some of the bytes, or lose them all; return how many are done with."""
-        try:
-            return self._raw.write(data)
-        except OSError as error:
-            if error.errno not in GONE:
-                self.fault = error
-            # What C libraries and children write is lost alike.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-            if self.needs_reader and isinstance(error, BrokenPipeError):
-                raise
-            return memoryview(data).nbytes
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the file descriptor."""
-        return self._raw.fileno()
-
-    def isatty(self) -> bool:
-        """Return whether it is a terminal."""
-        return self._raw.isatty()
-
-
-class Shown(io.TextIOWrapper):
-    """Text that a terminal only shows."""
+    fault: OSError | None = None
+    needs_reader = False
 
     def write(self, text: str) -> int:
-        """Write a text, what a terminal would obey as escapes."""
+        """Write a text, or lose it."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            self._lose(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write out what is buffered, or lose it."""
+        try:
+            super().flush()
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        if error.errno not in GONE:
+            self.fault = error
+        # What is still buffered, and what C libraries and children write, is lost alike.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+        if self.needs_reader and isinstance(error, BrokenPipeError):
+            raise error
+
+
+class Shown(Lasting):
+    """Text that a terminal only shows: what it would obey is written as escapes."""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
         super().write(harmless(text))
         return len(text)
 
@@ -102,50 +97,32 @@ def ready_streams() -> None:
     To be called before anything is opened: a closed descriptor 1 would become that file's, and
     libraries would print into it.
     """
-    _fill_descriptors()
-    sys.stdout = _lasting(sys.stdout, sys.__stdout__, 1, Shown)
-    # Progress bars move the cursor.
-    sys.stderr = _lasting(sys.stderr, sys.__stderr__, 2, io.TextIOWrapper)
-
-
-def _fill_descriptors() -> None:
-    """Open the null device under those of the numbers 0, 1 and 2 that are closed."""
-    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:  # closed ones become the null device
         os.set_inheritable(opened, True)
     os.close(opened)
+    sys.stdout = _lasting(sys.stdout, sys.__stdout__, 1, Shown)
+    # Progress bars move the cursor.
+    sys.stderr = _lasting(sys.stderr, sys.__stderr__, 2, Lasting)
 
 
-def _lasting(stream: Any, original: Any, number: int, kind: type[io.TextIOWrapper]) -> Any:
+def _lasting(stream: Any, original: Any, number: int, kind: type[Lasting]) -> Any:
     if stream is None:  # it was closed when Python started
-        return kind(io.BufferedWriter(Lasting(open(number, "wb", 0, closefd=False))), "utf-8")
+        return kind(open(number, "wb", closefd=False), "utf-8")
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    buffer: Any = stream.buffer
-    raw = Lasting(getattr(buffer, "raw", buffer))
-    return kind(
-        io.BufferedWriter(raw),
-        stream.encoding,
-        "backslashreplace",
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
-    )
+    buffering = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
+    return kind(stream.buffer, stream.encoding, "backslashreplace", **buffering)
 
 
 def need_reader() -> None:
     """From now on, raise BrokenPipeError when nobody reads what is printed: it is all there is."""
-    if found := _bytes_of(sys.stdout):
-        found.needs_reader = True
+    if isinstance(sys.stdout, Lasting):
+        sys.stdout.needs_reader = True
 
 
 def fault_of_output() -> OSError | None:
     """Write out what is still buffered; return why output could not be written, None if it was."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    found = _bytes_of(sys.stdout)
-    return found.fault if found else None
-
-
-def _bytes_of(stream: Any) -> Lasting | None:
-    raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return raw if isinstance(raw, Lasting) else None
+    return sys.stdout.fault if isinstance(sys.stdout, Lasting) else None

@@ -12,21 +12,19 @@ import torch
 from data.examples import SentencePair
 from data.overlap import Seen
 from data.tables import content_digest
-from minbert.checkpoint import check_target, tensors_digest
+from minbert.checkpoint import tensors_digest
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import head_digest
 from runtime.errors import TrainingError
-from runtime.files import SUMS, digest, read_json, sweep
-from runtime.processes import barrier, is_main, main_decides, main_first, world_size
+from runtime.files import digest, read_json
+from runtime.processes import is_main, world_size
+from runtime.store import Work, kept
 from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, check_settings
 from simcse.positives import iter_pairs, substitute
 from simcse.train import SimCSETrainer
 from simcse.views import ContrastiveData, supervised, unsupervised
-
-# Of the tuned folders: raised when the same settings and texts would give other weights.
-FORMAT = 1
 
 DevScore = Callable[[SentenceEncoder], float]
 Geometry = Callable[[SentenceEncoder], dict[str, Any]]
@@ -115,15 +113,15 @@ def _with_positives(
     return substitute(data, encoder, folder) if config.positive == "crop+mlm" else data
 
 
-def stage_key(
+def decisive(
     backbone: Backbone, objective: Objective, config: SimCSEConfig, digests: dict[str, str]
-) -> str:
-    """Return the name of the tuned backbone: a hash of everything that decides its weights."""
+) -> dict[str, Any]:
+    """Return everything that decides the weights of a tuned backbone, by its name."""
     if config.mlm_weight or "mlm" in config.positive:
         digests = digests | {"mlm head": head_digest(backbone.folder)}
     if objective.teacher:
         digests = digests | {"teacher": objective.teacher.fingerprint}
-    made_of = {
+    return {
         "objective": objective.name,
         "backbone": backbone.encoder.fingerprint(backbone.weights),
         # Its dropout makes the two views of unsupervised SimCSE.
@@ -131,10 +129,8 @@ def stage_key(
         "stated pooling": backbone.encoder.stated_pooling,
         "config": asdict(config),
         "data": digests,
-        "format": FORMAT,
         "processes": world_size(),  # each draws its own dropout
     }
-    return digest(made_of)[:16]
 
 
 def tuned_backbone(
@@ -143,9 +139,10 @@ def tuned_backbone(
     texts: TrainingTexts,
     config: SimCSEConfig,
     root: Path,
+    *,
     dev_score: DevScore | None = None,
-    resume: bool = False,
     geometry: Geometry | None = None,
+    resume: bool = False,
 ) -> Path:
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
@@ -156,27 +153,28 @@ def tuned_backbone(
         config: the stage's settings.
         root: the folder of all tuned backbones.
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
-        resume: continue from the state of an interrupted run.
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
+        resume: continue from the state of an interrupted run.
 
     Raises:
-        CheckpointError: a folder of this name without a list of its files: another program's, or
-            damaged. Who loads it compares the list (`baselines.isbert.load_tuned`).
+        KeptError: the folder is damaged, or another program's.
+        TrainingError: settings that cannot work.
     """
-    folder = root / f"{objective.name}-{stage_key(backbone, objective, config, texts.digests)}"
-    if is_main():
-        sweep(root)
-    if not main_decides(folder.exists()):
-        tune(objective, backbone, texts, config, folder, dev_score, resume, geometry)
-    elif not (folder / SUMS).is_file():
-        raise CheckpointError(f"{folder}: no {SUMS} in it; delete the folder to tune again")
-    elif is_main():  # a run that was killed right after it had finished
-        _state_path(folder).unlink(missing_ok=True)
-    return folder
 
+    def make(work: Work) -> None:
+        tune(
+            objective,
+            backbone,
+            texts,
+            config,
+            work,
+            dev_score=dev_score,
+            geometry=geometry,
+            resume=resume,
+        )
 
-def _state_path(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".state.pt")
+    made_of = decisive(backbone, objective, config, texts.digests)
+    return kept("backbone", made_of, make, root, name=objective.name, together=True)
 
 
 def tune(
@@ -184,30 +182,28 @@ def tune(
     backbone: Backbone,
     texts: TrainingTexts,
     config: SimCSEConfig,
-    folder: Path,
+    work: Work,
+    *,
     dev_score: DevScore | None = None,
-    resume: bool = False,
     geometry: Geometry | None = None,
+    resume: bool = False,
 ) -> None:
-    """Tune a copy of the backbone and save it in `folder`, whole or not at all.
+    """Tune a copy of the backbone and save it in the folder of `work`, with its curve.
 
-    Meanwhile the resumable state is kept beside the folder; the curve goes into training.json.
+    The arguments are those of `tuned_backbone`; the curve goes into training.json.
     """
     started = time.perf_counter()
-    check_target(folder)
     encoder = backbone.encoder.clone()
-    state_path = _state_path(folder)
     trainer: SimCSETrainer
     # What is scored is what is saved: a form may put something on top of the encoder.
     score = None if dev_score is None else lambda: dev_score(trainer.form.reader)
     points = None if geometry is None else lambda: geometry(trainer.form.reader)
     data = texts.data
     if objective.teacher:
-        with main_first():  # the others read what the first has computed
-            embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
+        embeddings = objective.teacher.embeddings(Path(texts.sources["trained_on"]))
         data = replace(data, labels=embeddings)
     trainer = SimCSETrainer(
-        encoder, data, config, score, state_path, backbone.folder, objective.form, points
+        encoder, data, config, score, work.state, backbone.folder, objective.form, points
     )
     history = trainer.run(resume)
     notes: dict[str, Any] = {
@@ -228,11 +224,8 @@ def tune(
         "seconds": time.perf_counter() - started,  # since the last resumption, if there was one
         "history": history,
     }
-    barrier()  # no process reads the state any more
     if is_main():
-        trainer.form.reader.save(folder, notes)
-        state_path.unlink(missing_ok=True)
-    barrier()  # the others load it next
+        trainer.form.reader.save(work.folder, notes)
 
 
 def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> int:

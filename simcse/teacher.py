@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from data.sentences import iter_sentences
-from minbert.encode.options import Options
-from minbert.encode.shards import VECTORS, ShardEncoder, Text, read_vectors
-from runtime.files import digest
+from minbert.encoder import SentenceEncoder
+from runtime.files import save_array, texts_digest
 from runtime.progress import progress
+from runtime.store import Work, kept
 
 # Sentences that are embedded and written together: a stop loses no more.
 PIECE = 8192
@@ -36,43 +36,46 @@ class Teacher:
     precision: str = "auto"
 
     @cached_property
-    def _encode(self) -> ShardEncoder:
-        options = Options(
-            files=(),
-            out=self.cache / f"teacher-{digest([str(self.folder.resolve()), self.precision])[:8]}",
-            backbone=str(self.folder),
-            float16=True,
-            normalize=True,
-            format="npz",
-            device=self.device,
-            precision=self.precision,
+    def encoder(self) -> SentenceEncoder:
+        """Return the teacher itself."""
+        return SentenceEncoder.from_pretrained(
+            str(self.folder), device=self.device, precision=self.precision
         )
-        return ShardEncoder(options)
 
     @property
     def hidden_size(self) -> int:
         """Return D."""
-        return self._encode.encoder.model.config.hidden_size
+        return self.encoder.model.config.hidden_size
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Return the SHA-256 of what decides its embeddings."""
-        return self._encode.fingerprint
+        return self.encoder.fingerprint()
 
     def embeddings(self, path: Path) -> np.ndarray:
         """Return the embeddings of a file's sentences, (n, D) float16 of length 1.
 
-        They are computed once, in pieces: what an interrupted run has done is found again.
+        They are computed once, in pieces: the pieces of an interrupted run are found again.
 
         Raises:
             DataError: the file is broken.
             OSError: the cache cannot be written.
         """
-        sentences = (Text("", sentence) for sentence in iter_sentences(path))
-        parts: list[np.ndarray] = []
+        sentences = iter_sentences(path)
+        pieces: list[np.ndarray] = []
         with progress("teacher", None, "sentence") as bar:
-            while texts := list(islice(sentences, PIECE)):
-                record = self._encode(f"{path.name}-{len(parts):05d}", texts)
-                parts.append(read_vectors(self._encode.options.out / VECTORS / record.file))
-                bar.update(record.rows)
-        return np.concatenate(parts)
+            while piece := list(islice(sentences, PIECE)):
+                pieces.append(self._embedded(piece))
+                bar.update(len(piece))
+        return np.concatenate(pieces)
+
+    def _embedded(self, sentences: list[str]) -> np.ndarray:
+        def make(work: Work) -> None:
+            embeddings = self.encoder.encode(
+                sentences, show_progress=False, normalize_embeddings=True
+            )
+            save_array(work.folder / "embeddings.npy", embeddings.astype(np.float16))
+
+        made_of = {"teacher": self.fingerprint, "texts": texts_digest("teacher", sentences)}
+        folder = kept("embeddings", made_of, make, self.cache, name="teacher")
+        return np.asarray(np.load(folder / "embeddings.npy"))

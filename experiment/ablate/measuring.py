@@ -31,7 +31,7 @@ from run_multitask import contrastive_stage, run
 from runtime.errors import UserError
 from runtime.files import digest, read_object, write_text
 from runtime.streams import Say
-from simcse.stage import read_notes, stage_key
+from simcse.stage import decisive, read_notes
 
 # Of the contrastive settings, those that decide which texts are read, and as what.
 VIEWS = ("max_length", "positive", "positive_share")
@@ -77,7 +77,7 @@ class Bench:
         command = " && ".join(filter(None, (before, command_of(words))))
         # Encoders of other sizes or data get a run folder of their own.
         options = self.options
-        shared = [options.backbone, options.data, options.scale, options.steps]
+        shared = [options.backbone, options.data, options.scale, options.steps, words]
         folder = options.out / "runs" / f"{table.name}-{digest(shared)[:8]}"
         settings = replace(parse_options(words), run_dir=folder, resume=True)
         if HEAD[0] not in table.columns:
@@ -112,13 +112,13 @@ class Bench:
         (name,) = settings.objectives
         config = settings.simcse_config(name, seed)
         texts = opened.texts[name]
-        key = stage_key(opened.backbone, ALL_OBJECTIVES[name], config, texts.digests)
-        scored_on = digest([key, opened.digests["sts"]])[:16]
+        made_of = decisive(opened.backbone, ALL_OBJECTIVES[name], config, texts.digests)
+        scored_on = digest([made_of, opened.digests["sts"]])[:16]
         path = self.options.out / "measured" / f"{name}-{scored_on}.json"
         if not path.is_file():
             started = time.perf_counter()
             encoder = contrastive_stage(opened, name, seed, self.say).encoder
-            weights = opened.backbones / f"{name}-{key}"
+            weights = (opened.folder.path / "backbones" / f"{name}-{seed}").resolve()
             history = read_notes(weights)["history"]
             last = [record for record in history if "alignment" in record][-1]
             best = sts_metrics(encoder.encode_quietly, opened.splits["sts"].dev)["spearman"]

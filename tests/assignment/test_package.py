@@ -34,7 +34,7 @@ def made_run(path, skills, tasks=("sst", "para", "sts")):
             cells.append(cell)
             for split, values in found.items():
                 run.write_predictions(cell.name, task, split, ids_of(task, split), values)
-    run.write_results(cells, {})
+    run.write_results(cells)
     return path
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import toy_sentences
+from killable import work_in
 from sentence_transformers.sentence_transformer.losses import ContrastiveTensionLoss, SoftmaxLoss
 
 from baselines.isbert import (
@@ -187,7 +188,13 @@ def test_training_lowers_the_loss_and_leaves_an_ordinary_checkpoint(
 ):
     texts = TrainingTexts("toy", data_of(name, tiny_encoder), {})
     folder, config = tmp_path / "tuned", replace(QUICK, num_epochs=6)
-    tune(ALL_OBJECTIVES[name], Backbone(tiny_checkpoint, tiny_encoder), texts, config, folder)
+    tune(
+        ALL_OBJECTIVES[name],
+        Backbone(tiny_checkpoint, tiny_encoder),
+        texts,
+        config,
+        work_in(folder),
+    )
     notes = json.loads((folder / "training.json").read_text())
     first, *_, last = notes["history"]
     assert last["loss"] < 0.9 * first["loss"] and last["accuracy"] > first["accuracy"]
@@ -211,7 +218,7 @@ def test_isbert_scores_and_keeps_what_embeds_by_its_convolutions(
     folder = tmp_path / "t"
     texts = TrainingTexts("toy", data_of("isbert", tiny_encoder), {})
     backbone = Backbone(tiny_checkpoint, tiny_encoder)
-    tune(ALL_OBJECTIVES["isbert"], backbone, texts, QUICK, folder, dev_score)
+    tune(ALL_OBJECTIVES["isbert"], backbone, texts, QUICK, work_in(folder), dev_score=dev_score)
     encoder = load_tuned(folder, "cpu", "float32")
     assert encoder.encode(TEXTS) == pytest.approx(scored[1], abs=1e-6)
     assert not np.allclose(scored[1], scored[-1])

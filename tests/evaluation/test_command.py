@@ -190,7 +190,9 @@ def test_trained_baselines_are_tuned_once_and_know_their_texts(
 def test_baselines_are_trained_on_the_files_that_are_named(
     sets, toy_data, tmp_path, tiny_checkpoint, monkeypatch
 ):
-    monkeypatch.setattr(models, "tuned_backbone", lambda objective, *_: tmp_path / objective.name)
+    monkeypatch.setattr(
+        models, "tuned_backbone", lambda objective, *_, **__: tmp_path / objective.name
+    )
     named = {"unsup_data": tmp_path / "own.txt", "sup_data": tmp_path / "own.csv"}
     for path, name in zip(
         named.values(), ("wiki1m_for_simcse.txt", "nli_for_simcse.csv"), strict=True

@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import toy_sentences
 from families import MULTILINGUAL, checkpoint, transformers
+from killable import work_in
 from safetensors.torch import load_file
 from toy_runs import results, run
 
@@ -42,7 +43,9 @@ def test_one_step_of_simcse_leaves_a_checkpoint_that_all_load(family, tmp_path):
     folder = checkpoint(tmp_path / "base", family, "AutoModelForMaskedLM")
     encoder = load(folder)
     texts = TrainingTexts("x.txt", unsupervised(MULTILINGUAL, encoder.tokenizer, 32), {})
-    tune(OBJECTIVES["unsup"], Backbone(folder, encoder), texts, ONE_STEP, tmp_path / "tuned")
+    tune(
+        OBJECTIVES["unsup"], Backbone(folder, encoder), texts, ONE_STEP, work_in(tmp_path / "tuned")
+    )
     tuned, sentences = load(tmp_path / "tuned"), [*CHINESE, *toy_sentences(4), ""]
     assert tuned.stated_pooling == "cls_before_pooler" and tuned.model.config.model_type == family
     moved = abs(tuned.encode(sentences) - encoder.encode(sentences)).max()
@@ -67,7 +70,13 @@ def test_dropout_is_the_contrastive_stages_alone(tiny_checkpoint, tmp_path):
     assert rates(trainer.encoder.model) == {0.1}
     # The next to tune the checkpoint begins with the backbone's own rates.
     texts = TrainingTexts("x.txt", data, {})
-    tune(OBJECTIVES["unsup"], Backbone(tiny_checkpoint, encoder), texts, settings, tmp_path / "t")
+    tune(
+        OBJECTIVES["unsup"],
+        Backbone(tiny_checkpoint, encoder),
+        texts,
+        settings,
+        work_in(tmp_path / "t"),
+    )
     config = json.loads((tmp_path / "t" / "config.json").read_text())
     assert config["hidden_dropout_prob"] == config["attention_probs_dropout_prob"] == 0.1
     assert json.loads((tmp_path / "t" / "training.json").read_text())["config"]["dropout"] == 0.3

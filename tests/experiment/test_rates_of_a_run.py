@@ -61,7 +61,7 @@ def test_what_was_tried_stands_in_the_results_the_table_and_the_page(
         assert (rates["rate"], rates["epoch"]) == (best["rate"], best["epoch"])
         assert rates["rows"] == 60 and 20 <= rates["chosen_by"] <= 24
     assert list(results(searched)[0])[-2:] == ["rates", "cls_cosine"]
-    assert not list((searched / "state").iterdir())
+    assert not list(searched.parent.rglob("*.state.pt"))
     assert run(tiny_checkpoint, more_data, searched, *WORDS, *THREE) == 0
     out = capsys.readouterr().out
     assert out.count("done earlier") == 2 and "| rate |" in out and "each at its best" in out
@@ -112,7 +112,7 @@ def test_an_interrupted_choice_resumes_without_its_finished_candidates(
     assert run(*words, "--resume") == 0
     assert epochs[:7] == [1e-4, 1e-4, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2]
     assert choices(tmp_path / "r") == choices(searched)
-    assert not list((tmp_path / "r" / "state").iterdir())
+    assert not list(tmp_path.rglob("*.state.pt"))
 
 
 def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
@@ -132,7 +132,7 @@ def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
     made.clear()
     two = keys("--tune", "full", "--rates", "1e-3", "1e-4")
     assert two == keys("--tune", "full", "--rates", "1e-4", "1e-3", "1e-3")
-    assert len(made) == 6
+    assert len(made) == 4  # the second run finds what the first one has tried
     made.clear()
     by_default = keys("--tune", "last1")
     assert [rate for rate, rows, _ in made if rows == 60] == list(heads.config.RATES)

@@ -3,35 +3,78 @@
 import io
 import json
 import os
+import re
 import shutil
 import sys
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from toy_runs import cells_of, hashes_of, results, run
 
 from data.tasks import read_task
 from heads.train import fit_head
 from minbert.encoder import SentenceEncoder
+from report.__main__ import main as report_main
 from report.run_folder import RunFolder
 from runtime.files import file_digest
 from runtime.streams import Shown
 
 
-def test_results_are_not_reused_beside_another_runs_head(tiny_checkpoint, toy_data, tmp_path):
-    """A run with other settings was stopped after it had written its head and predictions."""
-    folder = tmp_path / "r"
-    argv = (tiny_checkpoint, toy_data, folder, "--task", "sts")
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--head-lr", "0.1"], "--head-lr: not given there, 0.1 now"),
+        (["--head-epochs", "3"], "--head-epochs: 2 there, 3 now"),
+        (["--seeds", "2", "--task", "sst"], "--task: sts there, sst now; --seeds: 1 there, 2 now"),
+        (["--encoder", "bi", "cross"], "--encoder: bi there, bi cross now"),
+    ],
+)
+def test_another_command_is_refused_in_the_folder_and_named(
+    flags, said, tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
     assert run(*argv) == 0
-    before = (folder / "results.json").read_bytes()
-    (head,) = (folder / "heads").iterdir()
-    weight = load_file(head)["layers.0.weight"]
-    for stopped in (lambda: run(*argv, "--head-lr", "0.1"), lambda: head.write_bytes(b"cut")):
-        stopped()
-        (folder / "results.json").write_bytes(before)
-        assert run(*argv) == 0
-        assert torch.equal(load_file(head)["layers.0.weight"], weight)
+    before = hashes_of(tmp_path)
+    assert run(*argv, *flags) == 2
+    error = capsys.readouterr().err
+    assert f"r: made by another command ({said}); give another --run-dir" in error
+    assert hashes_of(tmp_path) == before
+    # What changes no number is no other command.
+    assert run(*argv, "--resume", "--cost-seconds", "0.01") == 0
+
+
+def change_score(folder):
+    """Write a better score into the results by hand."""
+    edited = results(folder)
+    edited[0]["metrics"]["pearson"] = 0.91
+    (folder / "results.json").write_text(json.dumps(edited))
+
+
+def change_prediction(folder):
+    (path,) = folder.glob("predictions/*/sts-dev-output.csv")
+    path.write_text(re.sub(r" , [^ ]*", " , 2.5", path.read_text(), count=1))
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "again"),
+    [
+        (change_score, "sts-bi-frozen-interaction-42 (dev) is not what was measured", 0),
+        (change_prediction, "sts-dev-output.csv has changed; delete", 2),
+    ],
+)
+def test_results_that_were_edited_are_never_shown(
+    change, said, again, tiny_checkpoint, toy_data, tmp_path, capsys
+):
+    argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts")
+    assert run(*argv) == 0
+    before = results(tmp_path / "r")
+    change(tmp_path / "r")
+    assert report_main(["html", str(tmp_path / "r")]) == 2
+    assert said in capsys.readouterr().err
+    # The command itself writes what was measured, or says what to delete.
+    assert run(*argv) == again
+    assert results(tmp_path / "r") == before or again
+    assert ("has changed; delete the folder" in capsys.readouterr().err) == bool(again)
 
 
 def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(
@@ -40,7 +83,7 @@ def test_a_second_command_in_a_folder_that_is_in_use_changes_nothing(
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 0
     before = hashes_of(tmp_path)
     with RunFolder(tmp_path / "r").alone():
-        assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sst") == 2
+        assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
     assert "another command is writing into it" in capsys.readouterr().err
     assert hashes_of(tmp_path) == before
 
@@ -70,16 +113,12 @@ def test_an_encoder_tuned_with_other_threads_is_said_to_be(
         torch.set_num_threads(threads)
 
 
-def test_foreign_files_in_a_tuned_encoders_folder_are_found_before_the_training(
-    tiny_checkpoint, toy_data, tmp_path, capsys, monkeypatch
-):
+def test_foreign_files_in_a_tuned_encoders_folder_stay(tiny_checkpoint, toy_data, tmp_path):
     argv = (tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts", "--tune", "full")
     assert run(*argv) == 0
     (model,) = (tmp_path / "r" / "models").iterdir()
     (model / "notes.txt").write_text("precious")
-    monkeypatch.setattr("heads.train.fit_head", None)  # calling it would fail
-    assert run(*argv, "--head-lr", "0.1") == 2
-    assert "notes.txt in it is not part of the checkpoint" in capsys.readouterr().err
+    assert run(*argv) == 0
     assert (model / "notes.txt").read_text() == "precious"
 
 
@@ -140,7 +179,7 @@ def test_a_damaged_results_file_is_refused_not_overwritten(
     (tmp_path / "r" / "results.json").write_text('[{"half": ')
     (tmp_path / "r" / "config.json").write_text('{"options": {}}')
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", "--task", "sts") == 2
-    assert "results.json" in capsys.readouterr().err
+    assert "version 1.0 or earlier" in capsys.readouterr().err
     assert (tmp_path / "r" / "results.json").read_text() == '[{"half": '
     assert (tmp_path / "r" / "config.json").read_text() == '{"options": {}}'
 

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -104,13 +105,17 @@ def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
                 best, where = score(predictions), (rate, epoch)
 
     weights = encoder.fingerprint()
-    state = tmp_path / "a-key.pt"
-    choice = choose_rate(encoder, splits, "sts", kind, config, RATES, score, state)
+    choose = partial(choose_rate, encoder, splits, "sts", kind, config)
+    given = {"rates": RATES, "made_of": {"data": "a"}, "cache": tmp_path / "trials"}
+    choice = choose(score=score, **given)
     assert (choice.rate, choice.epoch) == where
     assert max(one.score for one in choice.tried) == best
     assert (choice.rows, choice.chosen_by) == (32, 16)
     assert [one.rate for one in choice.tried] == list(RATES)
     assert encoder.fingerprint() == weights  # the candidates are copies
+    # What was tried is found again, by what it was made of.
+    again = choose(score=None, **given)
+    assert again == choice and len(list((tmp_path / "trials").iterdir())) == len(RATES)
 
     # Trained up to that epoch, whatever dev says: 0 everywhere.
     chosen = replace(config, backbone_learning_rate=choice.rate)
@@ -126,9 +131,16 @@ def test_undefined_scores_never_win(tiny_encoder, tmp_path):
     splits = Splits(similarities(16, 1), similarities(8, 2), [])
     config = HeadConfig(tune="full", num_epochs=2)
     scores = iter([None, 0.1, None, None, -0.5, 0.1])
-    state = tmp_path / "a-key.pt"
     choice = choose_rate(
-        tiny_encoder, splits, "sts", "bi", config, RATES, lambda p: next(scores), state
+        tiny_encoder,
+        splits,
+        "sts",
+        "bi",
+        config,
+        rates=RATES,
+        score=lambda predictions: next(scores),
+        made_of={},
+        cache=tmp_path,
     )
     assert (choice.rate, choice.epoch) == (1e-4, 2)
     assert [one.score for one in choice.tried] == [0.1, None, 0.1]

@@ -61,7 +61,7 @@ def made_run(
     command = ["run_multitask.py", "--data", EVIL]
     options = {"data": str(data), "backbone": "b", "simcse": {"x": [1, None]}}
     folder.write_json("config.json", {"command": command, "options": options, "sha256": {"a": "0"}})
-    folder.write_results(cells, {})
+    folder.write_results(cells)
     splits = {task: Splits(**examples) for task, examples in read.items()}
     folder.write_json("comparisons.json", to_json(judge_cells(cells, splits, folder)))
     return folder.path

@@ -24,7 +24,7 @@ COLUMNS = (
 
 def written(folder, cells) -> tuple[list[dict], list[str]]:
     """Return the entries of results.json and the header of results.csv."""
-    RunFolder(folder).write_results(cells, {})
+    RunFolder(folder).write_results(cells)
     with (folder / "results.csv").open() as file:
         header = csv.DictReader(file).fieldnames
     return json.loads((folder / "results.json").read_text()), header
@@ -78,10 +78,10 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
     rows = {row["phenomenon"]: row for row in phenomena_rows(cells)}
     assert rows["role swap"]["bi"] == pytest.approx(0.8) and rows["role swap"]["cross"] is None
     assert rows["passive"]["bi"] is None and rows["passive"]["n"] == 30
-    RunFolder(tmp_path / "tags").write_results(cells, {})
+    RunFolder(tmp_path / "tags").write_results(cells)
     with (tmp_path / "tags" / "phenomena.csv").open() as file:
         assert [row["bi"] for row in csv.DictReader(file)] == ["0.8", ""]
-    RunFolder(tmp_path / "none").write_results([cell()], {})
+    RunFolder(tmp_path / "none").write_results([cell()])
     assert not (tmp_path / "none" / "phenomena.csv").exists()
 
 
@@ -107,7 +107,7 @@ def test_cells_that_the_table_cannot_show_are_one_clear_line(damage, tmp_path):
     entry = damage if isinstance(damage, list) else [cell().to_json() | damage]
     (tmp_path / "results.json").write_text(json.dumps(entry))
     with pytest.raises(DataError, match=r"results\.json: not a run's results"):
-        RunFolder(tmp_path).finished_cells("b", "d")
+        RunFolder(tmp_path).cells()
 
 
 def test_cells_of_an_encoder_that_is_gone_are_left_out(tmp_path):

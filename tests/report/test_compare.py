@@ -50,7 +50,7 @@ def made_run(folder, data, noise, seeds=(1,), **coordinates):
     cells = [replace(cell(data=str(data), n=N), seed=seed, **coordinates) for seed in seeds]
     for one in cells:
         run.write_predictions(one.name, "sts", "dev", IDS, noisy(one.seed, noise))
-    run.write_results(cells, {})
+    run.write_results(cells)
     return folder
 
 

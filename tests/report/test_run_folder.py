@@ -11,16 +11,6 @@ from data.examples import DataError, Sentence, SentencePair
 from report.run_folder import RunFolder
 
 
-def test_results_keep_earlier_cells_and_replace_recomputed_ones(tmp_path):
-    folder = RunFolder(tmp_path)
-    folder.write_results([cell(), cell(split="test"), para_cell(key="p")], {})
-    found = folder.finished_cells("b", "d")
-    assert [entry.split for entry in found["k"]] == ["dev", "test"]
-    folder.write_results([cell(key="new", n=10), cell(key="new", split="test")], found)
-    kept = folder.finished_cells("b", "d")
-    assert set(kept) == {"new", "p"} and kept["new"][0].n == 10
-
-
 def test_a_curve_replaces_only_its_own_lines(tmp_path):
     folder = RunFolder(tmp_path)
     folder.add_curve("a", [{"step": 1}, {"step": 2}])
@@ -66,7 +56,7 @@ def test_predictions_are_read_as_they_were_written(tmp_path):
 
 def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
     tag = {"=HYPERLINK(A1)": {"n": 30, "error": 0.5}}
-    RunFolder(tmp_path).write_results([para_cell(phenomena=tag, data="-data")], {})
+    RunFolder(tmp_path).write_results([para_cell(phenomena=tag, data="-data")])
     rows = []
     for name in ("phenomena", "results"):
         with (tmp_path / f"{name}.csv").open() as file:
@@ -76,34 +66,14 @@ def test_what_data_say_starts_no_formula_in_a_spreadsheet(tmp_path):
     assert (rows[1]["accuracy"], rows[1]["pearson"]) == ("0.5", "")
 
 
-def test_results_of_another_backbone_or_data_are_not_mixed_in(tmp_path):
-    RunFolder(tmp_path).write_results([cell()], {})
-    for backbone, data in (("mini", "d"), ("b", "cs224n")):
-        with pytest.raises(DataError, match=r"--backbone b --data d; give another --run-dir"):
-            RunFolder(tmp_path).finished_cells(backbone, data)
-
-
 @pytest.mark.parametrize("content", ['{"model_type": "bert"}', "{", "7"])
 def test_a_folder_with_somebody_elses_config_is_not_a_run_folder(content, tmp_path):
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(DataError, match="give another --run-dir"):
-        RunFolder(tmp_path).finished_cells("b", "d")
+        RunFolder(tmp_path).config()
     with pytest.raises(DataError, match="not a run's config"), RunFolder(tmp_path).alone():
         pytest.fail("must not begin")
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
-
-
-def test_a_state_goes_when_its_results_are_written(tmp_path):
-    folder = RunFolder(tmp_path)
-    own, other = folder.state_path("cell", "k"), folder.state_path("cell", "other")
-    own.parent.mkdir()
-    own.write_text("")
-    other.write_text("")
-    RunFolder(tmp_path, read_only=True).write_results([cell()], {})
-    assert own.is_file()
-    folder.write_results([cell()], {})
-    assert not own.exists() and other.is_file()
-    assert not list(tmp_path.rglob(".*")), "something temporary is left"
 
 
 LINES = [b"{}", b"\xff\xfe", b"[" * 100_000, b'{"curve": "a", "step": 1%s}' % (b"0" * 400)]

@@ -106,6 +106,8 @@ def test_a_program_runs_the_command_that_is_named(capsys):
     ):
         assert run_command("python -m x", commands, words) == code
         assert tuple(capsys.readouterr()) == told
+    assert run_command("python -m x", commands, ["old", "a"], gone={"old": "use show"}) == 2
+    assert capsys.readouterr().err == "error: old is gone since 1.1: use show\n"
 
 
 ROOT = Path(__file__).parents[2]

@@ -233,3 +233,11 @@ def test_python_callers_are_held_to_the_same_choices_and_bounds(given, told):
     assert str(error.value) == told
     # What is in bounds or absent passes.
     check(Settings(out=Path("here"), limit=None, inputs=(Path("a"),), colours=(), share=1))
+
+
+@pytest.mark.parametrize("words", [["--old", "3"], ["--old=3"], ["--seeds", "2", "--old"]])
+def test_a_flag_that_is_gone_says_so_and_what_to_do(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse(Settings, ["--out", "o", *words], gone={"--old": "use --seeds"})
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("error: --old is gone since 1.1: use --seeds\n")

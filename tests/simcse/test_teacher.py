@@ -8,7 +8,6 @@ import torch
 from conftest import toy_sentences, write_checkpoint
 from killable import Killed, encoder_of
 
-from minbert.encode.shards import ShardEncoder
 from minbert.encoder import SentenceEncoder
 from run_multitask import main
 from runtime.errors import TrainingError
@@ -91,18 +90,18 @@ def test_embeddings_are_computed_once_and_found_again_after_a_stop(
     teacher = Teacher(teacher_folder, tmp_path / "cache", "cpu", "float32")
     plain = SentenceEncoder.from_pretrained(str(teacher_folder), None, "cpu", "float32")
     expected = plain.encode(toy_sentences(60), normalize_embeddings=True)
-    read, vectors = [], ShardEncoder._vectors
+    read, encode = [], SentenceEncoder.encode
 
-    def counted(self, texts, stop_at=2):
+    def counted(self, texts, stop_at=2, **how):
         if len(read) == stop_at:
             raise Killed
         read.append(len(texts))
-        return vectors(self, texts)
+        return encode(self, texts, **how)
 
-    monkeypatch.setattr(ShardEncoder, "_vectors", counted)
+    monkeypatch.setattr(SentenceEncoder, "encode", counted)
     with pytest.raises(Killed):
         teacher.embeddings(sentences)
-    monkeypatch.setattr(ShardEncoder, "_vectors", lambda *a: counted(*a, stop_at=3))
+    monkeypatch.setattr(SentenceEncoder, "encode", lambda *a, **how: counted(*a, stop_at=3, **how))
     found = Teacher(teacher_folder, tmp_path / "cache", "cpu", "float32").embeddings(sentences)
     assert read == [25, 25, 10]
     assert found.dtype == np.float16 and np.allclose(found, expected, atol=1e-3)
