@@ -21,12 +21,8 @@ GONE = {"similar": "compare the folder of submissions with MOSS or Dolos, see do
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    words = sys.argv[1:] if argv is None else list(argv)
-    if words and words[0] in GONE:
-        print(f"error: {words[0]} is gone since 1.1: {GONE[words[0]]}", file=sys.stderr)
-        return 2
     commands = {name: partial(_run, name) for name in MODULES}
-    return run_command("python -m assignment", commands, words)
+    return run_command("python -m assignment", commands, argv, GONE)
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:

@@ -197,7 +197,7 @@ def _ask(about: dict[str, Any], inputs: dict[str, Arrays], part: str) -> Asked:
         if part in ("", case["part"]):
             name = case["name"]
             try:
-                found[name] = answer(case["function"], inputs[name])
+                found[name], _ = answer(case["function"], inputs[name])
             except (Exception, SystemExit) as error:
                 raised[name] = in_words(error)
     return found, raised

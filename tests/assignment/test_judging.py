@@ -228,7 +228,7 @@ from pathlib import Path
 import numpy as np
 from assignment import driver
 
-def answer(function, inputs, remarks):
+def answer(function, inputs):
     while function == "endless":
         pass
     if function == "strange":
@@ -239,7 +239,7 @@ def answer(function, inputs, remarks):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if os.fork() == 0:
             time.sleep(9)
-    return {"x": np.ones(2)}
+    return {"x": np.ones(2)}, []
 
 driver.answer = answer
 driver._begin_again = lambda names: os._exit(7)
