@@ -105,7 +105,9 @@ def write_suite(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
     about = json.dumps(suite.about, indent=1) + "\n"
     (folder / "suite.json").write_text(about, encoding="utf-8")
     tables: dict[str, Arrays] = {
-        name: {f"{case}/{key}": array for case, own in cases.items() for key, array in own.items()}
+        name: {
+            f"{case}/{key}": array for case, table in cases.items() for key, array in table.items()
+        }
         for name, cases in (("inputs", inputs), ("answers", suite.answers))
     }
     tables["mistakes"] = {
@@ -147,25 +149,23 @@ def judge_arrays(
         unanswered: case -> why there is no answer, if it is known.
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
-    reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
+    reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in found.items()}
     wrong = {*changes({case: suite.answers[case] for case in found}, found)}
     causes = dict(_causes(suite, found, wrong))
-    right = {name for name, reason in reasons.items() if not reason}
     results = []
     for case in suite.about["cases"]:
-        name = case["name"]
+        name, reason = case["name"], reasons[case["name"]]
         unknown = {array for of, array in wrong - causes.keys() if of == name}
-        told: list[str] = []
-        if unknown:
-            told.append(seen(suite.answers[name], found[name], unknown))
-        if unknown or (reasons[name] and name not in found):
+        hints = [seen(suite.answers[name], found[name], unknown)] if unknown else []
+        if unknown or (reason and name not in found):
             # The same function, asked with less, may be right: the error comes with the more.
             less = case.get("beyond", {})
-            told += [f"{other} passes, without {less[other]}" for other in less if other in right]
-        reason = reasons[name] + "".join(f"; {words}" for words in told if words)
-        own = [causes[unit] for unit in sorted(causes) if unit[0] == name]
-        mistakes = tuple(dict.fromkeys(own))
-        results.append(CaseResult(name, case["part"], not reason, reason, mistakes))
+            hints += [
+                f"{easier} passes, without {less[easier]}" for easier in less if not reasons[easier]
+            ]
+        reason += "".join(f"; {hint}" for hint in hints if hint)
+        mistakes = dict.fromkeys(causes[unit] for unit in sorted(causes) if unit[0] == name)
+        results.append(CaseResult(name, case["part"], not reason, reason, tuple(mistakes)))
     return results
 
 
@@ -191,12 +191,12 @@ def _explained(changed: Changes, found: dict[str, Arrays]) -> set[Unit]:
 
     A case that gave no answer says nothing for or against it.
     """
-    own = {unit: array for unit, array in changed.items() if unit[0] in found}
+    asked = {unit: array for unit, array in changed.items() if unit[0] in found}
     # Where it raises, and the student's code did not, the array ALL is not alike.
     alike = all(
-        name and _alike(array, found[case].get(name)) for (case, name), array in own.items()
+        name and _alike(array, found[case].get(name)) for (case, name), array in asked.items()
     )
-    return {*own} if alike else set()
+    return {*asked} if alike else set()
 
 
 def changes(expected: dict[str, Arrays], found: dict[str, Arrays]) -> Changes:
@@ -303,5 +303,5 @@ def _what_raised(path: Path) -> str:
         return ""
     plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
     # What is not written yet needs no place.
-    told = plain[:1] if text.startswith("NotImplementedError") else plain
-    return "raised " + " ".join(" ".join(told).split())
+    shown = plain[:1] if text.startswith("NotImplementedError") else plain
+    return "raised " + " ".join(" ".join(shown).split())

@@ -128,16 +128,16 @@ def grade(options: GradeOptions) -> int:
     isolation = unsafe if options.unsafe else choose(options.sandbox, hidden, alone)
     exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
     with workplace() as work:
-        found = submissions(options.submissions, files, options.single, work)
+        members = submissions(options.submissions, files, options.single, work)
         solution = grade_one(Submission("the solution", reference, reference), exam, work)
         if fault := _fault_of(solution, suite):
             print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
             return 1
         marks = []
-        with progress("grading", len(found), "submission") as bar:
-            graded = grade_class(found, exam, options.jobs or _cores(), work)
-            for one, mark in zip(found, graded, strict=True):
-                marks.append(with_leaderboard(mark, one.path, gold) if gold else mark)
+        with progress("grading", len(members), "submission") as bar:
+            graded = grade_class(members, exam, options.jobs or _cores(), work)
+            for member, mark in zip(members, graded, strict=True):
+                marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)
                 bar.update()
     _write(marks, suite, isolation, options)
     _tell(marks, suite, isolation, options.out)
@@ -189,11 +189,11 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
         return mark
     rows, labels = gold
     try:
-        found = read_submission(path, rows, tuple(labels), SPLIT)
+        predictions = read_submission(path, rows, tuple(labels), SPLIT)
     except DataError as error:
         fault = str(error).removeprefix(f"{path.parent}/")
         return replace(mark, left=[*mark.left, f"predictions: {printable(fault)}"])
-    scores = main_scores(found, labels)
+    scores = main_scores(predictions, labels)
     values = {f"{task} {main_metric(task)}": score for task, score in scores.items()}
     values[AGGREGATE] = aggregate(scores)
     # Similarities that are all alike have no correlation.
@@ -208,8 +208,8 @@ def _write(
     for mark in marks:
         name = f"{mark.name} (submission)" if mark.name in OWN_NAMES else mark.name
         folder = options.out if alone else options.out / name
-        told = written.for_gradescope(mark, suite.about)
-        written.write_json(folder / "results.json", told)
+        results = written.for_gradescope(mark, suite.about)
+        written.write_json(folder / "results.json", results)
     if not alone:
         written.write_class(marks, suite.about, isolation.name, options.out)
     if not alone and not all(mark.machine for mark in marks):

@@ -82,18 +82,18 @@ def submissions(
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         entries += within
-    found: dict[str, Submission] = {}
+    by_name: dict[str, Submission] = {}
     for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
-        if name in found:
-            newer, numbered = found[name].path, (f"{entry.name} ({n})" for n in count(2))
-            name = next(free for free in chain([entry.name], numbered) if free not in found)
+        if name in by_name:
+            newer, numbered = by_name[name].path, (f"{entry.name} ({n})" for n in count(2))
+            name = next(free for free in chain([entry.name], numbered) if free not in by_name)
             fault = f"{newer.name}, which is newer, was graded under this name"
-            found[name] = Submission(name, entry, entry, fault)
+            by_name[name] = Submission(name, entry, entry, fault)
         else:
             unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
-            found[name] = _submission(name, entry, files, unpacked)
-    return [found[name] for name in sorted(found)]
+            by_name[name] = _submission(name, entry, files, unpacked)
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> Submission:

@@ -206,8 +206,8 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         _kill(process)
     before, ready, output = bytes(watch.output).partition(READY)
     if not ready:
-        told = " ".join(before.decode("utf-8", "replace").split())
-        raise MachineError(f"{isolation.name}: the sandbox does not start ({told[-300:]})")
+        fault = " ".join(before.decode("utf-8", "replace").split())
+        raise MachineError(f"{isolation.name}: the sandbox does not start ({fault[-300:]})")
     stopped = watch.stopped()
     if stopped == SHORT_OF_MEMORY and not in_container:  # whose limit the kernel keeps
         raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")

@@ -158,18 +158,18 @@ def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[
         UserError: the tree, which is solved, does not answer a case.
     """
     suites = []
-    for (about, _), (found, raised) in zip(drawn, ask(tree, drawn), strict=True):
+    for (about, _), (answers, raised) in zip(drawn, ask(tree, drawn), strict=True):
         for name, why in raised.items():
             raise UserError(f"the reference fails at case {name}: {why}")
-        suites.append(Suite(about, found, {}))
+        suites.append(Suite(about, answers, {}))
     for part in parts:
         for mistake in part.mistakes:
             # Some divide by 0.
             with mistaken(tree, mistake), np.errstate(all="ignore"):
                 # Where a mistake raises, Python's own message tells the cause.
-                for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
+                for suite, (answers, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
                     expected = {case: suite.answers[case] for case in suite.cases_of(part.name)}
-                    suite.mistakes[mistake.name] = changes(expected, found)
+                    suite.mistakes[mistake.name] = changes(expected, answers)
     return suites
 
 
@@ -191,16 +191,16 @@ def ask(tree: Path, drawn: Sequence[Drawn], part: str = "") -> list[Asked]:
 
 
 def _ask(about: dict[str, Any], inputs: dict[str, Arrays], part: str) -> Asked:
-    found: dict[str, Arrays] = {}
+    answers: dict[str, Arrays] = {}
     raised: dict[str, str] = {}
     for case in about["cases"]:
         if part in ("", case["part"]):
             name = case["name"]
             try:
-                found[name], _ = answer(case["function"], inputs[name])
+                answers[name], _ = answer(case["function"], inputs[name])
             except (Exception, SystemExit) as error:
                 raised[name] = in_words(error)
-    return found, raised
+    return answers, raised
 
 
 def unrecognised(suite: Suite) -> list[str]:

@@ -96,15 +96,15 @@ def with_mistake(source: str, mistake: Mistake) -> str:
 @cache
 def tree_files() -> list[str]:
     """Return what is in every tree but the cases: the programs and all that they import."""
-    found: set[str] = set()
+    files: set[str] = set()
     waiting = [*PROGRAMS, "assignment/driver.py", "assignment/cases/__init__.py"]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in files:
+            files.add(name)
             source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
             waiting += [file for file in _imports(source) if (ROOT / file).is_file()]
-    return sorted(found)
+    return sorted(files)
 
 
 def _imports(source: str) -> Iterator[str]:

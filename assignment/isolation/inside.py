@@ -79,14 +79,14 @@ def _become(spec: dict[str, Any]) -> NoReturn:
 
 
 def prctl(option: int, value: int) -> None:
-    """Call prctl(2) with one argument."""
-    words = [ctypes.c_ulong(one) for one in (value, 0, 0, 0)]
+    """Call prctl(2) with word argument."""
+    words = [ctypes.c_ulong(word) for word in (value, 0, 0, 0)]
     seccomp.checked(ctypes.CDLL(None, use_errno=True).prctl(option, *words))
 
 
 def processes_below(process: int) -> list[int]:
     """Return the ids of all that a process started, directly or not; [] without /proc."""
-    found: list[int] = []
+    below: list[int] = []
     waiting = [process]
     while waiting:
         # Each thread has children of its own.
@@ -95,9 +95,9 @@ def processes_below(process: int) -> list[int]:
             children = [int(word) for path in lists for word in path.read_text().split()]
         except OSError:  # it has ended meanwhile
             continue
-        found += children
+        below += children
         waiting += children
-    return found
+    return below
 
 
 def kill_below(process: int) -> None:
