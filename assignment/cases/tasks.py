@@ -67,6 +67,7 @@ def one(given: Any) -> dict[str, Tensor]:
 
 
 def draw_one_output(draw: Any) -> dict[str, Any]:
+    """Return features of a batch."""
     features = draw.floats(draw.size(3, 5), 4)
     return {"features": features, **draw.weights(_heads().SentimentHead(4, 3, largest=0))}
 

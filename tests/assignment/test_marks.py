@@ -122,10 +122,17 @@ def test_wrong_words_are_told_in_one_line(words, told, capsys):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Let the command grade the suite of three sums."""
+    """Let the command grade the suite of three sums; what its sandbox was chosen for."""
+    chosen_for = []
+
+    def choose(*arguments):
+        chosen_for.append(arguments)
+        return any_way()
+
     monkeypatch.setattr(grade, "Exam", lambda suite, *rest: exam(suite))
     monkeypatch.setattr(grade, "asked_files", lambda parts: FILES)
-    monkeypatch.setattr(grade, "choose", lambda *_: any_way())
+    monkeypatch.setattr(grade, "choose", choose)
+    return chosen_for
 
 
 def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsys, small):
@@ -143,6 +150,8 @@ def test_a_class_with_all_that_people_hand_in_has_a_row_for_each(tmp_path, capsy
         shutil.copy(members / "ada.zip", members / path)
     words = ["grade", str(members), "--suite", str(suite), "--out", str(tmp_path / "marks")]
     assert main(words) == 0
+    hidden = [suite, suite.parent / "reference"]
+    assert small == [("", hidden, False)]
     rows = csv.DictReader((tmp_path / "marks" / "marks.csv").open(encoding="utf-8"))
     found = {row["submission"]: (row["score"], row["not marked"]) for row in rows}
     assert found == {
@@ -169,7 +178,7 @@ def test_nothing_is_graded_where_the_solution_does_not_get_all_points(tmp_path, 
     words.append(str(tmp_path / "out"))
     assert main(words) == 2 and "reference: no solution" in capsys.readouterr().err
     submission(suite.parent / "reference", "import nothing")
-    assert main(words) == 1
+    assert main([*words, "--single"]) == 1 and small[0][2]  # one submission, alone
     error = capsys.readouterr().err
     assert f"in this sandbox ({any_way().name}) the solution gets 0 of 9 points (double" in error
     assert "No module named" in error and error.count("\n") == 1

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 from small_suite import WAYS, any_way, fault_here, name_of
 
-from assignment import sandbox
+from assignment import isolation, sandbox
 from assignment.isolation import ROOT, Job, Limits, seccomp
 from assignment.sandbox import FIRST_USER, UNSAFE, Isolation, Outcome
 from runtime.errors import MachineError, UserError
 
-USER_WAY = Isolation("user", os.geteuid() == 0)
 LIMITS = Limits(
     seconds=60,
     cpu_seconds=10,
@@ -274,22 +273,29 @@ def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):
         sandbox.choose("Landlock")
 
 
-def test_another_user_marks_one_submission_alone_and_only_where_the_answers_are_closed(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(sandbox, "WAYS", sandbox.WAYS[2:])
-    with pytest.raises(MachineError, match=r"only root|marks a single submission only"):
+def test_another_user_marks_one_submission_alone(monkeypatch):
+    monkeypatch.setattr(sandbox, "fault_of", lambda isolation, hidden: "")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert sandbox.choose("user", alone=True) == Isolation("user", own_users=True)
+    with pytest.raises(MachineError, match="marks a single submission only"):
         sandbox.choose("user")
-    if fault := USER_WAY.way.missing() or fault_here(USER_WAY):
-        pytest.skip(fault)
-    answers = tmp_path / "hidden" / "answers.npz"
-    answers.parent.mkdir(mode=0o711)  # nobody may list it, and who knows a name may enter
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(MachineError, match="only root can run code as another user"):
+        sandbox.choose("user", alone=True)
+
+
+def test_no_way_is_taken_in_which_the_answers_can_be_opened(tmp_path, way, monkeypatch):
+    answers = tmp_path / "term" / "hidden" / "answers.npz"
+    answers.parent.mkdir(parents=True, mode=0o711)  # who knows a name may enter
     answers.write_text("")
-    assert sandbox.choose("user", [answers.parent], alone=True) == USER_WAY
-    let_in(answers.parent)
-    assert f"can open {answers}; chmod -R go-rwx" in sandbox.fault_of(USER_WAY, [answers.parent])
     answers.chmod(0o600)
-    assert sandbox.choose("user", [answers.parent], alone=True) == USER_WAY
+    let_in(answers.parent)
+    assert sandbox.fault_of(way, [answers.parent]) == ""
+    answers.chmod(0o644)
+    monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(tmp_path / "term")))
+    fault = sandbox.fault_of(way, [answers.parent])
+    assert fault.startswith(f"students' code can open {answers.parent}")
+    assert fault.endswith("; chmod -R go-rwx its folder, or move it")
 
 
 def test_an_interpreter_that_cannot_be_run_is_an_error_of_the_machine(tmp_path):
