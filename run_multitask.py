@@ -25,7 +25,7 @@ from runtime.streams import Say
 
 # What takes a second or more to load is imported where it is used: --help answers at once.
 if TYPE_CHECKING:
-    from experiment.grid import Training
+    from experiment.grid import Stage, Training
     from experiment.opening import Run, Tuned
     from minbert.encoder import SentenceEncoder
     from report.cell import Cell
@@ -52,7 +52,6 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     """
     import torch
 
-    from experiment.grid import stages, trainings
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
     from report.cell import of_most_labels
@@ -77,13 +76,12 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     cells: list[Cell] = []
     with opened.alone() as folder:
         folder.write_json("config.json", run_config(opened))
-        for seed in settings.all_seeds:
-            for pretrain in stages(settings):
-                tuned = contrastive_stage(opened, pretrain, seed, say)
-                for training in trainings(settings, pretrain, seed):
-                    cells += heads_stage(opened, training, tuned, say)
-                    folder.write_results(cells)
-                del tuned  # its weights, before the next stage needs the memory
+        for stage in inputs.stages:
+            tuned = contrastive_stage(opened, stage, say)
+            for training in stage.trainings:
+                cells += heads_stage(opened, training, tuned, say)
+                folder.write_results(cells)
+            del tuned  # its weights, before the next stage needs the memory
 
         if is_main():
             judged = judge_cells(of_most_labels(cells), opened.splits, folder)
@@ -93,7 +91,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     return cells
 
 
-def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
+def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     """Return the encoder under the heads: as loaded, or tuned with SimCSE now or earlier."""
     import torch
 
@@ -105,7 +103,7 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
     from simcse.stage import read_notes, tuned_backbone
 
     settings, folder, untuned = opened.settings, opened.folder, opened.backbone
-    if pretrain == "none":
+    if stage.config is None:
         folder.link("backbones/none", untuned.folder)
         encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
         encoder.pool_by(choose_pooling(settings.pooling, encoder.stated_pooling))
@@ -117,20 +115,21 @@ def contrastive_stage(opened: Run, pretrain: str, seed: int, say: Say) -> Tuned:
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
         return pair_geometry(encoder.encode_quietly, opened.selection)
 
-    say(f"tuning    {pretrain}, seed {seed}")
+    pretrain, name = stage.pretrain, f"{stage.pretrain}-{stage.seed}"
+    say(f"tuning    {pretrain}, seed {stage.seed}")
     path = tuned_backbone(
         opened.objectives[pretrain],
         untuned,
         opened.texts[pretrain],
-        settings.simcse_config(pretrain, seed),
+        stage.config,
         opened.backbones,
         dev_score=dev_score if opened.selection else None,
         geometry=geometry if opened.selection else None,
         resume=settings.resume,
     )
-    folder.link(f"backbones/{pretrain}-{seed}", path)
+    folder.link(f"backbones/{name}", path)
     notes = read_notes(path)
-    folder.add_curve(f"{pretrain}-{seed}", notes["history"])
+    folder.add_curve(name, notes["history"])
     score = "no dev check" if notes["best_score"] is None else f"dev {notes['best_score']:.4f}"
     say(f"          {score}, {notes['seconds']:.0f} s: {path}")
     threads, now = notes["threads"], torch.get_num_threads()
@@ -147,7 +146,7 @@ def heads_stage(opened: Run, training: Training, tuned: Tuned, say: Say) -> list
     from report.run_folder import TRAININGS
     from runtime.store import kept
 
-    names = [f"cell      {head.name}" for head in training.heads]
+    names = [f"cell      {head.cell.name}" for head in training.heads]
     trained = []
 
     def make(work: Work) -> None:
@@ -168,78 +167,59 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     from experiment.cells import (
         FittedCell,
         decisive,
-        inputs_of_few,
+        head_task_of,
         score_on,
-        splits_of,
         to_try,
         write_training,
     )
-    from heads.joint import Pupil, fit_joint
     from heads.rates import choose_rate
-    from heads.train import fit_head
+    from heads.train import fit_heads
     from report.run_folder import MODEL
     from runtime.processes import apart, is_main
 
     settings, heads = opened.settings, training.heads
-    configs = [settings.head_config(head.task, head.tune, head.seed) for head in heads]
-    splits = [splits_of(opened, head, config) for head, config in zip(heads, configs, strict=True)]
+    head_tasks = [head_task_of(opened, head, tuned) for head in heads]
     choice = None
     # Frozen, no weight of the encoder changes from here on: it reads every text once, and the head
     # trains on its embeddings in seconds. Otherwise a copy is trained along with its heads.
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
-    if training.joint is None:
-        (head,) = heads
-        # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
-        if parts := to_try(settings, opened.splits, head):
-            choice = choose_rate(
-                tuned.encoder,
-                parts,
-                head.task,
-                head.reader,
-                configs[0],
-                rates=settings.rates_to_try(head.tune),
-                score=score_on(parts.dev, head.task),
-                made_of=decisive(opened, training, tuned),
-                cache=opened.cache,
-                resume=settings.resume,
-            )
-            configs = [replace(configs[0], backbone_learning_rate=choice.rate)]
-        fitted = [
-            fit_head(
-                encoder,
-                splits[0],
-                head.task,
-                head.reader,
-                configs[0],
-                score_on(splits[0].dev, head.task),
-                opened.cache,
-                # A head on frozen features begins again, which takes seconds.
-                None if training.frozen else work.state,
-                settings.resume,
-                tuned.fingerprint,
-                inputs_of_few(opened, head, configs[0], tuned),
-                choice.epoch if choice else None,
-            )
-        ]
-    else:
-        pupils = {
-            head.task: Pupil(examples, head.reader, config, score_on(examples.dev, head.task))
-            for head, examples, config in zip(heads, splits, configs, strict=True)
-        }
-        by_task = fit_joint(encoder, pupils, training.joint, work.state, settings.resume)
-        fitted = [by_task[head.task] for head in heads]
+    # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
+    labelled = opened.to_train_on[heads[0].cell.task]
+    if parts := to_try(heads[0], labelled, bool(settings.rates)):
+        (head,), (head_task,) = heads, head_tasks
+        choice = choose_rate(
+            tuned.encoder,
+            replace(head_task, splits=parts, dev_score=score_on(parts.dev, head_task.task)),
+            head.rates,
+            made_of=decisive(opened, training, tuned),
+            cache=opened.cache,
+            resume=settings.resume,
+        )
+        config = replace(head_task.config, backbone_learning_rate=choice.rate)
+        head_tasks = [replace(head_task, config=config)]
+    fitted_heads = fit_heads(
+        encoder,
+        head_tasks,
+        opened.cache,
+        joint=training.joint,
+        fingerprint=tuned.fingerprint,
+        # A head on frozen features begins again, which takes seconds.
+        state_path=None if training.frozen else work.state,
+        resume=settings.resume,
+        epoch=choice.epoch if choice else None,
+    )
 
     if is_main():
         results = [
-            FittedCell(head, config, fitted_head, encoder, choice)
-            for head, config, fitted_head in zip(heads, configs, fitted, strict=True)
+            FittedCell(head.cell, head_task, fitted, encoder, choice)
+            for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
         ]
         with apart():
             write_training(opened, training, tuned, results, work)
             if not training.frozen:
-                histories = {result.head.task: result.fitted.history for result in results}
-                notes = {"heads": [head.name for head in heads], "histories": histories}
+                histories = {result.cell.task: result.fitted.history for result in results}
+                notes = {"heads": [head.cell.name for head in heads], "histories": histories}
                 encoder.save(work.folder / MODEL, notes)
 
 
@@ -269,7 +249,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
     import experiment.cells  # noqa: F401
-    import heads.joint  # noqa: F401
     from runtime.processes import is_main, leave_processes
 
     def work() -> None:

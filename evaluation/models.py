@@ -33,8 +33,8 @@ from evaluation.sts import selection_score
 from evaluation.suites import Entailment, Model
 from heads.config import head_config
 from heads.features import BiFeatures, Item
-from heads.inputs import FrozenInputs, Inputs, frozen_embeddings
-from heads.train import fit_head
+from heads.inputs import FrozenInputs, HeadInputs, frozen_embeddings
+from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from minbert.fast.switch import accelerate
@@ -245,21 +245,20 @@ def _entailment(
     splits = Splits(list(train[:-held_out]), list(train[-held_out:]), list(scored))
     labels = labels_of(splits.dev)
     config = replace(head_config("report", "frozen", "para"), seed=seed)
-    inputs: dict[str, Inputs] | None = None
+    inputs: dict[str, HeadInputs] | None = None
     if kind == "bi":
         features = BiFeatures(config.features)
         named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
         inputs = {name: encoded.inputs(pairs, features) for name, pairs in named.items()}
-    fitted = fit_head(
-        encoded.encoder,
-        splits,
+    head_task = HeadTask(
         "para",
         kind,
         config,
+        splits,
         lambda predictions: task_metrics("para", predictions, labels)["accuracy"],
-        encoded.cache,
-        inputs=inputs,
+        inputs,
     )
+    (fitted,) = fit_heads(encoded.encoder, [head_task], encoded.cache)
     return np.asarray(1 / (1 + np.exp(-fitted.logits("test"))))
 
 

@@ -12,15 +12,15 @@ from data.tasks import TASKS, Splits
 from evaluation.clusters import clusters_of
 from evaluation.metrics import is_labelled, labels_of, spearman, task_metrics
 from evaluation.scoring import at_threshold, calibration, in_both_orders, score_split
-from experiment.grid import Training
-from experiment.opening import Run, Tuned, kept_and_held_out
-from experiment.settings import Settings
+from experiment.grid import PlannedHead, Training
+from experiment.opening import Run, Tuned
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features
-from heads.inputs import FrozenInputs, Inputs, cls_is_of_interest, inputs_of
-from heads.published import own_classifier
+from heads.inputs import FrozenInputs, HeadInputs, cls_is_of_interest, inputs_of
+from heads.published import published_classifier
 from heads.rates import Choice
-from heads.train import FittedHead, Score, by_name, head_soft, save_head
+from heads.saved import save_head
+from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
@@ -36,58 +36,53 @@ class FittedCell:
     """A trained head of the grid.
 
     Attributes:
-        head: which one it is.
-        config: how it was trained.
+        cell: which one it is.
+        head_task: what it was trained on, and how.
         fitted: the head, and what it predicts.
         encoder: as it is under the trained head.
         choice: of the encoder's rate, if there was one.
     """
 
-    head: Coordinates
-    config: HeadConfig
+    cell: Coordinates
+    head_task: HeadTask
     fitted: FittedHead
     encoder: SentenceEncoder
     choice: Choice | None
 
 
-def decisive(run: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
+def decisive(opened: Run, training: Training, tuned: Tuned) -> dict[str, Any]:
     """Return everything that decides the numbers of a training, by its name.
 
     What was read in tuning decides the scores on rows without overlap. The heads of a joint
     training depend on all of its tasks, in their order.
     """
-    pretrain = training.heads[0].pretrain
-    tuned_on = [] if pretrain == "none" else [pretrain, "selection"]
-    data = [*(head.task for head in training.heads), *tuned_on]
+    cells = [head.cell for head in training.heads]
+    tuned_on = [] if cells[0].pretrain == "none" else [cells[0].pretrain, "selection"]
     return {
         "encoder": tuned.fingerprint,
         "model": asdict(tuned.encoder.model.config),  # dropout too, unless frozen
-        "heads": [_decisive_of_head(run, head, tuned) for head in training.heads],
+        "heads": [asdict(head) for head in training.heads],
+        "published heads": [_published_head(head, tuned.encoder) for head in training.heads],
         "joint": asdict(training.joint) if training.joint else None,
-        "data": {name: run.digests[name] for name in data},
+        "data": {name: opened.digests[name] for name in (*(c.task for c in cells), *tuned_on)},
         "processes": world_size(),
     }
 
 
-def _decisive_of_head(run: Run, head: Coordinates, tuned: Tuned) -> dict[str, Any]:
-    config = run.settings.head_config(head.task, head.tune, head.seed)
-    classifier = own_classifier(tuned.encoder, TASKS[head.task], head.reader, config)
-    return {
-        "cell": asdict(head),
-        "config": asdict(config),
-        "rates": (
-            run.settings.rates_to_try(head.tune) if to_try(run.settings, run.splits, head) else ()
-        ),
-        "classifier": (
-            [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
-        ),
-    }
+def _published_head(head: PlannedHead, encoder: SentenceEncoder) -> list[str] | None:
+    """Return what decides the head of the checkpoint that a head starts from, if it does."""
+    task, form = TASKS[head.cell.task], head.config.features
+    classifier = published_classifier(encoder, task, head.cell.reader, form)
+    return [tensors_digest(classifier.state_dict()), classifier.activation] if classifier else None
 
 
-def splits_of(run: Run, head: Coordinates, config: HeadConfig) -> Splits:
-    """Return the examples of a head: what it is trained on, and dev and test as they are."""
-    train = trained_on(run.splits, head)
-    return replace(run.splits[head.task], train=in_orders(train, config))
+def head_task_of(opened: Run, head: PlannedHead, tuned: Tuned) -> HeadTask:
+    """Return what a head is trained on, how, and by what its epoch is chosen."""
+    cell, config, splits = head.cell, head.config, opened.splits[head.cell.task]
+    train = in_orders(train_examples(cell, opened.to_train_on[cell.task]), config)
+    inputs = inputs_of_few(opened, head, tuned)
+    dev_score = score_on(splits.dev, cell.task)
+    return HeadTask(cell.task, cell.reader, config, replace(splits, train=train), dev_score, inputs)
 
 
 def in_orders(train: list[Any], config: HeadConfig) -> list[Any]:
@@ -95,66 +90,74 @@ def in_orders(train: list[Any], config: HeadConfig) -> list[Any]:
     return [*train, *in_the_other_order(train)] if config.both_orders else train
 
 
-def trained_on(splits: dict[str, Splits], head: Coordinates) -> list[Any]:
+def train_examples(cell: Coordinates, labelled: list[Any]) -> list[Any]:
     """Return the labelled examples that a head is trained on: a published one on none of ours."""
-    if head.tune == "none":
-        return []
-    train, _ = kept_and_held_out(splits, head.task)
-    return [train[row] for row in rows_of(head, train)]
+    return [] if cell.tune == "none" else [labelled[row] for row in train_rows(cell, labelled)]
 
 
-def to_try(settings: Settings, splits: dict[str, Splits], head: Coordinates) -> Splits | None:
+def train_rows(cell: Coordinates, labelled: list[Any]) -> np.ndarray:
+    """Return which of the labelled examples a head is trained on."""
+    if cell.train_rows == ALL:
+        return np.arange(len(labelled))
+    classes = TASKS[cell.task].label_kind != "score"
+    return nested_rows(labelled, int(cell.train_rows), cell.seed, classes)
+
+
+def to_try(head: PlannedHead, labelled: list[Any], named: bool) -> Splits | None:
     """Return what a head's rates are tried on, as train, and what they are chosen by, as dev.
 
-    Both are parts of what the head is trained on, and no text is in both. None where there is
-    nothing to choose, or, unless the user names several rates, too little to choose by.
+    Both are parts of what the head is trained on, and no text is in both.
+
+    Args:
+        head: whose rates they are.
+        labelled: all examples that heads of its task may be trained on.
+        named: whether the user has named these rates.
+
+    Returns:
+        None where there is nothing to choose, or, of rates that nobody named, too little to choose
+        by.
 
     Raises:
-        UserError: the user names several rates, and there is too little to choose by.
+        UserError: there is too little to choose by.
     """
-    if not settings.rates_to_try(head.tune):
+    if not head.rates:
         return None
-    train = trained_on(splits, head)
-    rows = rows_to_try(train, head.seed, TASKS[head.task].label_kind != "score")
+    cell, train = head.cell, train_examples(head.cell, labelled)
+    rows = rows_to_try(train, cell.seed, TASKS[cell.task].label_kind != "score")
     if rows is None:
-        if settings.rates:
-            few = f"of the {len(train)} rows of {head.task}, too few share no text with the rest"
+        if named:
+            few = f"of the {len(train)} rows of {cell.task}, too few share no text with the rest"
             raise UserError(f"--rates: {few} to choose by; give one rate")
         return None
     tried_on, chosen_by = ([train[row] for row in part] for part in rows)
-    config = settings.head_config(head.task, head.tune, head.seed)
-    return Splits(in_orders(tried_on, config), chosen_by, [])
+    return Splits(in_orders(tried_on, head.config), chosen_by, [])
 
 
-def rows_of(head: Coordinates, train: list[Any]) -> np.ndarray:
-    """Return which of the examples a head is trained on."""
-    if head.train_rows == ALL:
-        return np.arange(len(train))
-    classes = TASKS[head.task].label_kind != "score"
-    return nested_rows(train, int(head.train_rows), head.seed, classes)
-
-
-def inputs_of_few(
-    run: Run, head: Coordinates, config: HeadConfig, tuned: Tuned
-) -> dict[str, Inputs] | None:
+def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, HeadInputs] | None:
     """Return the inputs of a head with few labels, from the embeddings of all rows.
 
     A frozen encoder so reads the texts once for all sizes. None where there is nothing to share.
     """
-    if head.train_rows == ALL or config.tune != "frozen":
+    cell, config = head.cell, head.config
+    if cell.train_rows == ALL or config.tune != "frozen":
         return None
-    everything = splits_of(run, replace(head, train_rows=ALL), config)
-    features = FEATURES[head.reader](config.features)
-    encoder, named = tuned.encoder, by_name(everything)
-    cls = cls_is_of_interest(encoder, TASKS[head.task], head.reader)
-    inputs = inputs_of(encoder, named, features, config.tune, run.cache, tuned.fingerprint, cls)
-    train, _ = run.kept_and_held_out(head.task)
-    rows = rows_of(head, train)
-    if config.both_orders:
-        rows = np.concatenate([rows, len(train) + rows])
-    own = inputs["train"]
-    assert isinstance(own, FrozenInputs)
-    return inputs | {"train": own.of(rows)}
+    labelled, task = opened.to_train_on[cell.task], TASKS[cell.task]
+    everything = replace(opened.splits[cell.task], train=in_orders(labelled, config))
+    inputs = inputs_of(
+        tuned.encoder,
+        by_name(everything),
+        FEATURES[cell.reader](config.features),
+        config.tune,
+        opened.cache,
+        fingerprint=tuned.fingerprint,
+        beside_cls=cls_is_of_interest(tuned.encoder, task, cell.reader),
+    )
+    rows = train_rows(cell, labelled)
+    if config.both_orders and task.is_pair:
+        rows = np.concatenate([rows, len(labelled) + rows])
+    all_rows = inputs["train"]
+    assert isinstance(all_rows, FrozenInputs)
+    return inputs | {"train": all_rows.of(rows)}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:
@@ -170,50 +173,48 @@ def write_training(
     folder = RunFolder(work.folder)
     cells = []
     for result in results:
-        name, task = result.head.name, result.head.task
+        name, task = result.cell.name, result.cell.task
         folder.add_curve(name, result.fitted.history)
         for split, predictions in result.fitted.predictions.items():
             ids = [example.id for example in getattr(opened.splits[task], split)]
             folder.write_predictions(name, task, split, ids, predictions)
         key = work.key if training.joint is None else digest([work.key, task])[:16]
-        save_head(
-            result.fitted.head,
-            folder.head_path(name),
-            task,
-            result.head.reader,
-            result.config,
-            key,
-            result.head.pretrain,
-        )
+        path, pretrain = folder.head_path(name), result.cell.pretrain
+        save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
         cells += scored(opened, result, tuned, key, folder)
     folder.write_results(cells)
 
 
-def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder) -> list[Cell]:
+def scored(
+    opened: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFolder
+) -> list[Cell]:
     """Return a cell per labelled split of a trained head, and write what lies behind its scores.
 
     Args:
-        run: whose head it is.
+        opened: the run whose head it is.
         result: the trained head and its predictions.
         tuned: the encoder before the training.
         key: of its cells.
         folder: where to write.
     """
-    head, fitted, config = result.head, result.fitted, result.config
-    task, splits = TASKS[head.task], run.splits[head.task]
-    _, held_out = run.kept_and_held_out(head.task)
-    train = trained_on(run.splits, head)
-    if head.train_rows != ALL:
-        # With few labels there are none to choose a threshold by.
-        held_out = []
+    head, fitted, features = result.cell, result.fitted, result.head_task.features
+    task, splits = TASKS[head.task], opened.splits[head.task]
+    train = train_examples(head, opened.to_train_on[head.task])
+    # With few labels there are none to choose a threshold by.
+    held_out = opened.held_out[head.task] if head.train_rows == ALL else []
     # Thresholds are chosen by labelled examples, too.
-    seen = run.seen_by(head.pretrain, [*train, *held_out])
-    features = FEATURES[head.reader](config.features)
+    seen = opened.seen_by(head.pretrain, [*train, *held_out])
 
     def read(examples: list[Any]) -> np.ndarray:
         """Return probabilities or scores of examples that the head has not read yet."""
-        named, weights = {"": examples}, tuned.fingerprint
-        inputs = inputs_of(result.encoder, named, features, config.tune, run.cache, weights)
+        inputs = inputs_of(
+            result.encoder,
+            {"": examples},
+            features,
+            result.head_task.config.tune,
+            opened.cache,
+            fingerprint=tuned.fingerprint,
+        )
         return head_soft(fitted.head, inputs[""])
 
     soft_of_held_out = read(held_out) if held_out else None
@@ -259,7 +260,7 @@ def scored(run: Run, result: FittedCell, tuned: Tuned, key: str, folder: RunFold
     return cells
 
 
-def _cosine_at_cls(features: Features, inputs: Inputs, labels: np.ndarray) -> float | None:
+def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -> float | None:
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None

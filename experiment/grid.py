@@ -1,44 +1,87 @@
-"""The grid: which trainings a run consists of, and which heads each of them yields."""
+"""The grid: which stages and trainings a run consists of, each with all of its settings.
 
-from collections.abc import Iterator
+A stage is an encoder, as loaded or tuned contrastively with one seed. On it stand trainings, each
+of one head or, jointly, of a head per task.
+"""
+
 from dataclasses import dataclass, replace
 
 from data.tasks import TASKS
 from experiment.settings import Settings
-from heads.config import JointConfig
+from heads.config import HeadConfig, JointConfig
 from report.cell import ALL, Coordinates
+from simcse.config import SimCSEConfig
+
+
+@dataclass(frozen=True)
+class PlannedHead:
+    """A head of the grid, the settings of its training, and the encoder rates to choose from."""
+
+    cell: Coordinates
+    config: HeadConfig
+    rates: tuple[float, ...]  # () where there is no choice
 
 
 @dataclass(frozen=True)
 class Training:
     """One training and its heads: one head, unless several tasks share a training (`joint`)."""
 
-    heads: tuple[Coordinates, ...]
+    heads: tuple[PlannedHead, ...]
     joint: JointConfig | None = None
 
     @property
     def name(self) -> str:
         """Return the name of its encoder, `none-sst+sts-bi-joint-annealed-interaction-42`."""
-        return replace(self.heads[0], task="+".join(head.task for head in self.heads)).name
+        cells = [head.cell for head in self.heads]
+        return replace(cells[0], task="+".join(cell.task for cell in cells)).name
 
     @property
     def frozen(self) -> bool:
         """Return whether the encoder under the heads stays as it is."""
-        return self.heads[0].tune in ("frozen", "none")
+        return self.heads[0].cell.tune in ("frozen", "none")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An encoder, and the trainings on it.
+
+    Attributes:
+        pretrain: the contrastive objective; `none` for the encoder as it was loaded.
+        seed: of the objective and of the heads.
+        config: of the objective; None for `none`.
+        trainings: on this encoder.
+        baseline: whether it stands only to say what the other stages have changed.
+    """
+
+    pretrain: str
+    seed: int
+    config: SimCSEConfig | None
+    trainings: tuple[Training, ...]
+    baseline: bool = False
+
+
+def grid(settings: Settings) -> list[Stage]:
+    """Return the stages of a run in their order: seed by seed, the baseline first."""
+    stages = []
+    for seed in settings.all_seeds:
+        if tasks := baseline(settings):
+            heads = [_head(settings, "none", task, "bi", "frozen", seed) for task in tasks]
+            trainings = tuple(Training((head,)) for head in heads)
+            stages.append(Stage("none", seed, None, trainings, baseline=True))
+        for pretrain in settings.pretrain:
+            config = None if pretrain == "none" else settings.simcse_config(pretrain, seed)
+            trainings = tuple(_trainings(settings, pretrain, seed))
+            stages.append(Stage(pretrain, seed, config, trainings))
+    return stages
 
 
 def pairings(settings: Settings) -> list[tuple[str, str]]:
-    """Return every task with each encoder that can read it; a single text is read by bi only."""
+    """Return every task with each reader that fits it; a single text is read by bi only."""
     return [
-        (task, encoder)
+        (task, reader)
         for task in settings.tasks
-        for encoder in (settings.encoder if TASKS[task].is_pair else ("bi",))
+        for reader in (settings.encoder if TASKS[task].is_pair else ("bi",))
     ]
-
-
-def fits_published(task: str, encoder: str, pretrain: str) -> bool:
-    """Return whether a published head can be scored there: on its own encoder, pairs joined."""
-    return pretrain == "none" and (encoder == "cross" or not TASKS[task].is_pair)
 
 
 def baseline(settings: Settings) -> list[str]:
@@ -49,44 +92,58 @@ def baseline(settings: Settings) -> list[str]:
     """
     if settings.no_baseline or "none" in settings.pretrain or "frozen" not in settings.tune:
         return []
-    return [task for task, encoder in pairings(settings) if encoder == "bi"]
+    return [task for task, reader in pairings(settings) if reader == "bi"]
 
 
-def stages(settings: Settings) -> tuple[str, ...]:
-    """Return the contrastive stages of a run in their order, the baseline's `none` first."""
-    return ("none", *settings.pretrain) if baseline(settings) else settings.pretrain
-
-
-def trainings(settings: Settings, pretrain: str, seed: int) -> Iterator[Training]:
-    """Yield the trainings on one backbone."""
-
-    def head(task: str, encoder: str, tune: str, rows: str = ALL) -> Coordinates:
-        return Coordinates(
-            pretrain=pretrain,
-            task=task,
-            encoder=encoder,
-            tune=tune,
-            features="cls" if tune == "none" else settings.features,
-            backbone=settings.backbone,
-            data=settings.data,
-            seed=seed,
-            train_rows=rows,
-        )
-
-    if pretrain not in settings.pretrain:
-        # Verdicts are on the most labels.
-        most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
-        yield from (Training((head(task, "bi", "frozen", most),)) for task in baseline(settings))
-        return
+def _trainings(settings: Settings, pretrain: str, seed: int) -> list[Training]:
+    """Return the trainings on one encoder."""
+    trainings = []
     for tune in settings.tune:
-        if tune != "joint":
-            for task, encoder in pairings(settings):
-                if tune != "none" or fits_published(task, encoder, pretrain):
-                    for rows in settings.train_rows:
-                        yield Training((head(task, encoder, tune, rows),))
+        if tune == "joint":
+            for joint in settings.joints:
+                for reader in settings.encoder:
+                    # Single texts too, of which each of these encoders makes something else.
+                    heads = [
+                        _head(settings, pretrain, task, reader, joint.name, seed)
+                        for task in settings.in_order
+                    ]
+                    trainings.append(Training(tuple(heads), joint))
             continue
-        for joint in settings.joints:
-            for encoder in settings.encoder:
-                # Single texts too, of which each of these encoders makes something else.
-                heads = (head(task, encoder, joint.name) for task in settings.in_order)
-                yield Training(tuple(heads), joint)
+        for task, reader in pairings(settings):
+            if tune == "none" and not _fits_published(task, reader, pretrain):
+                continue
+            for rows in settings.train_rows:
+                head = _head(settings, pretrain, task, reader, tune, seed, rows)
+                trainings.append(Training((head,)))
+    return trainings
+
+
+def _fits_published(task: str, reader: str, pretrain: str) -> bool:
+    """Return whether a published head can be scored there: on its own encoder, pairs joined."""
+    return pretrain == "none" and (reader == "cross" or not TASKS[task].is_pair)
+
+
+def _head(
+    settings: Settings,
+    pretrain: str,
+    task: str,
+    reader: str,
+    tune: str,
+    seed: int,
+    train_rows: str = "",
+) -> PlannedHead:
+    """Return a head of the grid; without `train_rows` it has the most labels there are."""
+    most = ALL if ALL in settings.train_rows else max(settings.train_rows, key=int)
+    cell = Coordinates(
+        pretrain=pretrain,
+        task=task,
+        encoder=reader,
+        tune=tune,
+        features="cls" if tune == "none" else settings.features,
+        backbone=settings.backbone,
+        data=settings.data,
+        seed=seed,
+        train_rows=train_rows or most,
+    )
+    config = settings.head_config(task, tune, seed)
+    return PlannedHead(cell, config, settings.rates_to_try(tune))

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import DataError, Example, SentencePair
@@ -19,20 +21,22 @@ from data.locate import data_folder, training_file
 from data.overlap import Seen
 from data.selection import hold_out, selection_pairs
 from data.tasks import TASKS, Splits, read_task
-from experiment.grid import baseline, pairings, stages
+from experiment.grid import Stage, grid
 from experiment.settings import Settings
 from heads.config import TUNES
 from heads.published import fitting_labels
 from minbert.classifier import stated_labels
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
-from runtime.device import choose_device
+from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import is_main, main_decides, main_first
+from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, teacher_objective
 from simcse.stage import Backbone, TrainingTexts, read_texts
 from simcse.teacher import Teacher
@@ -40,20 +44,45 @@ from simcse.teacher import Teacher
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the settings name: where it is, and the rows of the tasks."""
+    """What the settings name: where it is, the rows of the tasks, and what is to be done.
+
+    Attributes:
+        settings: of the run.
+        stages: the grid.
+        device, dtype: that the encoder runs on and multiplies in.
+        data_folder: of the tasks' files.
+        checkpoint: the backbone's folder.
+        teacher_folder: of the encoder to learn from, if any.
+        splits: by task.
+        to_train_on: by task, the labelled training examples that heads may be trained on.
+        held_out: by task, those that only thresholds are chosen by.
+        files: training file by contrastive objective.
+        selection: pairs that checkpoints are selected by.
+    """
 
     settings: Settings
+    stages: list[Stage]
+    device: torch.device
+    dtype: torch.dtype
     data_folder: Path
-    backbone_folder: Path
+    checkpoint: CheckpointFolder
     teacher_folder: Path | None
-    splits: dict[str, Splits]  # by task
-    files: dict[str, Path]  # training file by contrastive objective
-    selection: list[SentencePair]  # that checkpoints are selected by
+    splits: dict[str, Splits]
+    to_train_on: dict[str, list[Any]]
+    held_out: dict[str, list[Any]]
+    files: dict[str, Path]
+    selection: list[SentencePair]
 
     @property
-    def own_labels(self) -> int | None:
+    def published_labels(self) -> int | None:
         """Return how many labels the backbone's own head has, None if it has none."""
-        return stated_labels(self.backbone_folder)
+        return stated_labels(self.checkpoint)
+
+    @property
+    def simcse_configs(self) -> dict[str, SimCSEConfig]:
+        """Return by contrastive objective its settings, those of the first seed."""
+        stages = reversed(self.stages)
+        return {stage.pretrain: stage.config for stage in stages if stage.config is not None}
 
 
 def find_inputs(settings: Settings) -> Inputs:
@@ -62,34 +91,49 @@ def find_inputs(settings: Settings) -> Inputs:
     Raises:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
-    choose_device(settings.device)
+    stages = grid(settings)
+    device = choose_device(settings.device)
+    files = {}
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
-        backbone_folder = find_checkpoint(settings.backbone)
+        checkpoint = CheckpointFolder.find(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
-    splits = {task: read_task(folder, task) for task in settings.tasks}
-    for rows in settings.train_rows:
-        for task in splits:
-            kept, _ = kept_and_held_out(splits, task)
-            if rows != "all" and int(rows) > len(kept):
-                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
-    files = {}
-    for name in settings.objectives:
-        named, flag = settings.training_file(name)
+    for name, (named, flag) in settings.training_files().items():
         # The teacher reads what unsup reads.
         source = ALL_OBJECTIVES["unsup" if name == "teacher" else name].source
         files[name] = training_file(name, source, named, folder, flag)
+    splits = {task: read_task(folder, task) for task in settings.tasks}
+    to_train_on, held_out = {}, {}
+    for task, examples in splits.items():
+        binary = TASKS[task].label_kind == "binary"
+        kept, rest = hold_out(examples.train) if binary else (examples.train, [])
+        to_train_on[task], held_out[task] = kept, rest
+        for rows in settings.train_rows:
+            if rows != "all" and int(rows) > len(kept):
+                raise UserError(f"--train-rows {rows}: {task} has {len(kept)} to train on; all?")
     pairs = splits["sts"].train if "sts" in splits else None
-    selection = selection_pairs(folder, pairs) if files else []
-    found = Inputs(settings, folder, backbone_folder, teacher_folder, splits, files, selection)
+    inputs = Inputs(
+        settings,
+        stages,
+        device,
+        choose_precision(settings.precision, device),
+        folder,
+        checkpoint,
+        teacher_folder,
+        splits,
+        to_train_on,
+        held_out,
+        files,
+        selection_pairs(folder, pairs) if files else [],
+    )
     if "none" in settings.tune:
-        check_published(found)
-    return found
+        check_published(inputs)
+    return inputs
 
 
 def check_published(inputs: Inputs) -> None:
     """Raise CheckpointError if the backbone has no head of its own that a task can be scored by."""
-    labels, name = inputs.own_labels, inputs.settings.backbone
+    labels, name = inputs.published_labels, inputs.settings.backbone
     if labels is None:
         raise CheckpointError(
             f"--tune none: {name} has no head of its own; give a published cross-encoder"
@@ -102,12 +146,6 @@ def check_published(inputs: Inputs) -> None:
                 f"--tune none: the head of {name} has {labels} labels, {task.name} needs {wanted}; "
                 "--tune full trains a fresh one"
             )
-
-
-def kept_and_held_out(splits: dict[str, Splits], task: str) -> tuple[list[Any], list[Any]]:
-    """Return the examples to train heads on, and those that only thresholds are chosen by."""
-    train = splits[task].train
-    return hold_out(train) if TASKS[task].label_kind == "binary" else (train, [])
 
 
 def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
@@ -151,6 +189,16 @@ class Run:
         return self.inputs.splits
 
     @property
+    def to_train_on(self) -> dict[str, list[Any]]:
+        """Return by task the labelled examples that heads may be trained on."""
+        return self.inputs.to_train_on
+
+    @property
+    def held_out(self) -> dict[str, list[Any]]:
+        """Return by task the labelled examples that only thresholds are chosen by."""
+        return self.inputs.held_out
+
+    @property
     def selection(self) -> list[SentencePair]:
         """Return the pairs that checkpoints are selected by, [] for none."""
         return self.inputs.selection
@@ -174,10 +222,6 @@ class Run:
             rows = (*splits.train, *splits.dev, *splits.test)
             digests[task] = digest([asdict(example) for example in rows])
         return digests
-
-    def kept_and_held_out(self, task: str) -> tuple[list[Any], list[Any]]:
-        """Return the examples to train heads on, and those that only thresholds are chosen by."""
-        return kept_and_held_out(self.splits, task)
 
     def seen_by(self, pretrain: str, trained_on: list[Example]) -> Seen:
         """Return every text and pair read in training a head and its backbone."""
@@ -219,24 +263,25 @@ def open_run(inputs: Inputs) -> Run:
     settings = inputs.settings
     folder = RunFolder(settings.folder(), read_only=not is_main())
     refuse_another_command(folder, settings)
-    if (inputs.backbone_folder / ISBERT).is_file():
+    if inputs.checkpoint.has(ISBERT):
         raise CheckpointError(
-            f"{inputs.backbone_folder}: IS-BERT's embeddings are the mean of its convolutions, "
+            f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
             "which --backbone would drop; measure it with python -m evaluation"
         )
     # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
     # [CLS] adds a pooler: the checkpoint need not have one.
     encoder = SentenceEncoder.from_pretrained(
-        str(inputs.backbone_folder),
+        inputs.checkpoint,
         settings.pooling,
         settings.device,
         settings.precision,
         tuning=True,
     )
-    if settings.pooling and "none" in stages(settings):
-        with _hint("--no-baseline" if baseline(settings) else ""):
+    untuned = [stage for stage in inputs.stages if stage.config is None]
+    if settings.pooling and untuned:
+        with _hint("--no-baseline" if untuned[0].baseline else ""):
             copy.copy(encoder).pool_by(settings.pooling)  # refused if it lacks the pooler
-    if any(kind == "cross" for _, kind in pairings(settings)):
+    if "cross" in settings.encoder and any(TASKS[task].is_pair for task in inputs.splits):
         with _hint("--encoder bi"):
             encoder.tokenize(["a"], ["pair"])  # refused by a backbone of one segment
     pooling = choose_pooling(settings.pooling, encoder.stated_pooling)
@@ -251,7 +296,7 @@ def open_run(inputs: Inputs) -> Run:
         if (TUNES[tune] or 0) > layers:
             raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
 
-    backbone = Backbone(inputs.backbone_folder, encoder)
+    backbone = Backbone(inputs.checkpoint.path, encoder)
     objectives = dict(ALL_OBJECTIVES)
     if inputs.teacher_folder:
         teacher = Teacher(
@@ -261,7 +306,7 @@ def open_run(inputs: Inputs) -> Run:
             settings.teacher_precision,
         )
         objectives["teacher"] = teacher_objective(teacher)
-    seen = {name: Seen() for name in stages(settings)}
+    seen = {stage.pretrain: Seen() for stage in inputs.stages}
     texts = {}
     for name, path in inputs.files.items():
         # Read once: its token ids for training, its texts for the audit.
@@ -269,7 +314,7 @@ def open_run(inputs: Inputs) -> Run:
             objectives[name],
             path,
             backbone,
-            settings.simcse_config(name, settings.seed),
+            inputs.simcse_configs[name],
             inputs.selection,
             inputs.data_folder,
             seen[name],

@@ -269,20 +269,19 @@ class Settings:
     def tunings(self) -> list[str]:
         """Return the ways to tune as cells name them."""
         joints = [joint.name for joint in self.joints]
-        return [own for tune in self.tune for own in (joints if tune == "joint" else [tune])]
+        return [name for tune in self.tune for name in (joints if tune == "joint" else [tune])]
 
-    @property
-    def objectives(self) -> tuple[str, ...]:
-        """Return the contrastive objectives to tune with."""
-        return tuple(name for name in self.pretrain if name != "none")
+    def training_files(self) -> dict[str, tuple[str | None, str]]:
+        """Return by contrastive objective the file that is named for it, and its flag.
 
-    def training_file(self, objective: str) -> tuple[str | None, str]:
-        """Return the training file named for an objective, None for the default one; its flag.
-
-        All objectives but two read the same sentences.
+        All objectives but two read the same sentences. None stands for the default file.
         """
-        name = f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
-        return getattr(self, name), f"--{name.replace('_', '-')}"
+        files = {}
+        for objective in self.pretrain:
+            if objective != "none":
+                name = f"{objective}_data" if objective in ("sup", "sbert") else "unsup_data"
+                files[objective] = getattr(self, name), f"--{name.replace('_', '-')}"
+        return files
 
     def simcse_config(self, objective: str, seed: int) -> SimCSEConfig:
         """Return the contrastive stage's settings: the preset's, overridden by single values."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load(run: str | PathLike[str], cell: str | None = None, device: str = "auto") -> "SavedHead":
-    """Return the trained head of a finished run's cell, with its encoder; see heads.finished.
+    """Return the trained head of a finished run's cell, with its encoder; see heads.saved.
 
     Args:
         run: the run folder.
@@ -24,6 +24,6 @@ def load(run: str | PathLike[str], cell: str | None = None, device: str = "auto"
     """
     from pathlib import Path
 
-    from heads.finished import find_cell, open_cell
+    from heads.saved import find_cell, load_head
 
-    return open_cell(find_cell(Path(run), cell), device)
+    return load_head(find_cell(Path(run), cell).path, device)

@@ -70,15 +70,15 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     # Loaded after the flags are read: --help and a wrong flag are answered at once.
     import torch
 
-    from heads.finished import find_cell, open_cell
     from heads.predict import predict_file
+    from heads.saved import find_cell, load_head
 
     if options.threads:
         torch.set_num_threads(options.threads)
     cell = find_cell(options.run, options.cell)
     # Standard output is the table alone, for the next program in a pipe.
     print(f"cell {cell.name}", file=sys.stderr)
-    predict_file(open_cell(cell, options.device), options.file, options.out)
+    predict_file(load_head(cell.path, options.device), options.file, options.out)
 
 
 @dataclass(frozen=True)
@@ -127,21 +127,21 @@ Needs: pip install onnx onnxscript onnxruntime""",
 Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project.""",
     )
     from heads.export import export_folder
-    from heads.finished import find_cell, open_cell
     from heads.graph import need_packages, write_graph
+    from heads.saved import find_cell, load_head
 
     # Before an encoder is opened, and before --out is written.
     if options.onnx:
         need_packages()
     cell = find_cell(options.run, options.cell)
     # Weights are copied and a graph is traced: nothing is computed that a GPU would be for.
-    head = open_cell(cell, "cpu")
+    head = load_head(cell.path, "cpu")
     if options.out:
         export_folder(cell, head, options.out)
         print(f"{cell.name}: {options.out}")
     if options.onnx:
-        beside = write_graph(head, options.onnx)
-        print(f"{cell.name}: {options.onnx}, {beside}")
+        tokenizer = write_graph(head, options.onnx)
+        print(f"{cell.name}: {options.onnx}, {tokenizer}")
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {

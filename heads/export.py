@@ -13,9 +13,9 @@ from typing import Any
 
 from data.examples import DataError
 from data.tasks import Task
-from heads.finished import FinishedCell
-from heads.published import reads_cls, to_classifier
-from heads.saved import SavedHead
+from heads.heads import reads_cls
+from heads.published import to_classifier
+from heads.saved import FinishedCell, SavedHead
 from minbert.checkpoint import whole_checkpoint
 from minbert.classifier import write_classifier
 from minbert.encoder import SentenceEncoder

@@ -212,9 +212,9 @@ def write_graph(head: SavedHead, path: Path) -> Path:
             external_data=False,
             verbose=False,
         )
-    beside = path.with_suffix(".tokenizer.json")
-    write_text(beside, padding_tokenizer(head.encoder.tokenizer, head.encoder.max_length))
-    return beside
+    tokenizer_path = path.with_suffix(".tokenizer.json")
+    write_text(tokenizer_path, padding_tokenizer(head.encoder.tokenizer, head.encoder.max_length))
+    return tokenizer_path
 
 
 def padding_tokenizer(tokenizer: BertTokenizer, max_length: int) -> str:

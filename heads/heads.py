@@ -1,9 +1,9 @@
-"""The heads: layers from features to logits, and for each task its loss and its prediction.
+"""The heads: an MLP from features to logits, and for each kind of label its loss and prediction.
 
 Legend: B examples, F features, C classes or logits of an example.
-The depths are the report's: one hidden layer for sentiment, two for paraphrases, three for
-similarity; one for either on a jointly encoded pair `[CLS] a [SEP] b [SEP]`. Classifier heads are
-BERT's own pooler and classifier, which other libraries read; see heads.published.
+The depths are the report's: one hidden layer for classes, two for yes or no, three for scores, and
+one for any of them on a jointly encoded pair `[CLS] a [SEP] b [SEP]`. With `--features cls` a head
+has the form of BERT's own pooler and classifier, which other libraries read; see heads.published.
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +12,9 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from data.tasks import Task
+from heads.features import FEATURES
+
 
 class Head(nn.Module, ABC):
     """Hidden layers with dropout, then a linear layer; subclasses add loss and prediction.
@@ -19,24 +22,35 @@ class Head(nn.Module, ABC):
     Args:
         in_features: feature size F.
         hidden_size: width of the hidden layers.
-        num_hidden: how many of them.
-        num_outputs: logits C per example.
+        depth: how many of them.
+        largest: the largest label; the smallest is 0.
         dropout: after each hidden layer's activation.
+        activation: of the hidden layers.
     """
 
-    hidden_activation: type[nn.Module] = nn.ReLU
-
     def __init__(
-        self, in_features: int, hidden_size: int, num_hidden: int, num_outputs: int, dropout: float
+        self,
+        in_features: int,
+        hidden_size: int,
+        depth: int = 1,
+        *,
+        largest: int = 1,
+        dropout: float = 0.1,
+        activation: type[nn.Module] = nn.ReLU,
     ):
         super().__init__()
-        # (B, F) -> (B, hidden) -> ... -> (B, C): every hidden layer is as wide as the encoder.
+        self.largest = largest
+        # (B, F) -> (B, hidden) -> ... -> (B, C)
         layers: list[nn.Module] = []
-        for _ in range(num_hidden):
-            layers += [nn.Linear(in_features, hidden_size), self.hidden_activation()]
-            layers.append(nn.Dropout(dropout))
+        for _ in range(depth):
+            layers += [nn.Linear(in_features, hidden_size), activation(), nn.Dropout(dropout)]
             in_features = hidden_size
-        self.layers = nn.Sequential(*layers, nn.Linear(in_features, num_outputs))
+        self.layers = nn.Sequential(*layers, nn.Linear(in_features, self.num_outputs))
+
+    @property
+    def num_outputs(self) -> int:
+        """The number of logits C per example."""
+        return 1
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
@@ -57,10 +71,12 @@ class Head(nn.Module, ABC):
 
 
 class SentimentHead(Head):
-    """[u] -> one hidden layer, dropout 0.1 -> softmax over the classes 0 to `largest`."""
+    """Features -> hidden layers -> softmax over the classes 0 to `largest`."""
 
-    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 4):
-        super().__init__(in_features, hidden_size, 1, largest + 1, dropout)
+    @property
+    def num_outputs(self) -> int:
+        """One logit per class."""
+        return self.largest + 1
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean cross-entropy of logits (B, C)."""
@@ -78,12 +94,7 @@ class SentimentHead(Head):
 
 
 class ParaphraseHead(Head):
-    """Features of a pair -> hidden layers with ReLU -> one logit: positive means paraphrase."""
-
-    num_hidden = 2
-
-    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 1):
-        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
+    """Features -> hidden layers -> one logit: positive means yes, such as paraphrase."""
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean binary cross-entropy of logits (B,)."""
@@ -101,13 +112,7 @@ class ParaphraseHead(Head):
 
 
 class STSHead(Head):
-    """Features of a pair -> hidden layers with ReLU -> one logit -> `largest` * sigmoid."""
-
-    num_hidden = 3
-
-    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 5):
-        super().__init__(in_features, hidden_size, self.num_hidden, 1, dropout)
-        self.largest = largest
+    """Features -> hidden layers -> one logit -> `largest` * sigmoid."""
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the cross-entropy between score / largest, as a probability, and sigmoid(logit).
@@ -129,73 +134,76 @@ class STSHead(Head):
         return self.predict(logits)
 
 
-class CrossParaphraseHead(ParaphraseHead):
-    """Paraphrase detection on the features of a joined pair."""
+class STSClassifierHead(STSHead):
+    """The similarity head in the form of BERT's classifier: one logit -> activation -> score.
 
-    num_hidden = 1
-
-
-class CrossSTSHead(STSHead):
-    """Similarity on the features of a joined pair."""
-
-    num_hidden = 1
-
-
-class SentimentClassifierHead(SentimentHead):
-    """[CLS] -> BERT's pooler (dense, tanh) and classifier (linear) -> softmax over the classes."""
-
-    hidden_activation = nn.Tanh
-
-
-class ParaphraseClassifierHead(CrossParaphraseHead):
-    """[CLS] -> BERT's pooler and classifier -> one logit."""
-
-    hidden_activation = nn.Tanh
-
-
-class STSClassifierHead(CrossSTSHead):
-    """[CLS] -> BERT's pooler and classifier -> the score itself, or what an activation makes of it.
-
-    A published cross-encoder has an activation of its own, and often another scale: correlations
-    do not mind the scale.
+    A published cross-encoder brings its activation, and often another scale: correlations do not
+    mind the scale. A head of ours has none: its logit is the score.
     """
 
-    hidden_activation = nn.Tanh
+    score_activation = "Identity"
 
-    def __init__(self, in_features: int, hidden_size: int, dropout: float = 0.1, largest: int = 5):
-        super().__init__(in_features, hidden_size, dropout, largest)
+    def __init__(self, in_features: int, hidden_size: int, depth: int = 1, **settings: Any):
+        super().__init__(in_features, hidden_size, depth, **settings)
         # A fresh head begins in the middle of the scale, as `largest` * sigmoid(0) is.
         out = self.layers[-1]
         assert isinstance(out, nn.Linear)
-        nn.init.constant_(out.bias, largest / 2)
-        self.activation = "Identity"
+        nn.init.constant_(out.bias, self.largest / 2)
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the mean squared error of scores; of a sigmoid's, the other heads' loss."""
-        if self.activation == "Sigmoid":
+        if self.score_activation == "Sigmoid":
             return super().loss(logits, labels)
         return F.mse_loss(self.predict(logits), labels)
 
     def predict(self, logits: Tensor) -> Tensor:
         """Return scores (B,), which nothing keeps between 0 and `largest`."""
-        scores: Tensor = getattr(nn, self.activation)()(logits)
+        scores: Tensor = getattr(nn, self.score_activation)()(logits)
         return scores
 
 
-# By the kind of a task's labels and the encoder's name, or `cls`, whichever encoder reads [CLS]. A
-# class is read off one text or a pair by the same layers; pairs that the encoder has joined need
-# fewer.
-HEADS: dict[tuple[str, str], type[Any]] = {
-    ("classes", "bi"): SentimentHead,
-    ("classes", "late"): SentimentHead,
-    ("classes", "cross"): SentimentHead,
-    ("binary", "bi"): ParaphraseHead,
-    ("binary", "late"): ParaphraseHead,
-    ("binary", "cross"): CrossParaphraseHead,
-    ("score", "bi"): STSHead,
-    ("score", "late"): STSHead,
-    ("score", "cross"): CrossSTSHead,
-    ("classes", "cls"): SentimentClassifierHead,
-    ("binary", "cls"): ParaphraseClassifierHead,
-    ("score", "cls"): STSClassifierHead,
+# By label kind: the head, and how many hidden layers it has on texts that are encoded separately.
+HEADS: dict[str, tuple[type[Head], int]] = {
+    "classes": (SentimentHead, 1),
+    "binary": (ParaphraseHead, 2),
+    "score": (STSHead, 3),
 }
+
+
+def build_head(
+    task: Task, reader: str, hidden_size: int, form: str = "interaction", dropout: float = 0.1
+) -> Head:
+    """Return the untrained head of a task.
+
+    Args:
+        task: decides what the logits mean.
+        reader: how its texts are read, a key of `FEATURES`.
+        hidden_size: of the encoder, and of the head's hidden layers.
+        form: of the features.
+        dropout: of the head.
+    """
+    # F depends on how many vectors an example has and how they are combined.
+    in_features = FEATURES[reader](form).width(hidden_size, task.num_texts)
+    head_class, depth = HEADS[task.label_kind]
+    activation: type[nn.Module] = nn.ReLU
+    # A pair that the encoder has read jointly needs fewer layers.
+    if reader == "cross":
+        depth = 1
+    if reads_cls(task, reader, form):
+        depth, activation = 1, nn.Tanh
+        if head_class is STSHead:
+            head_class = STSClassifierHead
+    return head_class(
+        in_features,
+        hidden_size,
+        depth,
+        largest=task.largest,
+        dropout=dropout,
+        activation=activation,
+    )
+
+
+def reads_cls(task: Task, reader: str, form: str) -> bool:
+    """Return whether a head on these features has the form of BERT's classifier."""
+    # A single text is an item by itself; of pairs only the joined ones are.
+    return form == "cls" and (reader == "cross" or not task.is_pair)

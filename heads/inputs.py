@@ -130,7 +130,7 @@ class LiveInputs:
         return self.encoder.reading(self.sequences)
 
 
-Inputs = FrozenInputs | LiveInputs
+HeadInputs = FrozenInputs | LiveInputs
 
 
 def embedded(encoder: SentenceEncoder, features: Features, sequences: TokenSequences) -> np.ndarray:
@@ -147,9 +147,10 @@ def inputs_of(
     features: Features,
     tune: str,
     cache: Path,
+    *,
     fingerprint: str | None = None,
     beside_cls: bool = False,
-) -> dict[str, Inputs]:
+) -> dict[str, HeadInputs]:
     """Return the inputs of every split by its name.
 
     Args:

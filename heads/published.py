@@ -1,23 +1,16 @@
 """Published classifiers as heads, and heads as published classifiers.
 
-A head of the form `cls` is a classifier in the sense of transformers: it reads [CLS] by BERT's
-pooler and a linear layer. So a contestant from outside becomes a head, is scored and tuned like
-any other, and a head of ours leaves as a folder that `CrossEncoder` loads.
+A head on [CLS] is a classifier in the sense of transformers: BERT's pooler and a linear layer. So
+a published cross-encoder becomes a head, is scored and tuned like any other, and a head of ours
+leaves as a folder that `CrossEncoder` loads.
 """
 
 from torch import nn
 
 from data.tasks import Task
-from heads.config import HeadConfig
-from heads.heads import Head, STSClassifierHead
+from heads.heads import Head, STSClassifierHead, reads_cls
 from minbert.classifier import BertClassifier
 from minbert.encoder import SentenceEncoder
-
-
-def reads_cls(task: Task, reader: str, features: str) -> bool:
-    """Return whether a head has the form of BERT's classifier."""
-    # A single text is an item by itself; of pairs only the joined ones are.
-    return features == "cls" and (reader == "cross" or not task.is_pair)
 
 
 def fitting_labels(task: Task) -> tuple[int, ...]:
@@ -26,29 +19,36 @@ def fitting_labels(task: Task) -> tuple[int, ...]:
     return {"score": (1,), "binary": (1, 2), "classes": (task.num_classes,)}[task.label_kind]
 
 
-def own_classifier(
-    encoder: SentenceEncoder, task: Task, reader: str, config: HeadConfig
+def published_classifier(
+    encoder: SentenceEncoder, task: Task, reader: str, form: str
 ) -> BertClassifier | None:
-    """Return the checkpoint's own head if a task's head starts from it, else None."""
-    own = encoder.classifier
-    if own is None or not reads_cls(task, reader, config.features):
+    """Return the checkpoint's classifier if a task's head starts from it, else None.
+
+    Args:
+        encoder: of the checkpoint.
+        task: what the head predicts.
+        reader: how it reads texts, a key of `FEATURES`.
+        form: of its features.
+    """
+    classifier = encoder.classifier
+    if classifier is None or not reads_cls(task, reader, form):
         return None
     if reader == "bi" and encoder.pooling != "cls_before_pooler":
         return None  # it was trained on [CLS] itself
-    return own if own.out.out_features in fitting_labels(task) else None
+    return classifier if classifier.out.out_features in fitting_labels(task) else None
 
 
-def load_classifier(head: Head, own: BertClassifier) -> None:
+def load_classifier(head: Head, classifier: BertClassifier) -> None:
     """Copy a classifier into a head of the same form; the head then gives its scores."""
     dense, out = _two_layers(head)
-    last = own.out.state_dict()
-    if own.out.out_features == 2 and out.out_features == 1:
+    last = classifier.out.state_dict()
+    if classifier.out.out_features == 2 and out.out_features == 1:
         # softmax([s, t])[1] is sigmoid(t - s): two logits decide as their difference does.
         last = {name: tensor[1:] - tensor[:1] for name, tensor in last.items()}
-    dense.load_state_dict(own.dense.state_dict())
+    dense.load_state_dict(classifier.dense.state_dict())
     out.load_state_dict(last)
     if isinstance(head, STSClassifierHead):
-        head.activation = own.activation
+        head.score_activation = classifier.activation
 
 
 def to_classifier(head: Head) -> BertClassifier:
@@ -60,11 +60,11 @@ def to_classifier(head: Head) -> BertClassifier:
     dense, out = _two_layers(head)
     activation = "Sigmoid" if out.out_features == 1 else "Identity"
     if isinstance(head, STSClassifierHead):
-        activation = head.activation
-    own = BertClassifier(dense.in_features, out.out_features, activation)
-    own.dense.load_state_dict(dense.state_dict())
-    own.out.load_state_dict(out.state_dict())
-    return own
+        activation = head.score_activation
+    classifier = BertClassifier(dense.in_features, out.out_features, activation)
+    classifier.dense.load_state_dict(dense.state_dict())
+    classifier.out.load_state_dict(out.state_dict())
+    return classifier
 
 
 def _two_layers(head: Head) -> tuple[nn.Linear, nn.Linear]:

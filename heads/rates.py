@@ -13,11 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data.tasks import Splits
-from heads.config import HeadConfig
-from heads.features import FEATURES
-from heads.inputs import Inputs, LiveInputs
-from heads.train import Score, by_name, trainer_of
+from heads.inputs import HeadInputs, LiveInputs
+from heads.train import HeadTask, HeadTrainer, by_name
 from minbert.encoder import SentenceEncoder
 from runtime.errors import KeptError
 from runtime.files import read_object, write_text
@@ -51,13 +48,9 @@ class Choice:
 
 def choose_rate(
     encoder: SentenceEncoder,
-    splits: Splits,
-    task: str,
-    reader: str,
-    config: HeadConfig,
-    *,
+    head_task: HeadTask,
     rates: tuple[float, ...],
-    score: Score,
+    *,
     made_of: dict[str, Any],
     cache: Path,
     resume: bool = False,
@@ -66,12 +59,9 @@ def choose_rate(
 
     Args:
         encoder: stays as it is; copies are trained.
-        splits: what candidates are trained on, and as dev what they are chosen by.
-        task: its name.
-        reader: how texts are read.
-        config: of the head; its encoder rate is replaced.
+        head_task: what candidates are trained on, and as dev what they are chosen by; the encoder
+            rate of its config is replaced.
         rates: to choose from.
-        score: predictions of `splits.dev` -> what to maximise.
         made_of: everything but the rate that decides the scores of a candidate.
         cache: the folder where these scores are kept.
         resume: continue the candidate that was interrupted.
@@ -80,23 +70,22 @@ def choose_rate(
         TrainingError: a rate is so high that training diverges.
         StateError: a damaged state.
     """
-    features = FEATURES[reader](config.features)
+    splits = head_task.splits
     trials: list[dict[str, Any]] = []
     for rate in rates:
 
         def make(work: Work, rate: float = rate) -> None:
             started = time.perf_counter()
             candidate = encoder.clone()
-            inputs: dict[str, Inputs] = {
-                split: LiveInputs(candidate, rows, features)
+            inputs: dict[str, HeadInputs] = {
+                split: LiveInputs(candidate, rows, head_task.features)
                 for split, rows in by_name(splits).items()
             }
-            at_rate = replace(config, backbone_learning_rate=rate)
-            trainer = trainer_of(
-                candidate, inputs, splits.train, task, reader, at_rate, score, work.state
-            )
-            history = trainer.run(resume, f"rate {shown_value(rate)}")
-            scores = [record["dev_score"] for record in history]
+            config = replace(head_task.config, backbone_learning_rate=rate)
+            at_rate = replace(head_task, config=config)
+            trainer = HeadTrainer(candidate, [at_rate], [inputs], state_path=work.state)
+            trainer.run(resume, f"rate {shown_value(rate)}")
+            scores = [record["dev_score"] for record in trainer.history[head_task.task]]
             trial = {"scores": scores, "seconds": time.perf_counter() - started}
             if is_main():
                 write_text(work.folder / SCORES, json.dumps(trial) + "\n")

@@ -1,31 +1,32 @@
-"""The heads of a finished run, opened again: from raw texts to logits and predictions.
+"""The heads of a finished run: found by name or score, opened, and applied to raw texts.
 
-Legend: N examples, n items (see features), H hidden_size.
+Legend: N examples, n items (see features), H hidden_size, C classes.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from baselines.isbert import load_tuned
+from data.examples import DataError
 from data.tasks import TASKS, Task
 from heads.config import HeadConfig
 from heads.features import FEATURES, Features, Item
-from heads.heads import HEADS, Head, STSClassifierHead
+from heads.heads import Head, STSClassifierHead, build_head
 from heads.inputs import FrozenInputs, embedded
-from heads.train import build_head, head_logits, head_soft
-from minbert.checkpoint import load_module, read_about, read_file
+from heads.train import HeadTask, head_logits, head_soft
+from minbert.checkpoint import load_module, read_about, read_file, write_tensors
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
-from runtime.files import read_json
-
-# Folder, device, precision, pooling (None: as the folder states) -> encoder.
-OpenEncoder = Callable[[Path, str, str, str | None], SentenceEncoder]
+from runtime.files import read_json, whole_file
+from runtime.processes import is_main
 
 
 @dataclass(frozen=True)
@@ -91,18 +92,38 @@ class SavedHead:
         return FrozenInputs(embeddings, index, self.features, self.encoder.device)
 
 
+def save_head(head: Head, path: Path, head_task: HeadTask, *, key: str, pretrain: str) -> None:
+    """Write a head as safetensors, with what is needed to rebuild it in its metadata.
+
+    Args:
+        head: trained.
+        path: of the file.
+        head_task: what it was trained on.
+        key: of the cell's results; it shows later whether the head belongs to them.
+        pretrain: the contrastive stage under it, `none`, `unsup`, ...
+    """
+    if not is_main():
+        return
+    about = {"task": head_task.task, "encoder": head_task.reader, "pretrain": pretrain, "key": key}
+    about["config"] = json.dumps(asdict(head_task.config))
+    if isinstance(head, STSClassifierHead):
+        about["activation"] = head.score_activation
+    with whole_file(path) as temporary:
+        write_tensors(head.state_dict(), temporary, about)
+
+
 def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     """Return a saved head's task, its reader (of `heads.config.READERS`), how it was trained.
 
     Raises:
-        CheckpointError: no file that `heads.train.save_head` wrote, or of an unknown task.
+        CheckpointError: no file that `save_head` wrote, or of an unknown task.
     """
     about = read_about(path)
-    known = {found.name for found in fields(HeadConfig)}
+    known = {field.name for field in fields(HeadConfig)}
     try:
         task, reader = TASKS[about["task"]], about["encoder"]
-        # Looked up for its KeyError: earlier versions knew kinds that no head is made for now.
-        HEADS[task.label_kind, reader]
+        # Looked up for its KeyError: earlier versions knew readers that no head is made for now.
+        FEATURES[reader]
         raw = json.loads(about["config"])
         # Settings that only a later version knows are passed over.
         config = HeadConfig(**{name: value for name, value in raw.items() if name in known})
@@ -111,14 +132,11 @@ def read_head(path: Path) -> tuple[Task, str, HeadConfig]:
     return task, reader, config
 
 
-def load_head(
-    path: Path, open_encoder: OpenEncoder, device: str = "auto", precision: str | None = None
-) -> SavedHead:
+def load_head(path: Path, device: str = "auto", precision: str | None = None) -> SavedHead:
     """Return a trained head and its encoder.
 
     Args:
         path: RUN/heads/CELL.safetensors in the folder of a finished run.
-        open_encoder: opens the encoder's folder.
         device: `auto`, `cpu` or `cuda`.
         precision: `auto`, `float32`, ...; that of the run if None.
 
@@ -140,12 +158,13 @@ def load_head(
             f"{folder}: gone, the encoder under a head; delete {path} and run its command again"
         )
     precision = precision or _options(run).get("precision", "auto")
-    encoder = open_encoder(folder, device, precision, pooling).freeze()
-    head = build_head(task, reader, encoder.model.config.hidden_size, config)
+    encoder = load_tuned(folder, device, precision, pooling).freeze()
+    hidden_size = encoder.model.config.hidden_size
+    head = build_head(task, reader, hidden_size, config.features, config.dropout)
     load_module(head, read_file(path), path)
     # The activation of a published cross-encoder is no tensor: the file says which it is.
     if isinstance(head, STSClassifierHead):
-        head.activation = read_about(path).get("activation", head.activation)
+        head.score_activation = read_about(path).get("activation", head.score_activation)
     features = FEATURES[reader](config.features)
     return SavedHead(encoder, head.to(encoder.device).eval(), features, task, reader)
 
@@ -156,3 +175,83 @@ def _options(run: Path) -> dict[str, Any]:
         return dict(read_json(path)["options"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: not a run's config ({error!r})") from None
+
+
+@dataclass(frozen=True)
+class FinishedCell:
+    """A trained head in a run folder, and what results.json says of it.
+
+    Attributes:
+        path: RUN/heads/NAME.safetensors.
+        scores: its entries in results.json, one per labelled split, dev first.
+    """
+
+    path: Path
+    scores: tuple[dict[str, Any], ...]
+
+    @property
+    def name(self) -> str:
+        """The cell's name, `sup-sts-bi-frozen-interaction-42`."""
+        return self.path.stem
+
+    @property
+    def task(self) -> str:
+        """The name of its task."""
+        return str(self.scores[0]["task"])
+
+    @property
+    def dev_score(self) -> float:
+        """The task's main metric on dev, below all others where it is not defined."""
+        score = self.scores[0]["metrics"][TASKS[self.task].main_metric]
+        return float("-inf") if score is None else float(score)
+
+
+def finished_cells(run: Path) -> list[FinishedCell]:
+    """Return the cells of a run whose heads are there, task by task, the best on dev first.
+
+    Raises:
+        DataError: no run folder, damaged results, or no finished cell.
+    """
+    path = run / "results.json"
+    if not path.is_file():
+        raise DataError(f"{run}: no results.json in it; give the folder of a run, such as runs/sts")
+    by_key = defaultdict(list)
+    try:
+        for entry in read_json(path):
+            TASKS[entry["task"]], dict(entry["metrics"]), int(entry["n"])
+            by_key[entry["key"]].append(entry)
+        for entries in by_key.values():
+            entries.sort(key=lambda entry: entry["split"])  # dev, then test
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a run's results ({error!r}); repeat the run") from None
+    cells = []
+    for head_path in sorted(run.glob("heads/*.safetensors")):
+        # A head and its scores carry the same key, whatever else its name is made of.
+        entries = by_key.get(read_about(head_path).get("key"), [])
+        # 0.14.0 knew encoders that no head is made for any more.
+        if entries and entries[0]["encoder"] in FEATURES:
+            cells.append(FinishedCell(head_path, tuple(entries)))
+    if not cells:
+        raise DataError(f"{run}: no finished cell in its heads/; repeat the run")
+    order = list(TASKS)
+    return sorted(cells, key=lambda cell: (order.index(cell.task), -cell.dev_score))
+
+
+def find_cell(run: Path, wanted: str | None) -> FinishedCell:
+    """Return a cell by its name, or the best one on dev, of a task if that is named.
+
+    Raises:
+        DataError: there is no such cell, or scores of several tasks cannot be compared.
+    """
+    cells = finished_cells(run)
+    if wanted is None:
+        tasks = list(dict.fromkeys(cell.task for cell in cells))
+        if len(tasks) > 1:
+            named = " or ".join(f"--cell {task}" for task in tasks)
+            raise DataError(f"{run}: has cells of several tasks; give {named}, or a cell's name")
+        return cells[0]
+    for cell in cells:
+        if wanted in (cell.name, cell.task):
+            return cell
+    names = ", ".join(cell.name for cell in cells)
+    raise DataError(f"{run}: no finished cell {wanted!r}; it has {names}")

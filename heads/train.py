@@ -1,35 +1,43 @@
-"""One head of the comparison: trained on frozen features or with a live encoder, and applied.
+"""Heads of the comparison: trained on frozen features or with a live encoder, and applied.
 
-One loop for all heads. Of several processes, all train a live encoder together; a head on frozen
-features, which takes seconds, is trained by each of them alike; the first one scores and predicts.
+One loop trains the head of one task, or those of several tasks jointly on one encoder (heads.joint
+says which task each batch is of). Several processes train a live encoder together; heads on frozen
+features take seconds, and each process trains them alike. The first process scores and predicts.
 Legend: B examples of a batch, N of a split, C classes.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
 
-from data.examples import Example
-from data.tasks import TASKS, Splits, Task
-from heads.config import TUNES, HeadConfig
+from data.tasks import TASKS, Splits
+from heads.config import TUNES, HeadConfig, JointConfig
 from heads.features import FEATURES, Features
-from heads.heads import HEADS, Head, STSClassifierHead
-from heads.inputs import Inputs, LiveInputs, cls_is_of_interest, inputs_of
-from heads.published import load_classifier, own_classifier, reads_cls
-from minbert.checkpoint import write_tensors
+from heads.heads import Head, build_head
+from heads.inputs import HeadInputs, LiveInputs, cls_is_of_interest, inputs_of
+from heads.joint import (
+    Course,
+    checks,
+    numbered,
+    phases,
+    put_gradient,
+    take_gradient,
+    without_conflicts,
+)
+from heads.published import load_classifier, published_classifier
 from minbert.encoder import SentenceEncoder
 from minbert.fast.dropout import set_dropout
 from minbert.model import UNDECAYED, BertModel
 from runtime.device import one_thread
-from runtime.files import whole_file
 from runtime.processes import (
     draw_apart,
     is_main,
@@ -44,7 +52,7 @@ from runtime.training import (
     batch_rows,
     check_finite,
     host_copy,
-    linear_schedule,
+    linear_factor,
     resume_trainer,
     save_trainer,
     set_seed,
@@ -60,114 +68,122 @@ SPEED_ROWS = 256  # enough to measure speed, few enough to take little time
 
 
 @dataclass(frozen=True)
+class HeadTask:
+    """A task that a head learns, alone or jointly with others.
+
+    Attributes:
+        task: its name.
+        reader: how its texts are read, a key of `FEATURES`; a single text is always read by `bi`.
+        config: the settings. Of a joint training only epochs and features are the task's own; rates
+            and batch size are those of the first task.
+        splits: its examples.
+        dev_score: dev predictions (N,) -> the score to maximise; None counts as worst.
+        inputs: of every split, if they are at hand; otherwise `fit_heads` makes them.
+    """
+
+    task: str
+    reader: str
+    config: HeadConfig
+    splits: Splits
+    dev_score: Score
+    inputs: dict[str, HeadInputs] | None = None
+
+    @property
+    def features(self) -> Features:
+        """How an example becomes the head's input."""
+        return FEATURES[self.reader](self.config.features)
+
+
+@dataclass(frozen=True)
 class FittedHead:
     """Predictions of every split but train, how training went, and what it cost."""
 
     head: Head
     predictions: dict[str, np.ndarray]  # split -> (N,)
-    inputs: dict[str, Inputs]  # split -> what they were made from
-    history: list[dict[str, Any]]
-    seconds: float  # encoding (unless cached), training, prediction
+    inputs: dict[str, HeadInputs]  # split -> what they were made from
+    history: list[dict[str, Any]]  # epoch, loss, dev_score of each dev check
+    seconds: float  # encoding (unless cached), training, prediction; of a joint training all of it
     sentences_per_second: float  # raw dev text to predictions: tokenizer, encoder, head, no cache
     # split -> (N,), as they were when a joint training had just learnt this task and no later one.
-    before: dict[str, np.ndarray] = field(default_factory=dict)
+    before: dict[str, np.ndarray]
 
     def logits(self, split: str) -> np.ndarray:
         """Return what the predictions of a split were made from, (N,) or (N, C) float32."""
         return head_logits(self.head, self.inputs[split])
 
 
-def fit_head(
+def fit_heads(
     encoder: SentenceEncoder,
-    splits: Splits,
-    task: str,
-    reader: str,
-    config: HeadConfig,
-    dev_score: Score,
+    head_tasks: Sequence[HeadTask],
     cache: Path,
+    *,
+    joint: JointConfig | None = None,
+    fingerprint: str | None = None,
     state_path: Path | None = None,
     resume: bool = False,
-    fingerprint: str | None = None,
-    inputs: dict[str, Inputs] | None = None,
     epoch: int | None = None,
-) -> FittedHead:
-    """Train one head and predict dev and test; of several processes, all call this.
+) -> list[FittedHead]:
+    """Train the head of each task and predict dev and test; of several processes, all call this.
 
-    With `config.tune == "frozen"` the encoder is frozen and read once per distinct text; with
-    `"full"` or `"last2"`, it or its last two layers are trained along with the head, in place.
+    With `tune == "frozen"` the encoder is frozen and reads each distinct text once; with `"full"`
+    or `"last2"`, it or its last two layers are trained along with the head, in place. Heads of
+    several tasks are trained jointly on one encoder.
 
     Args:
         encoder: frozen here, or trained in place.
-        splits: the task's.
-        task: its name.
-        reader: one of `heads.config.READERS`.
-        config: the settings.
-        dev_score: dev predictions -> what to maximise.
+        head_tasks: one, or several in the order in which they are learnt.
         cache: the folder of frozen embeddings.
-        state_path: of the resumable state; the caller deletes it once the result is written.
-        resume: continue from that state.
+        joint: the schedule and remedies of a joint training; None for one task.
         fingerprint: of the encoder, if already known.
-        inputs: of every split, if they are at hand; else they are made here.
-        epoch: to stop after, chosen beforehand; None keeps the one with the best `dev_score`.
+        state_path: of the resumable state; the caller deletes it once the results are written.
+        resume: continue from that state.
+        epoch: to stop after, chosen beforehand; None keeps the epoch with the best dev score, or
+            the last state of a joint training.
     """
     started = time.perf_counter()
-    features = FEATURES[reader](config.features)
-    if inputs is None:
-        cls = cls_is_of_interest(encoder, TASKS[task], reader)
-        named = by_name(splits)
-        inputs = inputs_of(encoder, named, features, config.tune, cache, fingerprint, cls)
-    trainer = trainer_of(
-        encoder, inputs, splits.train, task, reader, config, dev_score, state_path, epoch
+    inputs = [
+        head_task.inputs
+        or inputs_of(
+            encoder,
+            by_name(head_task.splits),
+            head_task.features,
+            head_task.config.tune,
+            cache,
+            fingerprint=fingerprint,
+            beside_cls=cls_is_of_interest(encoder, TASKS[head_task.task], head_task.reader),
+        )
+        for head_task in head_tasks
+    ]
+    trainer = HeadTrainer(
+        encoder, head_tasks, inputs, joint=joint, state_path=state_path, epoch=epoch
     )
-    history = trainer.run(resume)
+    trainer.run(resume, "joint" if joint else "head")
 
-    def applied() -> tuple[dict[str, np.ndarray], float, float]:
-        """Return the predictions of all splits but train, the seconds so far, and the speed."""
-        found = {name: trainer.predict(rows) for name, rows in inputs.items() if name != "train"}
+    def applied() -> tuple[dict[str, dict[str, np.ndarray]], float, dict[str, float]]:
+        """Return the tasks' predictions, the seconds so far, and the speeds."""
+        predictions = {task: trainer.predict_unseen(task) for task in trainer.heads}
         seconds = time.perf_counter() - started
-        rows = splits.dev[:SPEED_ROWS]
-        return found, seconds, reading_speed(trainer.predict, encoder, rows, features)
+        return predictions, seconds, {task: trainer.reading_speed(task) for task in trainer.heads}
 
-    predictions, seconds, speed = main_decides(applied() if is_main() else None)
-    return FittedHead(trainer.head, predictions, inputs, history, seconds, speed)
-
-
-def trainer_of(
-    encoder: SentenceEncoder,
-    inputs: dict[str, Inputs],
-    examples: Sequence[Example],
-    task: str,
-    reader: str,
-    config: HeadConfig,
-    dev_score: Score,
-    state_path: Path | None,
-    epoch: int | None = None,
-) -> "HeadTrainer":
-    """Return the trainer of a new head, and of what `config.tune` names of its encoder.
-
-    Args:
-        inputs: of the training and the development split.
-        examples: of the training split.
-        encoder, task, reader, config, dev_score, state_path, epoch: as of `fit_head`.
-    """
-    if config.tune != "frozen":
-        unfreeze(encoder.model, TUNES[config.tune])
-    set_seed(config.seed)  # the head's initial weights
-    hidden_size = encoder.model.config.hidden_size
-    head = build_head(TASKS[task], reader, hidden_size, config).to(encoder.device)
-    if own := own_classifier(encoder, TASKS[task], reader, config):
-        load_classifier(head, own)
-    # Classes and scores alike are float here; each head's loss makes of them what it needs.
-    labels = np.array([example.label for example in examples], np.float64)
-    return HeadTrainer(
-        head, inputs["train"], labels, inputs["dev"], dev_score, config, state_path, epoch
-    )
+    predictions, seconds, speeds = main_decides(applied() if is_main() else None)
+    return [
+        FittedHead(
+            head,
+            predictions[task],
+            trainer.inputs[task],
+            trainer.history[task],
+            seconds,
+            speeds[task],
+            {split: row.numpy() for split, row in trainer.before.get(task, {}).items()},
+        )
+        for task, head in trainer.heads.items()
+    ]
 
 
 def by_name(splits: Splits) -> dict[str, list[Any]]:
     """Return the splits that have examples, by name."""
-    found = {"train": splits.train, "dev": splits.dev, "test": splits.test}
-    return {name: rows for name, rows in found.items() if rows or name != "test"}
+    named = {"train": splits.train, "dev": splits.dev, "test": splits.test}
+    return {name: examples for name, examples in named.items() if examples or name != "test"}
 
 
 def unfreeze(model: BertModel, layers: int | None) -> None:
@@ -180,142 +196,224 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
         layer.requires_grad_(True)
 
 
-def build_head(task: Task, encoder: str, hidden_size: int, config: HeadConfig) -> Head:
-    """Return the untrained head of a task on the features of an encoder, `bi`, `late`, `cross`."""
-    form = "cls" if reads_cls(task, encoder, config.features) else encoder
-    # F, which depends on how many vectors an example has and how they are combined.
-    width = FEATURES[encoder](config.features).width(hidden_size, task.num_texts)
-    head: Head = HEADS[task.label_kind, form](width, hidden_size, config.dropout, task.largest)
-    return head
-
-
 class HeadTrainer:
-    """Trains a head and, if its inputs are live, the encoder under it.
+    """Trains the head of one task, or those of several jointly, and a live encoder with them.
 
     Args:
-        head: the head, freshly initialised.
-        train: inputs of the training split.
-        labels: (N,) float labels of the training split.
-        dev: inputs of the development split.
-        dev_score: predictions (N_dev,) -> what to maximise; None counts as worst.
-        config: the settings.
-        state_path: where the resumable state is written after every epoch; None keeps none.
-        epoch: to stop after, chosen beforehand; None keeps the one with the best `dev_score`.
+        encoder: whose embeddings are read; trained in place unless the first config says `frozen`.
+        head_tasks: one, or several in the order in which they are learnt.
+        inputs: of each task, by split: train, dev, and those to predict.
+        joint, epoch: as of `fit_heads`.
+        state_path: where the resumable state is written after every check; None keeps none.
     """
 
     def __init__(
         self,
-        head: Head,
-        train: Inputs,
-        labels: np.ndarray,
-        dev: Inputs,
-        dev_score: Score,
-        config: HeadConfig,
+        encoder: SentenceEncoder,
+        head_tasks: Sequence[HeadTask],
+        inputs: Sequence[dict[str, HeadInputs]],
+        *,
+        joint: JointConfig | None = None,
         state_path: Path | None = None,
         epoch: int | None = None,
     ):
-        set_seed(config.seed)
-        self.head, self.train, self.dev, self.dev_score = head, train, dev, dev_score
-        self.labels = torch.from_numpy(labels).float()
-        self.config, self.state_path = config, state_path
-        self.trained = nn.ModuleDict({"head": head})
-        rates: list[tuple[nn.Module, float]] = [(head, config.learning_rate)]
+        self.encoder, self.joint, self.state_path = encoder, joint, state_path
+        self.head_tasks = {head_task.task: head_task for head_task in head_tasks}
+        self.inputs = dict(zip(self.head_tasks, inputs, strict=True))
+        self.config = config = head_tasks[0].config
         # Several processes share the batches of a live encoder; frozen features are not worth it.
-        self.together = isinstance(train, LiveInputs)
-        if isinstance(train, LiveInputs):
-            self.trained["encoder"] = train.encoder.model
-            rates.append((train.encoder.model, config.backbone_learning_rate))
-            if config.backbone_dropout is not None:
-                set_dropout(train.encoder.model, config.backbone_dropout)
-            draw_apart(config.seed)  # each process has its own dropout
+        self.live = config.tune != "frozen"
+        if self.live:
+            unfreeze(encoder.model, TUNES[config.tune])
+        # Classes and scores alike are float here; each head's loss makes of them what it needs.
+        self.labels = {
+            task: torch.tensor([example.label for example in head_task.splits.train]).float()
+            for task, head_task in self.head_tasks.items()
+        }
+        self.heads = {
+            task: self._new_head(head_task) for task, head_task in self.head_tasks.items()
+        }
+        set_seed(config.seed)
+        heads = nn.ModuleDict(self.heads)
+        self.trained = nn.ModuleDict({"heads": heads})
+        self.shared: list[nn.Parameter] = []  # what all tasks pull at: P numbers
         # A tuned encoder has a rate of its own: its weights are near where they should be.
+        rates: list[tuple[nn.Module, float]] = [(heads, config.learning_rate)]
+        if self.live:
+            self.trained["encoder"] = encoder.model
+            self.shared = [p for p in encoder.model.parameters() if p.requires_grad]
+            rates.append((encoder.model, config.backbone_learning_rate))
+            if config.backbone_dropout is not None:
+                set_dropout(encoder.model, config.backbone_dropout)
+            draw_apart(config.seed)  # each process has its own dropout
         self.optimizer = adamw(rates, config.weight_decay, UNDECAYED)
-        self.steps_per_epoch = 0
-        if config.num_epochs:  # a published head is trained for none, and has no rows to train on
-            self.steps_per_epoch = steps_per_epoch(len(train), config.batch_size)
-        num_steps = self.steps_per_epoch * config.num_epochs
-        self.schedule = linear_schedule(self.optimizer, num_steps, config.warmup_ratio)
-        self.chosen_epoch = epoch
-        self.epoch = 0
-        self.history: list[dict[str, Any]] = []
+
+        # One task is a sequence of one. Each task's share of the steps is what its own training
+        # would take; a published head is trained for none, and has no rows to train on.
+        plan = phases(joint or JointConfig("sequential"), self._courses(), config.seed)
+        self.batches = numbered(plan)
+        self.checks = checks(plan)[:epoch]
+        lengths = [len(phase.steps) for phase in plan]
+        self.starts = {0, *accumulate(lengths)}
+        # Rates rise and fall once in every phase, also if the training stops at a chosen epoch.
+        factors = [linear_factor(n, config.warmup_ratio)(k) for n in lengths for k in range(n)]
+        factors.append(0.0)  # after the last step
+        self.schedule = LambdaLR(self.optimizer, lambda step: factors[step])
+
+        self.step = 0
+        self.history: dict[str, list[dict[str, Any]]] = {task: [] for task in self.heads}
+        self.keeps_best = joint is None and epoch is None
         self.best_score = -math.inf
         self.best_state: dict[str, Tensor] = {}
+        # Predictions of a task when it has just been learnt; in the first process only.
+        self.before: dict[str, dict[str, Tensor]] = {}
 
-    def run(self, resume: bool = False, label: str = "head") -> list[dict[str, Any]]:
-        """Train all epochs and leave the state of the best dev epoch in place.
+    def _new_head(self, head_task: HeadTask) -> Head:
+        """Return a head with its initial weights, which are those of a training of its own."""
+        config, task = head_task.config, TASKS[head_task.task]
+        set_seed(config.seed)
+        hidden_size = self.encoder.model.config.hidden_size
+        head = build_head(task, head_task.reader, hidden_size, config.features, config.dropout)
+        classifier = published_classifier(self.encoder, task, head_task.reader, config.features)
+        if classifier is not None:
+            load_classifier(head, classifier)
+        return head.to(self.encoder.device)
 
-        With an epoch chosen beforehand, stop after it; the rates fall as if all were to come.
+    def _courses(self) -> dict[str, Course]:
+        courses = {}
+        for task, head_task in self.head_tasks.items():
+            if head_task.config.num_epochs:
+                count = len(self.labels[task])
+                per_epoch = steps_per_epoch(count, self.config.batch_size)
+                courses[task] = Course(count, per_epoch, head_task.config.num_epochs)
+        return courses
 
-        Returns:
-            One record per epoch: epoch, loss (mean over examples), dev_score.
-        """
+    def run(self, resume: bool = False, label: str = "head") -> None:
+        """Train to the end; leave the state of the best dev epoch in place, or the last one."""
         if resume:
             resume_trainer(self)
-        num_epochs = self.chosen_epoch or self.config.num_epochs
-        weights = sum(parameter.numel() for parameter in self.head.parameters())
-        few = one_thread(not self.together and weights < SHARED_WEIGHTS)
-        with few, progress(label, num_epochs * self.steps_per_epoch, "step") as bar:
-            bar.update(self.epoch * self.steps_per_epoch)
-            while self.epoch < num_epochs:
-                loss = self._train_epoch(bar.update)
-                self.epoch += 1
-                self._check(loss)
-                bar.set_postfix(loss=f"{loss:.3f}", dev=f"{self.best_score:.4f}")
+        weights = sum(p.numel() for head in self.heads.values() for p in head.parameters())
+        few = one_thread(not self.live and weights < SHARED_WEIGHTS)
+        last = self.checks[-1][0] if self.checks else 0
+        with few, progress(label, last, "step") as bar:
+            bar.update(self.step)
+            for end, learnt in self.checks:
+                if end > self.step:
+                    loss = self._train_to(end, bar.update)
+                    self._check(loss, learnt)
+                    best = {"dev": f"{self.best_score:.4f}"} if self.keeps_best else {}
+                    bar.set_postfix(loss=f"{loss:.3f}", **best)
         if self.best_state:
             self.trained.load_state_dict(self.best_state)
         self.trained.eval()
-        return self.history
 
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        """Return predictions (N,) of any split, in evaluation mode."""
+    def predict(self, task: str, inputs: HeadInputs) -> np.ndarray:
+        """Return predictions (N,) of any examples of a task, in evaluation mode."""
         self.trained.eval()
-        return predictions(self.head, inputs, self.epoch * self.steps_per_epoch)
+        return predictions(self.heads[task], inputs, self.step)
 
-    def _train_epoch(self, tick: Callable[[], Any]) -> float:
-        """Train on all examples, shuffled; return the mean loss per example."""
+    def predict_unseen(self, task: str) -> dict[str, np.ndarray]:
+        """Return the predictions of a task's splits but train."""
+        inputs = self.inputs[task]
+        return {split: self.predict(task, inputs[split]) for split in inputs if split != "train"}
+
+    def reading_speed(self, task: str) -> float:
+        """Return sentences per second from raw text to prediction; a pair counts as two."""
+        head_task = self.head_tasks[task]
+        examples = head_task.splits.dev[:SPEED_ROWS]
+        started = time.perf_counter()
+        self.predict(task, LiveInputs(self.encoder, examples, head_task.features))
+        seconds = time.perf_counter() - started
+        return sum(len(example.texts) for example in examples) / seconds
+
+    def _train_to(self, end: int, tick: Callable[[], Any]) -> float:
+        """Train up to a step; return the mean loss: per example, or per batch of several tasks."""
         self.trained.train()
-        first, config = self.epoch * self.steps_per_epoch, self.config
-        total, count = 0.0, 0
-        for step in range(first, first + self.steps_per_epoch):
-            rows = batch_rows(step, len(self.train), config.batch_size, config.seed)
-            own = share(rows) if self.together else rows
-            # Features (B, F) to logits (B,) or (B, C); of live inputs, the encoder runs here.
-            logits = self.head(self.train.batch(own))
-            loss = self.head.loss(logits, self.labels[own].to(logits.device))
-            # Its part of the mean over the joint batch: the shares of all processes add up to it.
-            loss = loss * (len(own) / len(rows))
-            self.optimizer.zero_grad(set_to_none=True)
-            # Through the head, and on through a live encoder; frozen features have no gradient.
-            loss.backward()
-            joint = loss.detach()
-            if self.together:
-                sum_gradients(self.trained.parameters())
-                joint = sum_over_ranks(joint)
-            # One unlucky batch must not undo what was learnt.
-            nn.utils.clip_grad_norm_(self.trained.parameters(), config.max_grad_norm)
-            self.optimizer.step()
-            self.schedule.step()
-            check_finite(joint.item(), step)
-            # The last batch of an epoch is shorter, and counts by its examples.
-            total += joint.item() * len(rows)
-            count += len(rows)
+        total, weights = 0.0, 0
+        for step in range(self.step, end):
+            # AdamW's moments are those of the task before: what is learnt next begins anew.
+            if step in self.starts:
+                self.optimizer.state.clear()
+            loss, weight = self._train_step(step)
+            total += loss * weight
+            weights += weight
             tick()
-        return total / count
+        self.step = end
+        return total / weights
 
-    def _check(self, loss: float) -> None:
-        """Score on dev, keep the best state, and save so that a killed run can resume."""
-        score = main_decides(self.dev_score(self.predict(self.dev)) if is_main() else None)
-        self.history.append({"epoch": self.epoch, "loss": loss, "dev_score": score})
-        # An undefined score, such as the correlation of a constant, is worse than any other.
-        comparable = -math.inf if score is None else score
-        last_is_kept = self.chosen_epoch is not None
-        if last_is_kept or comparable > self.best_score or not self.best_state:
-            self.best_score = comparable
-            self.best_state = host_copy(self.trained.state_dict())
-        save_trainer(self, ("epoch", "history", "best_score", "best_state"))
+    def _train_step(self, step: int) -> tuple[float, int]:
+        """Take one step; return the mean loss of its batches, and the weight of this loss."""
+        self.optimizer.zero_grad(set_to_none=True)
+        losses, gradients, count = [], [], 0
+        # For surgery each task's gradient is set aside; else they add up in the parameters.
+        for task, number in self.batches[step]:
+            loss, count = self._backward(task, number)
+            losses.append(loss)
+            if len(self.batches[step]) > 1:
+                gradients.append(take_gradient(self.shared))
+        # PCGrad: (K, P) to (P,), every conflict projected away.
+        if gradients:
+            put_gradient(self.shared, without_conflicts(torch.stack(gradients)))
+        # One unlucky batch must not undo what was learnt.
+        nn.utils.clip_grad_norm_(self.trained.parameters(), self.config.max_grad_norm)
+        self.optimizer.step()
+        self.schedule.step()
+        values = [loss.item() for loss in losses]
+        for value in values:
+            check_finite(value, step)
+        # The last batch of an epoch is shorter and counts by its examples; batches of several tasks
+        # weigh alike, whatever their task.
+        return sum(values) / len(values), 1 if self.joint else count
+
+    def _backward(self, task: str, number: int) -> tuple[Tensor, int]:
+        """Add the gradient of a task's batch; return its loss and how many examples it has."""
+        head, labels, config = self.heads[task], self.labels[task], self.config
+        # The task's own seeded order, whatever comes between its batches.
+        rows = batch_rows(number, len(labels), config.batch_size, config.seed)
+        shared_rows = share(rows) if self.live else rows
+        # Features (B, F) to logits (B,) or (B, C); of live inputs, the encoder runs here.
+        logits = head(self.inputs[task]["train"].batch(shared_rows))
+        loss = head.loss(logits, labels[shared_rows].to(logits.device))
+        # Its part of the mean over the joint batch: the shares of all processes add up to it.
+        loss = loss * (len(shared_rows) / len(rows))
+        # Through the head, and on through a live encoder; frozen features have no gradient.
+        loss.backward()
+        total = loss.detach()
+        if self.live:
+            # Another head may keep its gradient of an earlier batch of this step, already summed.
+            sum_gradients([*head.parameters(), *self.shared])
+            total = sum_over_ranks(total)
+        return total, len(rows)
+
+    def _check(self, loss: float, learnt: str | None) -> None:
+        """Score all tasks on dev, keep what is to be kept, and save so that a run can resume."""
+
+        def scores() -> dict[str, float | None]:
+            return {
+                task: head_task.dev_score(self.predict(task, self.inputs[task]["dev"]))
+                for task, head_task in self.head_tasks.items()
+            }
+
+        # All tasks, also those learnt long ago: the curves show what is forgotten.
+        dev_scores = main_decides(scores() if is_main() else None)
+        for task, score in dev_scores.items():
+            epoch = len(self.history[task]) + 1
+            self.history[task].append({"epoch": epoch, "loss": loss, "dev_score": score})
+        if self.keeps_best:
+            (score,) = dev_scores.values()
+            # An undefined score, such as the correlation of a constant, is worse than any other.
+            comparable = -math.inf if score is None else score
+            if comparable > self.best_score or not self.best_state:
+                self.best_score = comparable
+                self.best_state = host_copy(self.trained.state_dict())
+        if self.joint and learnt is not None and is_main():
+            self.before[learnt] = {
+                split: torch.from_numpy(rows) for split, rows in self.predict_unseen(learnt).items()
+            }
+        save_trainer(self, ("step", "history", "best_score", "best_state", "before"))
 
 
-def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
+def head_logits(head: Head, inputs: HeadInputs) -> np.ndarray:
     """Return a head's logits, (N,) or (N, C) float32; it is in evaluation mode."""
     with inputs.reading():
         # (B,) or (B, C) of each batch, without gradient.
@@ -326,13 +424,13 @@ def head_logits(head: Head, inputs: Inputs) -> np.ndarray:
     return np.asarray(torch.cat([part for _, part in parts]).cpu().numpy()[np.argsort(rows)])
 
 
-def head_soft(head: Head, inputs: Inputs) -> np.ndarray:
+def head_soft(head: Head, inputs: HeadInputs) -> np.ndarray:
     """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
     logits = torch.from_numpy(head_logits(head, inputs)).double()
     return np.asarray(head.soft(logits).numpy())
 
 
-def predictions(head: Head, inputs: Inputs, step: int) -> np.ndarray:
+def predictions(head: Head, inputs: HeadInputs, step: int) -> np.ndarray:
     """Return a head's predictions (N,) float64; it and its encoder are in evaluation mode.
 
     Raises:
@@ -341,36 +439,3 @@ def predictions(head: Head, inputs: Inputs, step: int) -> np.ndarray:
     logits = torch.from_numpy(head_logits(head, inputs))
     check_finite(logits.abs().max().item(), step)
     return np.asarray(head.predict(logits).double().numpy())
-
-
-def reading_speed(
-    predict: Callable[[Inputs], np.ndarray],
-    encoder: SentenceEncoder,
-    examples: Sequence[Example],
-    features: Features,
-) -> float:
-    """Return sentences per second from raw text to prediction; a pair counts as two sentences."""
-    started = time.perf_counter()
-    predict(LiveInputs(encoder, examples, features))
-    return sum(len(e.texts) for e in examples) / (time.perf_counter() - started)
-
-
-def save_head(
-    head: Head, path: Path, task: str, reader: str, config: HeadConfig, key: str, pretrain: str
-) -> None:
-    """Write a head as safetensors, with what is needed to rebuild it in its metadata.
-
-    Args:
-        head: trained.
-        path: of the file.
-        task, reader, config: as `fit_head` was given them.
-        key: of the cell's results; it shows later whether the head belongs to them.
-        pretrain: the contrastive stage under it, `none`, `unsup`, ...
-    """
-    if not is_main():
-        return
-    about = {"task": task, "encoder": reader, "pretrain": pretrain, "key": key}
-    if isinstance(head, STSClassifierHead):
-        about["activation"] = head.activation
-    with whole_file(path) as temporary:
-        write_tensors(head.state_dict(), temporary, about | {"config": json.dumps(asdict(config))})

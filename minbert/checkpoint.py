@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from minbert.config import ARCHITECTURES, Architecture, BertConfig, CheckpointError
+from minbert.folder import CheckpointFolder
 from minbert.hub import INDEX, PICKLE, SAFETENSORS
 from runtime.commands import is_shortage
 from runtime.files import (
@@ -25,10 +26,8 @@ from runtime.files import (
     digest,
     fault_of,
     files_of,
-    read_json,
     seal_folder,
     sealed_files,
-    utf8_name,
     whole_folder,
 )
 
@@ -40,10 +39,8 @@ HEAD = "cls.predictions."  # BERT's masked-language-model head
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
-def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
-    """Read all weights of a checkpoint folder, with the key names of a bare BertModel.
-
-    Looks for `model.safetensors`, then a sharded index, then `pytorch_model.bin`.
+def read_tensors(folder: CheckpointFolder, config: BertConfig | None = None) -> Tensors:
+    """Read all weights of a checkpoint, with the key names of a bare BertModel.
 
     Args:
         folder: the checkpoint's.
@@ -52,21 +49,28 @@ def read_tensors(folder: Path, config: BertConfig | None = None) -> Tensors:
     Raises:
         CheckpointError: no weights, a missing shard, a truncated or foreign file, other sizes.
     """
-    if (folder / SAFETENSORS).is_file():
-        tensors = read_file(folder / SAFETENSORS)
-    elif (folder / INDEX).is_file():
-        tensors = _read_shards(folder / INDEX)
-    elif (folder / PICKLE).is_file():
-        tensors = read_file(folder / PICKLE)
-    else:
-        raise CheckpointError(
-            f"{folder}: no weights; expected {SAFETENSORS}, {INDEX} with its shards, or {PICKLE}"
-        )
     # From here on a weight has one name, whichever library and architecture wrote it.
-    tensors = _rename(tensors)
+    tensors = _rename(tensors_in(folder))
     if config is not None:
         _check_sizes(tensors, config, folder)
     return tensors
+
+
+def tensors_in(folder: CheckpointFolder) -> Tensors:
+    """Read the weights in a folder: `model.safetensors`, a sharded index, or pickled ones.
+
+    Raises:
+        CheckpointError: as for `read_tensors`.
+    """
+    if folder.has(SAFETENSORS):
+        return read_file(folder.path / SAFETENSORS)
+    if folder.has(INDEX):
+        return _read_shards(folder)
+    if folder.has(PICKLE):
+        return read_file(folder.path / PICKLE)
+    raise CheckpointError(
+        f"{folder}: no weights; expected {SAFETENSORS}, {INDEX} with its shards, or {PICKLE}"
+    )
 
 
 def read_file(path: Path) -> Tensors:
@@ -76,21 +80,14 @@ def read_file(path: Path) -> Tensors:
         CheckpointError: a truncated or foreign file, or one that has changed since `write_tensors`
             noted what it is about.
     """
+    pickled = path.suffix != ".safetensors"
     try:
-        # A header with names, types, shapes and places, then raw numbers: nothing to execute.
-        if path.suffix == ".safetensors":
-            with utf8_name(path) as name:
-                tensors = load_file(name)
-            noted = _metadata(path).get(DIGEST)
-            if noted is not None and noted != _noted_digest(tensors, read_about(path)):
-                raise CheckpointError(
-                    f"{path}: has changed since it was saved; delete it to make it again"
-                )
-            return tensors
-        # A pickle is a program; with `weights_only` it may build tensors and nothing else.
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except CheckpointError:
-        raise
+        if pickled:
+            # A pickle is a program; with `weights_only` it may build tensors and nothing else.
+            tensors: Tensors = torch.load(path, map_location="cpu", weights_only=True)
+        else:
+            # A header with names, types, shapes and places, then raw numbers: nothing to execute.
+            tensors = load_file(path)
     # What a damaged pickle makes its reader raise is of any kind.
     except Exception as error:
         if is_shortage(error):
@@ -99,9 +96,13 @@ def read_file(path: Path) -> Tensors:
         raise CheckpointError(
             f"{path}: not a readable weights file, truncated or foreign ({reason})"
         ) from None
-    _check_plain(tensors, path)
-    found: Tensors = tensors
-    return found
+    if pickled:
+        _check_plain(tensors, path)
+        return tensors
+    noted = _metadata(path).get(DIGEST)
+    if noted is not None and noted != _noted_digest(tensors, read_about(path)):
+        raise CheckpointError(f"{path}: has changed since it was saved; delete it to make it again")
+    return tensors
 
 
 def _check_plain(tensors: object, path: Path) -> None:
@@ -123,10 +124,11 @@ def _noted_digest(tensors: Tensors, about: dict[str, str]) -> str:
     return digest([tensors_digest(tensors), about])
 
 
-def _read_shards(index: Path) -> Tensors:
+def _read_shards(folder: CheckpointFolder) -> Tensors:
     # {"weight_map": {tensor: file of the same folder}}: every file is read once.
+    index = folder.path / INDEX
     try:
-        weight_map = read_json(index, CheckpointError)["weight_map"]
+        weight_map = folder.weight_index["weight_map"]
         shards = sorted(set(weight_map.values()))
     except (KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{index}: not a readable index of shards ({error!r})") from None
@@ -134,15 +136,15 @@ def _read_shards(index: Path) -> Tensors:
     for shard in shards:
         if not isinstance(shard, str) or Path(shard).name != shard:
             raise CheckpointError(f"{index}: shard {shard!r} is not a file name of its folder")
-        if not (index.parent / shard).is_file():
-            raise CheckpointError(f"{index.parent / shard}: missing; {index.name} lists it")
-        tensors.update(read_file(index.parent / shard))
+        if not folder.has(shard):
+            raise CheckpointError(f"{folder.path / shard}: missing; {INDEX} lists it")
+        tensors |= read_file(folder.path / shard)
     for key in weight_map.keys() - tensors.keys():
         raise CheckpointError(f"{index}: tensor {key} is in none of its shards")
     return tensors
 
 
-def _check_sizes(tensors: dict[str, Tensor], config: BertConfig, folder: Path) -> None:
+def _check_sizes(tensors: Tensors, config: BertConfig, folder: CheckpointFolder) -> None:
     """Refuse sizes of config.json that the weights do not have, before memory is taken for them.
 
     All other tensors are compared when they are copied into the model.
@@ -207,13 +209,13 @@ def _replace_start(key: str, names: dict[str, str]) -> str:
     return key
 
 
-def load_encoder(model: nn.Module, tensors: Tensors, folder: Path) -> None:
+def load_encoder(model: nn.Module, tensors: Tensors, folder: CheckpointFolder) -> None:
     """Copy a checkpoint into a BertModel and log what was not used.
 
     Raises:
         CheckpointError: a tensor of the model is missing or has another shape.
     """
-    load_module(model, tensors, folder)
+    load_module(model, tensors, folder.path)
     if not any(key.startswith("pooler.") for key in model.state_dict()):
         logger.info("%s: has no pooler; [CLS] is available only before the pooler", folder)
     surplus = tensors.keys() - model.state_dict().keys()
@@ -262,12 +264,12 @@ def load_module(module: nn.Module, tensors: Tensors, source: Path) -> None:
 def tensors_digest(tensors: Tensors) -> str:
     """Return a SHA-256 of names, shapes and values."""
     # Sorted, so that the order in which a file or a model lists them does not count.
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for key, tensor in sorted(tensors.items()):
-        found.update(key.encode() + str(tuple(tensor.shape)).encode())
+        sha256.update(key.encode() + str(tuple(tensor.shape)).encode())
         values = tensor.detach().cpu().contiguous().flatten()
-        found.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
-    return found.hexdigest()
+        sha256.update(values.view(torch.uint8).numpy().tobytes())  # NumPy has no bfloat16
+    return sha256.hexdigest()
 
 
 def write_tensors(tensors: Tensors, path: Path, about: dict[str, str] | None = None) -> None:
@@ -296,7 +298,7 @@ def read_about(path: Path) -> dict[str, str]:
 
 def _metadata(path: Path) -> dict[str, str]:
     try:
-        with utf8_name(path) as name, safe_open(name, "pt") as file:
+        with safe_open(path, "pt") as file:
             return dict(file.metadata() or {})
     except (OSError, SafetensorError):
         return {}

@@ -5,7 +5,6 @@ sentence-transformers as a `CrossEncoder`, which applies an activation to the lo
 Legend: B examples, H hidden_size, C logits of an example, which are called labels.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from minbert.checkpoint import Tensors, load_module, write_tensors
-from minbert.config import BertConfig, CheckpointError
+from minbert.config import CheckpointError
+from minbert.folder import CheckpointFolder, write_json
 from minbert.model import BertModel
-from runtime.files import read_object
 
 MOST_LABELS = 10_000
 
@@ -42,14 +41,13 @@ class BertClassifier(nn.Module):
         return logits
 
 
-def stated_labels(folder: Path) -> int | None:
+def stated_labels(folder: CheckpointFolder) -> int | None:
     """Return how many labels a checkpoint's own head has, None if it has no such head.
 
     Raises:
         CheckpointError: config.json is damaged or states no number.
     """
-    path = folder / "config.json"
-    raw = read_object(path, CheckpointError) if path.is_file() else {}
+    raw = folder.config
     names = raw.get("architectures")
     if not isinstance(names, list) or not str(names[:1]).endswith("ForSequenceClassification']"):
         return None
@@ -57,57 +55,53 @@ def stated_labels(folder: Path) -> int | None:
     named = raw.get("id2label") or raw.get("num_labels", 2)
     labels = len(named) if isinstance(named, dict) else named
     if not isinstance(labels, int) or not 1 <= labels <= MOST_LABELS:
-        raise CheckpointError(f"{path}: num_labels is {labels!r:.60}; expected 1 or more")
+        raise CheckpointError(
+            f"{folder}/config.json: num_labels is {labels!r:.60}; expected 1 or more"
+        )
     return labels
 
 
-def read_classifier(folder: Path, config: BertConfig, tensors: Tensors) -> BertClassifier | None:
+def read_classifier(folder: CheckpointFolder, tensors: Tensors) -> BertClassifier | None:
     """Return a checkpoint's own head, None if it has none.
 
     Args:
         folder: the checkpoint's.
-        config: of its encoder.
         tensors: its weights, as `read_tensors` returns them.
 
     Raises:
         CheckpointError: a tensor of the head is missing or has another shape.
     """
-    labels = stated_labels(folder)
+    labels, config = stated_labels(folder), folder.bert_config
     if labels is None:
         return None
     classifier = BertClassifier(config.hidden_size, labels, _activation(folder, labels))
-    # bert.pooler.dense.weight was read as pooler.dense.weight: the encoder's prefix is gone.
-    parts = zip(("dense.", "out."), config.architecture.classifier, strict=True)
-    names = {ours: theirs.removeprefix(config.architecture.prefix) for ours, theirs in parts}
-    own = {
-        ours + kind: tensors[theirs + kind]
-        for ours, theirs in names.items()
-        for kind in ("weight", "bias")
-        if theirs + kind in tensors
-    }
-    load_module(classifier, own, folder)
+    head = {}
+    for ours, theirs in zip(("dense.", "out."), config.architecture.classifier, strict=True):
+        # bert.pooler.dense.weight was read as pooler.dense.weight: the encoder's prefix is gone.
+        name = theirs.removeprefix(config.architecture.prefix)
+        for part in ("weight", "bias"):
+            if name + part in tensors:
+                head[ours + part] = tensors[name + part]
+    load_module(classifier, head, folder.path)
     # It only scores; what is trained from it is a copy.
     return classifier.requires_grad_(False)
 
 
-def _activation(folder: Path, labels: int) -> str:
+def _activation(folder: CheckpointFolder, labels: int) -> str:
     """Return the activation of torch.nn that sentence-transformers would apply to the logits.
 
     Raises:
         CheckpointError: one of torch's that cannot be made by its name alone.
     """
     # Its places: in a folder that it saved itself, since version 4, and before.
-    settings, saved = folder / "config_sentence_transformers.json", folder / "modules.json"
-    newest = {}
-    if settings.is_file() and saved.is_file():
-        newest = read_object(settings, CheckpointError)
-    raw = read_object(folder / "config.json", CheckpointError)
-    newer = raw.get("sentence_transformers")
-    stated = newest.get("activation_fn") or (
-        newer.get("activation_fn")
-        if isinstance(newer, dict)
-        else raw.get("sbert_ce_default_activation_function")
-    )
+    stated = None
+    if folder.has("modules.json"):
+        stated = folder.config_sentence_transformers.get("activation_fn")
+    newer = folder.config.get("sentence_transformers")
+    if not stated and isinstance(newer, dict):
+        stated = newer.get("activation_fn")
+    elif not stated:
+        stated = folder.config.get("sbert_ce_default_activation_function")
     # It runs no code of a model's author unless told to, and neither do we.
     if not str(stated).startswith("torch."):
         return "Sigmoid" if labels == 1 else "Identity"
@@ -132,7 +126,7 @@ def write_classifier(folder: Path, model: BertModel, classifier: BertClassifier)
     places = {"Identity": "linear"}  # all other activations are in one file of PyTorch
     path = f"torch.nn.modules.{places.get(classifier.activation, 'activation')}"
     config["sentence_transformers"] = {"activation_fn": f"{path}.{classifier.activation}"}
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+    write_json(folder / "config.json", config)
     dense, out = architecture.classifier
     tensors = {
         architecture.prefix + key: tensor
@@ -141,5 +135,5 @@ def write_classifier(folder: Path, model: BertModel, classifier: BertClassifier)
         if not key.startswith("pooler.")
     }
     for name, layer in ((dense, classifier.dense), (out, classifier.out)):
-        tensors |= {name + kind: tensor for kind, tensor in layer.state_dict().items()}
+        tensors |= {name + part: tensor for part, tensor in layer.state_dict().items()}
     write_tensors(tensors, folder / "model.safetensors")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import UserError
-from runtime.files import read_object
 
 POOLINGS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 
@@ -115,21 +114,22 @@ class BertConfig:
         return self.hidden_size // self.num_attention_heads
 
     @classmethod
-    def from_json(cls, path: Path) -> "BertConfig":
-        """Read `config.json`; fields that do not describe the encoder are ignored.
+    def from_dict(cls, raw: dict[str, Any], path: Path) -> "BertConfig":
+        """Take the sizes from the content of `config.json`; other fields are ignored.
+
+        Args:
+            raw: the file's content.
+            path: the file, for messages.
 
         Raises:
-            CheckpointError: no such file, not JSON, or an architecture other than this encoder's.
+            CheckpointError: an architecture other than this encoder's, or impossible sizes.
         """
-        if not path.exists():
-            raise CheckpointError(f"{path}: no such file; a BERT checkpoint folder has one")
-        raw = read_object(path, CheckpointError)
-        kind = raw.get("model_type", "bert")
-        if not isinstance(kind, str) or kind not in ARCHITECTURES:
+        model = raw.get("model_type", "bert")
+        if not isinstance(model, str) or model not in ARCHITECTURES:
             raise CheckpointError(
-                f"{path}: model_type is {kind!r:.60}; supported are {', '.join(ARCHITECTURES)}"
+                f"{path}: model_type is {model!r:.60}; supported are {', '.join(ARCHITECTURES)}"
             )
-        raw = {**ARCHITECTURES[kind].defaults, **raw}
+        raw = {**ARCHITECTURES[model].defaults, **raw}
         # Refuse what this encoder would load but compute wrongly.
         for name, values in SUPPORTED.items():
             if name in raw and raw[name] not in values:
@@ -177,9 +177,9 @@ def _check_value(name: str, value: Any, default: Any, path: Path) -> None:
     least = 1 if whole and name != "pad_token_id" else 0
     # NaN is neither below a number nor above it.
     if not number or (whole and not isinstance(value, int)) or not least <= value <= LARGEST:
-        kind = "an integer" if whole else "a number"
+        wanted = "an integer" if whole else "a number"
         raise CheckpointError(
-            f"{path}: {name} is {value!r:.60}; expected {kind} of at least {least}"
+            f"{path}: {name} is {value!r:.60}; expected {wanted} of at least {least}"
             + (f" and at most {LARGEST}" if number and value > LARGEST else "")
         )
     if name.endswith("_prob") and value >= 1:

@@ -7,12 +7,10 @@ Legend: N, M texts, B sequences of a batch, H hidden_size, D dimensions that are
 """
 
 import copy
-import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +20,13 @@ from torch import Tensor
 
 from minbert.checkpoint import read_tensors, tensors_digest, whole_checkpoint, write_tensors
 from minbert.classifier import BertClassifier, read_classifier
-from minbert.config import POOLINGS, BertConfig, CheckpointError
-from minbert.fast.int8 import Int8
+from minbert.config import POOLINGS, CheckpointError
+from minbert.fast.int8 import Int8, check_int8
 from minbert.fast.linear import kept_weights
 from minbert.fast.products import first_token_embeddings, first_tokens_suffice
 from minbert.fast.side_by_side import batches_at_once, batches_for_cores, embed_batches
 from minbert.fast.switch import accelerate
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder, write_json
 from minbert.model import BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.pooling import choose_pooling, pool
@@ -70,7 +68,6 @@ class ModelCardData:
     def set_evaluation_metrics(
         self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
     ) -> None:
-        """Keep `metrics`; later ones of the same names replace them."""
         self.metrics.update(metrics)
 
 
@@ -100,6 +97,7 @@ class SentenceEncoder:
         pooling: str = "cls_before_pooler",
         device: str = "auto",
         precision: str = "auto",
+        *,
         normalize: bool = False,
     ):
         # Every id must have a row of the embedding matrix; a matrix may have rows to spare.
@@ -109,7 +107,10 @@ class SentenceEncoder:
                 f"{model.config.vocab_size}; they are not of one checkpoint"
             )
         self.device = choose_device(device)
-        self.int8 = Int8.on(self.device) if precision == "int8" else None
+        self.int8: Int8 | None = None
+        if precision == "int8":
+            check_int8(self.device)
+            self.int8 = Int8()
         # In int8 are only products that need no gradient.
         self.dtype = choose_precision("auto" if self.int8 else precision, self.device)
         self.model = accelerate(model).to(self.device).eval()
@@ -117,6 +118,7 @@ class SentenceEncoder:
         self.pool_by(pooling)
         self.stated_pooling: str | None = None
         self.classifier: BertClassifier | None = None
+        self.model_card_data = ModelCardData()
         self.normalize = normalize
         self.max_length = model.config.num_positions
         self.batch_tokens = GPU_BATCH_TOKENS if self.device.type == "cuda" else BATCH_TOKENS
@@ -124,7 +126,7 @@ class SentenceEncoder:
     @classmethod
     def from_pretrained(
         cls,
-        path_or_name: str | Path,
+        path_or_name: str | Path | CheckpointFolder,
         pooling: str | None = None,
         device: str = "auto",
         precision: str = "auto",
@@ -133,7 +135,7 @@ class SentenceEncoder:
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         Args:
-            path_or_name: e.g. `bert-base-uncased`.
+            path_or_name: e.g. `bert-base-uncased`; or a folder that is open already.
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
                 folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.
@@ -144,10 +146,10 @@ class SentenceEncoder:
         Raises:
             CheckpointError: not found, damaged, or not a BERT encoder.
         """
-        # The folder is found once and its config.json read once; all that follows is handed both.
-        folder = find_checkpoint(path_or_name)
-        config = BertConfig.from_json(folder / "config.json")
-        stated = read_pooling(folder, config, pooling)
+        # The folder is opened once, and handed on; nothing that follows reads a file again.
+        folder = CheckpointFolder.find(path_or_name)
+        config = folder.bert_config
+        stated = read_pooling(folder, pooling)
         if pooling and stated.pooling and pooling != stated.pooling:
             logger.warning(
                 "%s: states the pooling %s; %s is used, as asked", folder, stated.pooling, pooling
@@ -160,12 +162,12 @@ class SentenceEncoder:
             choose_pooling(now, stated.pooling),
             device,
             precision,
-            stated.normalize,
+            normalize=stated.normalize,
         )
         if stated.dense:
             load_dense(stated.dense, encoder.model)
         encoder.stated_pooling = stated.pooling
-        encoder.classifier = read_classifier(folder, config, tensors)
+        encoder.classifier = read_classifier(folder, tensors)
         # As sentence-transformers does: its own settings first, then the tokenizer's.
         length = stated.max_length or encoder.tokenizer.stated_length
         encoder.max_length = min(encoder.max_length, length or encoder.max_length)
@@ -263,6 +265,7 @@ class SentenceEncoder:
         sequences: TokenSequences,
         into: np.ndarray,
         embed: Callable[[PackedBatch], Tensor] | None = None,
+        *,
         batch_tokens: int | None = None,
         label: str = "encode",
         show_progress: bool | None = False,
@@ -281,8 +284,8 @@ class SentenceEncoder:
         at_once = batches_at_once(self.device, self.model.config.hidden_size)
         batches = batches_for_cores(sequences.lengths, batch_tokens or self.batch_tokens, at_once)
         with self.reading(sequences), progress(label, len(sequences), "text", show_progress) as bar:
-            found = embed_batches(sequences, batches, embed or self.embed, at_once)
-            for step, (rows, part) in enumerate(found, start=1):
+            parts = embed_batches(sequences, batches, embed or self.embed, at_once)
+            for step, (rows, part) in enumerate(parts, start=1):
                 # Row numbers put every embedding back where its text stands.
                 into[rows] = part
                 bar.update(len(rows))
@@ -305,7 +308,7 @@ class SentenceEncoder:
             sequences, embeddings, batch_tokens=batch_tokens, show_progress=show_progress
         )
         if self.normalize:
-            embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+            _scale(embeddings)
         if len(distinct) == len(texts):
             return embeddings  # a copy would double the memory of a million sentences
         return embeddings[[distinct[text] for text in texts]]
@@ -319,14 +322,12 @@ class SentenceEncoder:
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
         prompt: str | None = None,
-        prompt_name: str | None = None,
-        output_value: str | None = "sentence_embedding",
         precision: str | None = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
-        device: str | torch.device | None = None,
         normalize_embeddings: bool = False,
         truncate_dim: int | None = None,
+        **others: Any,
     ) -> Any:
         """Encode one text or many in evaluation mode, each distinct text once.
 
@@ -340,18 +341,24 @@ class SentenceEncoder:
             convert_to_numpy, convert_to_tensor: an array; a tensor; neither, a list of tensors.
             normalize_embeddings: to unit length, after cutting them to `truncate_dim`.
             truncate_dim: D, dimensions that are kept; None keeps all H.
-            prompt_name, output_value, device: only what the encoder has anyway.
+            others: further keywords of sentence-transformers, each of which must be None.
 
         Returns:
             float32 array (N, D), for one text (D,); unit rows also if the checkpoint says so.
 
         Raises:
-            UserError: something that is no text, or a value that is not supported.
+            UserError: something that is no text, or a keyword or value that is not supported.
         """
-        self._refuse(prompt_name, output_value, precision, device)
-        for name, value in (("batch_size", batch_size), ("truncate_dim", truncate_dim)):
-            if value is not None and value < 1:
-                raise UserError(f"encode: {name} is {value}; give 1 or more")
+        for name, value in others.items():
+            if value is not None:
+                raise UserError(f"encode: {name}={value!r:.60} is not supported; leave it out")
+        if precision not in (None, *PRECISIONS):
+            raise UserError(
+                f"encode: precision is {precision!r}; expected one of {', '.join(PRECISIONS)}"
+            )
+        for name, number in (("batch_size", batch_size), ("truncate_dim", truncate_dim)):
+            if number is not None and number < 1:
+                raise UserError(f"encode: {name} is {number}; give 1 or more")
         tokens = batch_tokens or self.batch_tokens
         if batch_size is not None:
             # What `batch_size` bounds is memory. Packed, short texts need little: more fit in.
@@ -362,43 +369,18 @@ class SentenceEncoder:
             embeddings = self.encode_texts(_listed(texts, prompt), tokens, show)
         embeddings = embeddings[:, :truncate_dim]  # (N, D)
         if normalize_embeddings:
-            embeddings = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+            _scale(embeddings)
         if precision in ("binary", "ubinary"):
-            # The signs, (N, ceil(D / 8)) bytes, the first bit the highest. "binary" is less by 128,
-            # so that it is int8.
-            embeddings = np.packbits(embeddings > 0, axis=1)
-            if precision == "binary":
-                embeddings = (embeddings.astype(np.int16) - 128).astype(np.int8)
+            embeddings = _signs(embeddings, np.int8 if precision == "binary" else np.uint8)
 
-        found = embeddings[0] if isinstance(texts, str) else embeddings
+        result = embeddings[0] if isinstance(texts, str) else embeddings
         if convert_to_numpy and not convert_to_tensor:
-            return found
-        tensor = torch.from_numpy(found).to(self.device)
+            return result
+        tensor = torch.from_numpy(result).to(self.device)
         return tensor if convert_to_tensor or isinstance(texts, str) else list(tensor)
 
     # Retrieval evaluators ask for these two; without prompts both sides are encoded alike.
     encode_query = encode_document = encode
-
-    def _refuse(
-        self, prompt_name: str | None, output_value: str | None, precision: str | None, device: Any
-    ) -> None:
-        """Raise UserError for what sentence-transformers supports and this encoder does not."""
-        if prompt_name is not None:
-            raise UserError(f"encode: no prompt is named {prompt_name!r} here; give prompt=<text>")
-        if output_value != "sentence_embedding":
-            raise UserError(
-                f"encode: output_value is {output_value!r}; only 'sentence_embedding' is supported"
-            )
-        if precision not in (None, *PRECISIONS):
-            raise UserError(
-                f"encode: precision is {precision!r}; expected one of {', '.join(PRECISIONS)}"
-            )
-        own = self.device.type, f"{self.device.type}:{self.device.index or 0}"
-        if device is not None and str(device) not in own:
-            raise UserError(
-                f"encode: device is {device!r}, but the encoder is on {own[0]}; "
-                "give the device to SentenceEncoder.from_pretrained"
-            )
 
     def encode_quietly(self, texts: Sequence[str]) -> np.ndarray:
         """Return `encode(texts)` without a progress bar, for use inside other loops."""
@@ -412,11 +394,6 @@ class SentenceEncoder:
     def similarity_pairwise(self, first: Any, second: Any) -> Tensor:
         """Return the cosines of the N embeddings of `first` with those of `second`, (N,)."""
         return (_unit_rows(first) * _unit_rows(second)).sum(dim=1)
-
-    @cached_property
-    def model_card_data(self) -> ModelCardData:
-        """Return where evaluators leave their metrics."""
-        return ModelCardData()
 
     def freeze(self) -> "SentenceEncoder":
         """Put the model into evaluation mode and stop all its gradients; return self."""
@@ -443,11 +420,11 @@ class SentenceEncoder:
             config: dict[str, Any] = self.model.config.to_dict()
             if self.pooling in ("avg_top2", "avg_first_last"):
                 config["output_hidden_states"] = True  # sentence-transformers averages layers
-            (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
+            write_json(folder / "config.json", config)
             write_tensors(self.model.state_dict(), folder / "model.safetensors")
             self.tokenizer.save(folder, self.model.config.num_positions)
             if notes is not None:
-                (folder / "training.json").write_text(json.dumps(notes, indent=2) + "\n", "utf-8")
+                write_json(folder / "training.json", notes)
             write_modules(folder, self.model, self.pooling, self.normalize, self.max_length)
 
     def fingerprint(self, weights: str | None = None) -> str:
@@ -474,6 +451,18 @@ class SentenceEncoder:
                 "device": self.device.type,
             }
         )
+
+
+def _scale(embeddings: np.ndarray) -> None:
+    """Scale the rows of (N, D) to unit length, in place."""
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True).clip(1e-12)
+
+
+def _signs(embeddings: np.ndarray, dtype: type[np.integer]) -> np.ndarray:
+    """Return the signs of (N, D) as bits, (N, ceil(D / 8)) bytes, the first bit the highest."""
+    packed = np.packbits(embeddings > 0, axis=1)
+    # int8 has less by 128 than uint8: from -128 to 127 instead of 0 to 255.
+    return (packed.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
 
 
 def _listed(texts: str | Iterable[str], prompt: str | None) -> list[str]:

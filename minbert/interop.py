@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
+from minbert.folder import CheckpointFolder
 from runtime.errors import UserError
-from runtime.files import read_object
 
 SOURCES = ("trained_on", "selected_by")  # of the notes of a tuned checkpoint
 
@@ -86,10 +85,9 @@ def training_datasets(folder: str | Path) -> set[str] | None:
     Raises:
         CheckpointError: damaged notes.
     """
-    path = Path(folder) / "training.json"
-    if not path.is_file():
+    notes = CheckpointFolder(Path(folder)).training
+    if not notes:
         return None
-    notes = read_object(path, CheckpointError)
     # A file by its name without endings, a folder of CS224N's format by its own name: its STS
     # files hold pairs of STS-Benchmark, bundled ones its synthetic pairs.
     names = {Path(notes[key]).name.partition(".")[0] for key in SOURCES if key in notes}

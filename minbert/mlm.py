@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from minbert.activations import ACTIVATIONS
 from minbert.checkpoint import HEAD, Tensors, load_module, read_tensors, tensors_digest
 from minbert.config import BertConfig, CheckpointError
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder
 from minbert.model import BertModel
 from minbert.packing import PackedBatch
-from runtime.files import read_object
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +78,15 @@ class BertForMaskedLM(nn.Module):
             CheckpointError: as for BertModel.from_pretrained; also if there is no prediction head,
                 or one with an output matrix of its own.
         """
-        folder = find_checkpoint(path_or_name)
-        config = replace(BertConfig.from_json(folder / "config.json"), **changes)
+        return cls.from_folder(CheckpointFolder.find(path_or_name), **changes)
+
+    @classmethod
+    def from_folder(cls, folder: CheckpointFolder, **changes: Any) -> "BertForMaskedLM":
+        """Load encoder and prediction head from a checkpoint's folder, as `from_pretrained`."""
+        config = replace(folder.bert_config, **changes)
         tensors = read_tensors(folder, config)
         model = cls(BertModel.from_tensors(config, tensors, folder))
-        load_module(model.head, _head_tensors(tensors, folder), folder)
+        load_module(model.head, _head_tensors(tensors, folder), folder.path)
         return model.eval()
 
     @classmethod
@@ -96,7 +99,7 @@ class BertForMaskedLM(nn.Module):
             CheckpointError: the folder has none, and one is required.
         """
         model = cls(bert)
-        tensors = {} if source is None else _head_tensors(read_tensors(source), source)
+        tensors = {} if source is None else _head_of(source)
         if tensors and source is not None:
             load_module(model.head, tensors, source)
         elif required:
@@ -158,10 +161,15 @@ def masked_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 def head_digest(folder: Path) -> str:
     """Return a SHA-256 of the prediction head in a checkpoint, defined even if there is none."""
-    return tensors_digest(_head_tensors(read_tensors(folder), folder))
+    return tensors_digest(_head_of(folder))
 
 
-def _head_tensors(checkpoint: Tensors, folder: Path) -> Tensors:
+def _head_of(path: Path) -> Tensors:
+    folder = CheckpointFolder(path)
+    return _head_tensors(read_tensors(folder), folder)
+
+
+def _head_tensors(checkpoint: Tensors, folder: CheckpointFolder) -> Tensors:
     """Return the tensors of the prediction head among a checkpoint's, {} if there is none."""
     tensors = {
         key.removeprefix(HEAD): tensor for key, tensor in checkpoint.items() if key.startswith(HEAD)
@@ -169,11 +177,10 @@ def _head_tensors(checkpoint: Tensors, folder: Path) -> Tensors:
     # Newer releases of transformers store the bias twice, older ones once, under this name.
     if "decoder.bias" in tensors:
         tensors.setdefault("bias", tensors["decoder.bias"])
-    settings = folder / "config.json"
-    if tensors and read_object(settings, CheckpointError).get("tie_word_embeddings") is False:
+    if tensors and folder.config.get("tie_word_embeddings") is False:
         raise CheckpointError(
-            f"{settings}: tie_word_embeddings is false; a prediction head with an output matrix of "
-            "its own is not supported, only one that shares the word embeddings"
+            f"{folder}/config.json: tie_word_embeddings is false; a prediction head with an output "
+            "matrix of its own is not supported, only one that shares the word embeddings"
         )
     return tensors
 

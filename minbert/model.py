@@ -18,7 +18,7 @@ from minbert.activations import OtherIntermediate
 from minbert.attention import attention
 from minbert.checkpoint import Tensors, load_encoder, read_tensors
 from minbert.config import BertConfig
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder
 from minbert.packing import PackedBatch, pack_padded, positions_after_padding
 
 # Weight decay would shrink embeddings of positions and token types that a corpus never uses.
@@ -225,12 +225,14 @@ class BertModel(nn.Module):
         Raises:
             CheckpointError: not found, damaged, of another architecture, or incomplete.
         """
-        folder = find_checkpoint(path_or_name)
-        config = replace(BertConfig.from_json(folder / "config.json"), **changes)
+        folder = CheckpointFolder.find(path_or_name)
+        config = replace(folder.bert_config, **changes)
         return cls.from_tensors(config, read_tensors(folder, config), folder)
 
     @classmethod
-    def from_tensors(cls, config: BertConfig, tensors: Tensors, folder: Path) -> "BertModel":
+    def from_tensors(
+        cls, config: BertConfig, tensors: Tensors, folder: CheckpointFolder
+    ) -> "BertModel":
         """Build a model of the weights that `read_tensors` found in a checkpoint's folder."""
         model = cls(config, add_pooling_layer="pooler.dense.weight" in tensors)
         load_encoder(model, tensors, folder)

@@ -11,14 +11,15 @@ sequences, no dropout, a high peak rate that decays to zero, one pass over as mu
 import sys
 from collections.abc import Sequence
 
-from minbert.pretraining.options import PretrainOptions
+from minbert.pretraining.options import GONE, PretrainOptions
 from runtime.commands import INTERRUPTED, begin, exit_code
 from runtime.options import parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    options = parse(PretrainOptions, argv, prog="python -m minbert.pretrain", description=__doc__)
+    program = "python -m minbert.pretrain"
+    options = parse(PretrainOptions, argv, prog=program, description=__doc__, gone=GONE)
     return exit_code(lambda: work(options), INTERRUPTED)
 
 

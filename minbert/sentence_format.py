@@ -5,7 +5,6 @@ SimCSE's `cls` is Pooling([CLS]) and Dense(tanh); the averages over two layers a
 WeightedLayerPooling and Pooling(mean).
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from minbert.checkpoint import Tensors, load_module, read_file, write_tensors
-from minbert.config import BertConfig, CheckpointError
+from minbert.checkpoint import Tensors, load_module, tensors_in, write_tensors
+from minbert.config import CheckpointError
+from minbert.folder import CheckpointFolder, write_json
 from minbert.model import BertModel
-from runtime.files import read_json, read_object
 
 UNSUPPORTED = "is not supported; give --pooling to choose another"
 KNOWN_STEPS = {"Transformer", "WeightedLayerPooling", "Pooling", "Dense", "Dropout", "Normalize"}
@@ -28,41 +27,35 @@ class StatedPooling(NamedTuple):
     pooling: str | None = None
     normalize: bool = False
     max_length: int | None = None
-    dense: Path | None = None  # the folder of the Dense step
+    dense: CheckpointFolder | None = None  # the folder of the Dense step
 
 
-def read_pooling(folder: Path, config: BertConfig, chosen: str | None = None) -> StatedPooling:
+def read_pooling(folder: CheckpointFolder, chosen: str | None = None) -> StatedPooling:
     """Read how a checkpoint is to be pooled; None if that is unsupported and one is `chosen`.
 
     Raises:
         CheckpointError: a damaged file, steps that this project has no pooling for, or a prompt
             before every text.
     """
-    with _in_their_format(folder):
+    with _in_their_format(folder.path):
         _refuse_default_prompt(folder)
-        modules_file = folder / "modules.json"
-        if not modules_file.is_file():
-            return StatedPooling(_pooling_of_name(folder))
-        modules = read_json(modules_file, CheckpointError)
-        steps = [step["type"].rpartition(".")[2] for step in modules]
-        paths = {
-            step: folder / str(module["path"]) for step, module in zip(steps, modules, strict=True)
-        }
+        if not folder.has("modules.json"):
+            return StatedPooling(_pooling_of_name(folder.path))
         pooling = None
         try:
-            pooling = _pooling_of_steps(steps, paths, config.num_hidden_layers, folder)
+            pooling = _pooling_of_steps(folder)
         except CheckpointError:
             if not chosen:
                 raise
-        settings_file = folder / "sentence_bert_config.json"
-        settings = read_object(settings_file, CheckpointError) if settings_file.is_file() else {}
-        length = settings.get("max_seq_length")
+        length = folder.sentence_bert_config.get("max_seq_length")
         if length is not None and not 3 <= length <= 1e9:
             raise CheckpointError(
-                f"{settings_file}: max_seq_length is {length}; expected 3 or more"
+                f"{folder}/sentence_bert_config.json: max_seq_length is {length}; expected 3 or "
+                "more"
             )
         length = None if length is None else int(length)
-        return StatedPooling(pooling, "Normalize" in steps, length, paths.get("Dense"))
+        steps = dict(folder.steps)
+        return StatedPooling(pooling, "Normalize" in steps, length, steps.get("Dense"))
 
 
 @contextmanager
@@ -79,15 +72,14 @@ def _in_their_format(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _refuse_default_prompt(folder: Path) -> None:
+def _refuse_default_prompt(folder: CheckpointFolder) -> None:
     """Raise CheckpointError if a prompt goes before every text: embeddings would lack it."""
-    path = folder / "config_sentence_transformers.json"
-    settings = read_object(path, CheckpointError) if path.is_file() else {}
+    settings = folder.config_sentence_transformers
     name = settings.get("default_prompt_name")
     if name is not None and (prompt := (settings.get("prompts") or {}).get(name)):
         raise CheckpointError(
-            f"{path}: a default prompt, {prompt!r:.60}, is not supported; set default_prompt_name "
-            "to null and give the prompt with the texts"
+            f"{folder}/config_sentence_transformers.json: a default prompt, {prompt!r:.60}, is not "
+            "supported; set default_prompt_name to null and give the prompt with the texts"
         )
 
 
@@ -105,57 +97,47 @@ def _pooling_of_name(folder: Path) -> str | None:
     return "cls" if "sup-simcse" in name else None
 
 
-def _pooling_of_steps(
-    steps: list[str], paths: dict[str, Path], last: int, folder: Path
-) -> str | None:
-    """Return the pooling that a folder's steps amount to, None if there is none among them.
-
-    Args:
-        steps: names of the steps, in order.
-        paths: the folder of each.
-        last: the number of the encoder's last layer.
-        folder: the checkpoint's.
-    """
-    if len(paths) < len(steps) or not paths.keys() <= KNOWN_STEPS:
+def _pooling_of_steps(folder: CheckpointFolder) -> str | None:
+    """Return the pooling that a folder's steps amount to, None if there is none among them."""
+    names, steps = [step.name for step in folder.steps], dict(folder.steps)
+    if len(steps) < len(names) or not steps.keys() <= KNOWN_STEPS:
         raise CheckpointError(
-            f"{folder}: sentence-transformers' steps {', '.join(steps)} are not supported; "
+            f"{folder}: sentence-transformers' steps {', '.join(names)} are not supported; "
             "give --pooling to choose another"
         )
-    if "Pooling" not in paths:
+    if "Pooling" not in steps:
         return None
 
     # The old form has a flag for each mode, the new one a single name.
-    config = read_json(paths["Pooling"] / "config.json", CheckpointError)
+    config = steps["Pooling"].config
     modes = {key.removeprefix("pooling_mode_") for key, value in config.items() if value is True}
     if isinstance(config.get("pooling_mode"), str):
         modes.add(config["pooling_mode"])
     modes -= {"include_prompt"}
-    mode = modes.pop() if len(modes) == 1 else None
-    if mode in ("cls_token", "cls"):
+    if modes in ({"cls_token"}, {"cls"}):
         pooling = "cls" if "Dense" in steps else "cls_before_pooler"
-    elif mode in ("mean_tokens", "mean") and "Dense" not in steps:
+    elif modes in ({"mean_tokens"}, {"mean"}) and "Dense" not in steps:
         pooling = "avg"
     else:
-        found = [mode] if mode else sorted(modes)
         raise CheckpointError(
-            f"{folder}: sentence-transformers pooling {found} with {steps} {UNSUPPORTED}"
+            f"{folder}: sentence-transformers pooling {sorted(modes)} with {names} {UNSUPPORTED}"
         )
-    if "WeightedLayerPooling" not in paths:
+    if "WeightedLayerPooling" not in steps:
         return pooling
     if pooling != "avg":
         raise CheckpointError(
             f"{folder}: WeightedLayerPooling with another Pooling than the mean {UNSUPPORTED}"
         )
-    return _pooling_of_layers(paths["WeightedLayerPooling"], last)
+    return _pooling_of_layers(steps["WeightedLayerPooling"], folder.bert_config.num_hidden_layers)
 
 
-def _pooling_of_layers(step: Path, last: int) -> str:
+def _pooling_of_layers(step: CheckpointFolder, last: int) -> str:
     """Return which of our two averages over layers a WeightedLayerPooling is.
 
     Both are of two layers with equal weights; `last` is the number of the last layer.
     """
-    start = read_json(step / "config.json", CheckpointError)["layer_start"]
-    weights = _step_tensors(step)["layer_weights"].tolist()
+    start = step.config["layer_start"]
+    weights = tensors_in(step)["layer_weights"].tolist()
     layers = [start + index for index, weight in enumerate(weights) if weight]
     if start + len(weights) == last + 1 and len({weight for weight in weights if weight}) == 1:
         if layers == sorted({1, last}):
@@ -168,27 +150,21 @@ def _pooling_of_layers(step: Path, last: int) -> str:
     )
 
 
-def load_dense(path: Path, model: BertModel) -> None:
-    """Give the pooler the weights of sentence-transformers' Dense step in the folder `path`.
+def load_dense(step: CheckpointFolder, model: BertModel) -> None:
+    """Give the pooler the weights of sentence-transformers' Dense step in its folder.
 
     In this project's folders both hold the same numbers; elsewhere only the Dense was trained.
 
     Raises:
         CheckpointError: a Dense that is not (H, H) with tanh.
     """
-    with _in_their_format(path.parent):
-        config = read_object(path / "config.json", CheckpointError)
-        activation = str(config.get("activation_function"))
+    with _in_their_format(step.path.parent):
+        activation = str(step.config.get("activation_function"))
         if not activation.endswith(".Tanh") or model.pooler is None:
-            raise CheckpointError(f"{path}: expected a Dense with Tanh, found {activation!r}")
-        tensors = _step_tensors(path)
+            raise CheckpointError(f"{step}: expected a Dense with Tanh, found {activation!r}")
+        tensors = tensors_in(step)
         renamed = {key.replace("linear.", "dense."): tensor for key, tensor in tensors.items()}
-        load_module(model.pooler, renamed, path)
-
-
-def _step_tensors(path: Path) -> Tensors:
-    weights = path / "model.safetensors"
-    return read_file(weights if weights.is_file() else path / "pytorch_model.bin")
+        load_module(model.pooler, renamed, step.path)
 
 
 def write_modules(
@@ -236,15 +212,11 @@ def write_modules(
         path = f"{index}_{step}" if index else ""  # the encoder itself is not in a folder
         (folder / path).mkdir(exist_ok=True)
         if config:
-            _write(folder / path / "config.json", config)
+            write_json(folder / path / "config.json", config)
         if tensors:
             write_tensors(tensors, folder / path / "model.safetensors")
-        kind = f"sentence_transformers.models.{step}"
-        modules.append({"idx": index, "name": str(index), "path": path, "type": kind})
-    _write(folder / "modules.json", modules)
+        name = f"sentence_transformers.models.{step}"
+        modules.append({"idx": index, "name": str(index), "path": path, "type": name})
+    write_json(folder / "modules.json", modules)
     settings = {"max_seq_length": max_length, "do_lower_case": False}
-    _write(folder / "sentence_bert_config.json", settings)
-
-
-def _write(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / "sentence_bert_config.json", settings)

@@ -21,10 +21,10 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
 from tokenizers.processors import RobertaProcessing, TemplateProcessing
 
 from minbert.config import BertConfig, CheckpointError
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder
 from minbert.packing import TokenSequences
 from runtime.errors import UserError
-from runtime.files import open_plain, read_object, utf8_name
+from runtime.files import open_plain
 from runtime.progress import progress
 
 logger = logging.getLogger(__name__)
@@ -95,13 +95,14 @@ class BertTokenizer:
         Raises:
             CheckpointError: no tokenizer files there, or files of a tokenizer of another kind.
         """
-        return cls.from_folder(find_checkpoint(path_or_name))
+        return cls.from_folder(CheckpointFolder.find(path_or_name))
 
     @classmethod
-    def from_folder(cls, folder: Path) -> "BertTokenizer":
+    def from_folder(cls, folder: CheckpointFolder) -> "BertTokenizer":
         """Load the tokenizer in a checkpoint's folder; errors as of `from_pretrained`."""
-        settings = _read_settings(folder)
-        source, backend = _read_backend(folder, settings)
+        settings = folder.tokenizer_config
+        _check_settings(settings, folder.path / "tokenizer_config.json")
+        source, backend = _read_backend(folder)
         length = settings.get("model_max_length")
         tokenizer = cls(
             backend,
@@ -110,9 +111,9 @@ class BertTokenizer:
             # transformers writes 10^30 for "not known".
             None if length is None or length >= 1e9 else int(length),
         )
-        sizes = folder / "config.json"
-        if source.name == "vocab.txt" and sizes.is_file() and "vocab_size" in read_object(sizes):
-            tokenizer._check_fits(source, BertConfig.from_json(sizes))
+        sizes_known = folder.has("config.json") and "vocab_size" in folder.config
+        if source.name == "vocab.txt" and sizes_known:
+            tokenizer._check_fits(source, folder.bert_config)
         return tokenizer
 
     def _check_fits(self, vocab: Path, model: BertConfig) -> None:
@@ -123,16 +124,16 @@ class BertTokenizer:
         Raises:
             CheckpointError: fewer pieces than the model has embeddings, which are not padded.
         """
-        found, rows = self.vocab_size, model.vocab_size
-        if found < rows and rows % 8:  # a matrix that is padded for speed has a multiple of 8 rows
+        pieces, rows = self.vocab_size, model.vocab_size
+        if pieces < rows and rows % 8:  # a matrix padded for speed has a multiple of 8 rows
             raise CheckpointError(
-                f"{vocab}: {found} pieces, the model has {rows}; lines are missing, restore it"
+                f"{vocab}: {pieces} pieces, the model has {rows}; lines are missing, restore it"
             )
-        if found < rows:
+        if pieces < rows:
             logger.warning(
                 "%s: %d pieces, the model has %d; right only if its matrix was padded, wrong if "
                 "lines are missing",
-                *(vocab, found, rows),
+                *(vocab, pieces, rows),
             )
         if self.pad_id != model.pad_token_id:
             logger.warning(
@@ -272,8 +273,8 @@ def check_texts(texts: Sequence[Any], before: int = 0) -> None:
     """Raise UserError if one of the texts is none; its row is counted from `before`."""
     for row, text in enumerate(texts, before):
         if not isinstance(text, str):
-            kind = type(text).__name__
-            raise UserError(f"text {row} is a {kind}, {text!r:.60}; expected strings")
+            name = type(text).__name__
+            raise UserError(f"text {row} is a {name}, {text!r:.60}; expected strings")
 
 
 def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[int]]:
@@ -286,13 +287,13 @@ def _encode(backend: Tokenizer, texts: Sequence[Any], before: int) -> list[list[
     check_texts(texts, before)
     with refusing("tokenizer"):
         try:
-            found = backend.encode_batch_fast(texts, add_special_tokens=False)
+            encodings = backend.encode_batch_fast(texts, add_special_tokens=False)
         except TypeError:  # the library takes no string that is not Unicode
             row = next(row for row, text in enumerate(texts) if SURROGATE.search(text))
             raise UserError(
                 f"text {before + row} is no valid Unicode: {texts[row]!a:.60}"
             ) from None
-    return [encoding.ids for encoding in found]
+    return [encoding.ids for encoding in encodings]
 
 
 @contextmanager
@@ -343,50 +344,47 @@ def _template(backend: Tokenizer, cls_id: int, sep_id: int, source: str) -> tupl
     return separators, second
 
 
-def _read_settings(folder: Path) -> dict[str, Any]:
-    """Return tokenizer_config.json, {} if a folder has none; its values of use are checked.
+def _check_settings(settings: dict[str, Any], path: Path) -> None:
+    """Check the values in tokenizer_config.json that are used.
 
     Raises:
-        CheckpointError: not a JSON object, or values of another kind.
+        CheckpointError: values of another type.
     """
-    path = folder / "tokenizer_config.json"
-    settings = read_object(path, CheckpointError) if path.is_file() else {}
+    lower, chinese = (settings.get(n, True) for n in ("do_lower_case", "tokenize_chinese_chars"))
+    accents, side = settings.get("strip_accents"), settings.get("truncation_side")
     length = settings.get("model_max_length")
     number = isinstance(length, int | float) and not isinstance(length, bool)
-    expected = {
-        name: (isinstance(settings.get(name, True), bool), "true or false")
-        for name in ("do_lower_case", "tokenize_chinese_chars")
-    }
-    accents = settings.get("strip_accents")
-    expected["strip_accents"] = (isinstance(accents, bool | None), "true, false or null")
-    side = settings.get("truncation_side")
-    expected["truncation_side"] = (side in (None, "right", "left"), "right or left")
-    expected["model_max_length"] = (length is None or (number and length >= 3), "3 or more")
-    for name, (fits, wanted) in expected.items():
+    for name, fits, wanted in (
+        ("do_lower_case", isinstance(lower, bool), "true or false"),
+        ("tokenize_chinese_chars", isinstance(chinese, bool), "true or false"),
+        ("strip_accents", isinstance(accents, bool | None), "true, false or null"),
+        ("truncation_side", side in (None, "right", "left"), "right or left"),
+        ("model_max_length", length is None or (number and length >= 3), "3 or more"),
+    ):
         if not fits:
             raise CheckpointError(f"{path}: {name} is {settings[name]!r:.60}; expected {wanted}")
-    return settings
 
 
-def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokenizer]:
+def _read_backend(folder: CheckpointFolder) -> tuple[Path, Tokenizer]:
     """Return the file that holds a folder's vocabulary, and the tokenizer made of it."""
-    fast, vocab = folder / "tokenizer.json", folder / "vocab.txt"
-    pairs, merges = folder / "vocab.json", folder / "merges.txt"
-    if fast.is_file():
+    settings = folder.tokenizer_config
+    fast, vocab = folder.path / "tokenizer.json", folder.path / "vocab.txt"
+    if folder.has("tokenizer.json"):
         with refusing(str(fast)):
             backend = Tokenizer.from_str(fast.read_text(encoding="utf-8"))
         if settings.get("tokenizer_class") in BERT_CLASSES:
             _normalize_as_stated(backend, settings, fast)
-        if vocab.is_file() and isinstance(backend.model, WordPiece):
+        if folder.has("vocab.txt") and isinstance(backend.model, WordPiece):
             _compare(vocab, backend.get_vocab(with_added_tokens=False), fast)
         return fast, backend
-    added = _added_tokens(folder, settings)
-    if vocab.is_file():
+    added = _added_tokens(folder)
+    if folder.has("vocab.txt"):
         source, backend = vocab, _word_pieces(vocab, settings)
-    elif pairs.is_file() and merges.is_file():
-        more = folder / "special_tokens_map.json"
-        specials = read_object(more, CheckpointError) if more.is_file() else {}
-        source, backend = pairs, _byte_level_bpe(pairs, merges, settings | specials)
+    elif folder.has("vocab.json") and folder.has("merges.txt"):
+        source = folder.path / "vocab.json"
+        backend = _byte_level_bpe(
+            source, folder.path / "merges.txt", settings | folder.special_tokens_map
+        )
     else:
         raise CheckpointError(
             f"{folder}: no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json with "
@@ -395,11 +393,11 @@ def _read_backend(folder: Path, settings: dict[str, Any]) -> tuple[Path, Tokeniz
     for index, token in sorted(added.items()):
         # A piece of the vocabulary keeps its id, and is found as a whole from now on.
         (backend.add_special_tokens if token.special else backend.add_tokens)([token])
-        found = backend.token_to_id(token.content)
-        if found != index:
+        known = backend.token_to_id(token.content)
+        if known != index:
             raise CheckpointError(
                 f"{folder}: the added token {token.content!r:.60} should have the id {index}, but "
-                f"is piece {found} of this vocabulary"
+                f"is piece {known} of this vocabulary"
             )
     return source, backend
 
@@ -502,8 +500,7 @@ def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Toke
         CheckpointError: files that are no byte-level vocabulary with RoBERTa's special tokens.
     """
     with refusing(f"{vocab}, {merges.name}"):
-        with utf8_name(vocab) as pieces, utf8_name(merges) as pairs:
-            backend = Tokenizer(BPE.from_file(pieces, pairs))
+        backend = Tokenizer(BPE.from_file(str(vocab), str(merges)))
     ids = backend.get_vocab()
     for token in ROBERTA_SPECIAL_TOKENS:
         if token not in ids:
@@ -522,19 +519,19 @@ def _byte_level_bpe(vocab: Path, merges: Path, settings: dict[str, Any]) -> Toke
     return backend
 
 
-def _added_tokens(folder: Path, settings: dict[str, Any]) -> dict[int, AddedToken]:
+def _added_tokens(folder: CheckpointFolder) -> dict[int, AddedToken]:
     """Return the tokens that tokenizer_config.json or added_tokens.json adds, by their ids."""
+    stated = folder.tokenizer_config.get("added_tokens_decoder") or {}
     names = ("lstrip", "rstrip", "normalized", "single_word", "special")
     listed = {}
     try:
-        for index, entry in (settings.get("added_tokens_decoder") or {}).items():
+        for index, entry in stated.items():
             if not isinstance(entry["content"], str):
                 raise TypeError(f"content is {entry['content']!r}")
             options = {name: entry[name] for name in names if name in entry}
             listed[int(index)] = AddedToken(entry["content"], **options)
-        path = folder / "added_tokens.json"
-        if path.is_file() and not listed:
-            for token, index in read_object(path, CheckpointError).items():
+        if not listed:
+            for token, index in folder.added_tokens.items():
                 listed[int(index)] = AddedToken(token)
     except CheckpointError:
         raise

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from baselines.isbert import load_tuned
 from data.examples import DataError
 from data.locate import data_folder
 from data.tasks import TASKS, split_file
@@ -119,7 +118,7 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
     with progress("costs", len(best), "head") as bar:
         for cell in best:
             say(f"measuring {cell.name}")
-            head = load_head(folder.head_path(cell.name), load_tuned, device)
+            head = load_head(folder.head_path(cell.name), device)
             machine = machine or _machine(head)
             own = texts[cell.task]
             measured.append((cell, measure_cost(reader_of(head, own), own, budget)))

@@ -84,21 +84,21 @@ class RunFolder:
         Raises:
             DataError: a result, or what it was computed from, was changed afterwards.
         """
-        for folder in {self._training_of(cell) for cell in cells} - {None}:
+        by_training: dict[Path, list[Cell]] = {}
+        for cell in cells:
+            head = self.head_path(cell.name)
+            if head.is_symlink():  # to what is kept, except in runs before 1.1
+                by_training.setdefault(head.resolve().parent.parent, []).append(cell)
+        for folder, shown in by_training.items():
             if fault := fault_of(folder):
                 raise DataError(f"{folder}: {fault}; delete this folder and run the command again")
             measured = RunFolder(folder).cells()
-            for cell in cells:
-                if self._training_of(cell) == folder and cell not in measured:
+            for cell in shown:
+                if cell not in measured:
                     raise DataError(
                         f"{self.path / 'results.json'}: {cell.name} ({cell.split}) is not what "
                         "was measured; run the command again, which writes the file anew"
                     )
-
-    def _training_of(self, cell: Cell) -> Path | None:
-        """Return the kept folder that a cell comes from; None in one, or in a run before 1.1."""
-        head = self.head_path(cell.name)
-        return head.resolve().parent.parent if head.is_symlink() else None
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run, config.json; {} where there is none.

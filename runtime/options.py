@@ -66,24 +66,19 @@ def options_of(settings: type) -> list[tuple[dataclasses.Field[Any], Option]]:
     return [(found, found.metadata["option"]) for found in fields if "option" in found.metadata]
 
 
-def parse(
-    settings: type[T],
-    argv: Sequence[str] | None = None,
-    *,
-    gone: Mapping[str, str] | None = None,
-    **about: Any,
-) -> T:
+def parse(settings: type[T], argv: Sequence[str] | None = None, **about: Any) -> T:
     """Return the settings that a command line gives; `--help` and wrong flags end the program.
 
     Args:
         settings: a dataclass whose fields were made by `option`.
         argv: the words of the command line; None takes the program's own.
-        gone: flags that version 1.1 no longer has, and what to do instead.
-        about: prog, description, epilog.
+        about: prog, description, epilog; `gone`: flags that version 1.1 no longer has, and what to
+            do instead.
     """
     words = sys.argv[1:] if argv is None else argv
+    gone: Mapping[str, str] = about.pop("gone", {})
     parser = build_parser(settings, "--help-all" in words, **about)
-    for flag, advice in (gone or {}).items():
+    for flag, advice in gone.items():
         if any(word.partition("=")[0] == flag for word in words):
             parser.error(f"{flag} is gone since 1.1: {advice}")
     given = vars(parser.parse_args(words))

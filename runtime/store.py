@@ -98,7 +98,7 @@ def kept(
         with whole_folder(folder) if is_main() else nullcontext() as temporary:
             make(Work(main_decides(temporary), state, key))
             barrier()  # no process reads the state any more
-            if is_main():
+            if temporary is not None:  # in the first process
                 _seal(temporary, made_of)
         barrier()  # the others read the folder next
     else:

@@ -111,8 +111,13 @@ def _lasting(stream: Any, original: Any, number: int, kind: type[Lasting]) -> An
     if stream is not original or not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    buffering = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
-    return kind(stream.buffer, stream.encoding, "backslashreplace", **buffering)
+    return kind(
+        stream.buffer,
+        stream.encoding,
+        "backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def need_reader() -> None:

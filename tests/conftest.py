@@ -68,6 +68,12 @@ def toy_vocabulary() -> list[str]:
     return list(dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters)]))
 
 
+needs_bfloat16 = pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    reason="no bfloat16 in oneDNN here",
+)
+
+
 @pytest.fixture(scope="session")
 def vocabulary() -> list[str]:
     return toy_vocabulary()

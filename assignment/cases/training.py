@@ -36,9 +36,10 @@ def draw_renamed(draw: Any) -> dict[str, Any]:
 def renamed(given: Any) -> dict[str, Tensor]:
     """A file with a prefix, TensorFlow's names and a buffer, read under BERT's names."""
     read_tensors = import_module("minbert.checkpoint").read_tensors
+    checkpoint_folder = import_module("minbert.folder").CheckpointFolder
     with tempfile.TemporaryDirectory() as folder:
         torch.save(dict(given), Path(folder) / "pytorch_model.bin")
-        return dict(sorted(read_tensors(Path(folder)).items()))
+        return dict(sorted(read_tensors(checkpoint_folder(Path(folder))).items()))
 
 
 def draw_loaded(draw: Any) -> dict[str, Any]:

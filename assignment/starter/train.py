@@ -25,7 +25,7 @@ from assignment.starter.metrics import accuracy, pearson
 from data.sentences import iter_sentences
 from data.tasks import TASKS, Task, read_task
 from heads.features import FEATURES
-from heads.heads import HEADS
+from heads.heads import build_head
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
@@ -37,8 +37,7 @@ class Reader:
 
     def __init__(self, encoder: SentenceEncoder, task: Task, kind: str):
         self.encoder, self.features = encoder, FEATURES[kind](form="interaction")
-        size = encoder.model.config.hidden_size
-        self.head = HEADS[task.label_kind, kind](self.features.width(size, task.num_texts), size)
+        self.head = build_head(task, kind, encoder.model.config.hidden_size)
         self.modules = torch.nn.ModuleList([encoder.model, self.head])
 
     def logits(self, examples: Sequence[Any]) -> Tensor:

@@ -22,6 +22,7 @@ from evaluation.metrics import labels_of, task_metrics
 from evaluation.sts import sts_metrics
 from experiment.ablate.recipes import AblateOptions, command_of, training_file, words_of
 from experiment.ablate.table import BEFORE, HEAD, TUNING, Row, Table
+from experiment.grid import Stage
 from experiment.opening import Run, find_inputs, open_run
 from experiment.settings import Settings, parse_options
 from heads.features import FEATURES
@@ -109,7 +110,7 @@ class Bench:
     def _tuned(self, row: Row, settings: Settings, command: str) -> Measured:
         """Return a tuned encoder's numbers; it is tuned unless an earlier run did."""
         opened, seed = self._opened(settings), settings.seed
-        (name,) = settings.objectives
+        (name,) = settings.pretrain
         config = settings.simcse_config(name, seed)
         texts = opened.texts[name]
         made_of = decisive(opened.backbone, ALL_OBJECTIVES[name], config, texts.digests)
@@ -117,7 +118,8 @@ class Bench:
         path = self.options.out / "measured" / f"{name}-{scored_on}.json"
         if not path.is_file():
             started = time.perf_counter()
-            encoder = contrastive_stage(opened, name, seed, self.say).encoder
+            stage = Stage(name, seed, config, ())
+            encoder = contrastive_stage(opened, stage, self.say).encoder
             weights = (opened.folder.path / "backbones" / f"{name}-{seed}").resolve()
             history = read_notes(weights)["history"]
             last = [record for record in history if "alignment" in record][-1]

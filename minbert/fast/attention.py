@@ -217,9 +217,9 @@ class _Bucketed(torch.autograd.Function):
         ctx.layout = layout
         ctx.save_for_backward(padded, *kept)
         # The rows behind the last sequence (`minbert.fast.products.Encoder`) attend to nothing.
-        found = joint.new_zeros(tokens, heads, size)
-        _copy_rows(context, layout.outward, found)
-        return found
+        contexts = joint.new_zeros(tokens, heads, size)
+        _copy_rows(context, layout.outward, contexts)
+        return contexts
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:

@@ -16,7 +16,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from minbert.fast.linear import ROWS_HINT, Intermediate, biases_of, keepers, row_hashes
+from minbert.fast.linear import (
+    ERF_GELU,
+    NO_ACTIVATION,
+    ROWS_HINT,
+    Intermediate,
+    biases_of,
+    keepers,
+    multiplying_by,
+    row_hashes,
+)
 from minbert.model import BertLayer, BertModel
 from minbert.packing import PackedBatch, TokenSequences
 from minbert.tokenizer import BertTokenizer
@@ -109,9 +118,7 @@ class Int8Weights:
         to: tuple[float, int, torch.dtype] = (1.0, 0, self.dtype)
         if gelu and self.into is not None:
             to = (self.into.scale, self.into.zero, torch.uint8)
-        # The last word names GELU's form: "none" is erf, the other one is tanh.
-        activation: tuple[str, list[Any], str]
-        activation = ("gelu", [], "none") if gelu else ("none", [], "")
+        activation = ERF_GELU if gelu else NO_ACTIVATION
         output: Tensor = torch.ops.onednn.qlinear_pointwise(
             x, self.scale, self.zero, *weights, *to, *activation
         )
@@ -143,12 +150,6 @@ class Int8:
     def __getstate__(self) -> dict[str, Any]:
         return {"weights": [], "hashes": []}  # a deep copy makes its own
 
-    @classmethod
-    def on(cls, device: torch.device) -> "Int8":
-        """Return one for a device; raise MachineError where `check_int8` does."""
-        check_int8(device)
-        return cls()
-
     @contextmanager
     def kept(
         self, model: BertModel, tokenizer: BertTokenizer, dtype: torch.dtype
@@ -161,18 +162,17 @@ class Int8:
             length = min(LENGTH, model.config.num_positions)
             self.weights = quantised(model, random_pieces(tokenizer, length), dtype)
             self.hashes = hashes
-        with _products(model, self.weights):
+        with multiplying_by(keepers(model), self.weights):
             yield
 
 
 def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[Int8Weights]:
     """Return weights in int8 for all `keepers` of a model, with ranges from a batch's states."""
     # One pass in float32 shows what every product reads; its smallest and largest numbers count.
-    found = keepers(model)
-    observed = [Observed(keeper.kept_layers()) for keeper in found]
-    with _products(model, observed):
+    modules = keepers(model)
+    observed = {keeper: Observed(keeper.kept_layers()) for keeper in modules}
+    with multiplying_by(modules, list(observed.values())):
         model.packed(batch)
-    states = {keeper: seen.states for keeper, seen in zip(found, observed, strict=True)}
     # The two products on both sides of a GELU: the first one writes what the second one reads.
     next_ones: dict[nn.Module, nn.Module] = {
         layer.intermediate.dense: layer.output.dense
@@ -180,14 +180,14 @@ def quantised(model: BertModel, batch: PackedBatch, dtype: torch.dtype) -> list[
         if isinstance(layer, BertLayer) and isinstance(layer.intermediate, Intermediate)
     }
     # Those that read bytes come first: their scale must be known to who writes them.
-    made: dict[nn.Module, Int8Weights] = {}
+    weights: dict[nn.Module, Int8Weights] = {}
     reading_bytes = set(next_ones.values())
-    for keeper in sorted(found, key=lambda keeper: keeper not in reading_bytes):
-        into = made[next_ones[keeper]] if keeper in next_ones else None
-        made[keeper] = Int8Weights(
-            keeper.kept_layers(), states[keeper], dtype, keeper in reading_bytes, into
+    for keeper in sorted(modules, key=lambda keeper: keeper not in reading_bytes):
+        into = weights[next_ones[keeper]] if keeper in next_ones else None
+        weights[keeper] = Int8Weights(
+            keeper.kept_layers(), observed[keeper].states, dtype, keeper in reading_bytes, into
         )
-    return [made[keeper] for keeper in found]
+    return [weights[keeper] for keeper in modules]
 
 
 def random_pieces(tokenizer: BertTokenizer, length: int = LENGTH) -> PackedBatch:
@@ -200,17 +200,3 @@ def random_pieces(tokenizer: BertTokenizer, length: int = LENGTH) -> PackedBatch
     offsets = np.arange(SEQUENCES + 1) * length
     lengths = np.full(SEQUENCES, length, np.int32)
     return TokenSequences(ids.ravel(), offsets, lengths).pack(range(SEQUENCES))
-
-
-@contextmanager
-def _products(model: BertModel, products: Sequence[Int8Weights | Observed]) -> Iterator[None]:
-    """Let the model's `keepers` multiply by these for the block."""
-    found = keepers(model)
-    before = [keeper.kept for keeper in found]
-    try:
-        for keeper, kept in zip(found, products, strict=True):
-            keeper.kept = kept
-        yield
-    finally:
-        for keeper, kept_before in zip(found, before, strict=True):
-            keeper.kept = kept_before

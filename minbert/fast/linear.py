@@ -14,10 +14,14 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from minbert.fast.products import product, trains_in_bfloat16
+from minbert.fast.products import multiplies_fast, product, trains_in_bfloat16
 from minbert.model import BertIntermediate, BertResidual
 
 ROWS_HINT = 4096  # tokens that the layout is chosen for: those of a usual batch
+# For oneDNN; the third word names GELU's form: "none" is erf, the other one is tanh.
+Activation = tuple[str, list[Any], str]
+ERF_GELU: Activation = ("gelu", [], "none")
+NO_ACTIVATION: Activation = ("none", [], "")
 
 
 class Product(Protocol):
@@ -116,10 +120,8 @@ class KeptWeights:
 
     def __call__(self, x: Tensor, gelu: bool = False) -> Tensor:
         """Return (..., out_features) bfloat16, after the exact (erf) GELU if asked for."""
-        # The operator's third word names GELU's form: "none" is erf, the other one is tanh.
-        activation: tuple[str, list[Any], str]
-        activation = ("gelu", [], "none") if gelu else ("none", [], "")
         x = x.to(torch.bfloat16)
+        activation = ERF_GELU if gelu else NO_ACTIVATION
         output: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, *activation)
         return output
 
@@ -134,23 +136,13 @@ def kept_weights(
     version counters, which a write through `.data` or by a fused optimizer leaves alone: no write,
     whoever makes it, leaves the copies stale.
     """
-    found = keepers(model) if _helps(device, dtype) else []
-    before = [keeper.kept for keeper in found]
-    try:
-        for keeper in found:
-            layers = keeper.kept_layers()
-            keeper.kept = _current(keeper) if lasting else KeptWeights(*layers, lasting=False)
+    modules = keepers(model) if multiplies_fast(device, dtype) else []
+    copies = [
+        _current(keeper) if lasting else KeptWeights(*keeper.kept_layers(), lasting=False)
+        for keeper in modules
+    ]
+    with multiplying_by(modules, copies):
         yield
-    finally:
-        for keeper, kept in zip(found, before, strict=True):
-            keeper.kept = kept
-
-
-def keepers(model: nn.Module) -> list[Keeper]:
-    """Return the modules of a model that keep weights: not those whose weights others keep."""
-    found = [module for module in model.modules() if isinstance(module, Keeper)]
-    inside = {layer for keeper in found for layer in keeper.kept_layers() if layer is not keeper}
-    return [keeper for keeper in found if keeper not in inside]
 
 
 def _current(keeper: Keeper) -> KeptWeights:
@@ -159,6 +151,26 @@ def _current(keeper: Keeper) -> KeptWeights:
     if keeper.spare is None or not keeper.spare.are_of(*layers):
         keeper.spare = KeptWeights(*layers)
     return keeper.spare
+
+
+def keepers(model: nn.Module) -> list[Keeper]:
+    """Return the modules of a model that keep weights: not those whose weights others keep."""
+    modules = [module for module in model.modules() if isinstance(module, Keeper)]
+    inside = {layer for keeper in modules for layer in keeper.kept_layers() if layer is not keeper}
+    return [keeper for keeper in modules if keeper not in inside]
+
+
+@contextmanager
+def multiplying_by(modules: Sequence[Keeper], products: Sequence[Product]) -> Iterator[None]:
+    """Let each of a model's `keepers` multiply by its product for the block."""
+    before = [keeper.kept for keeper in modules]
+    try:
+        for keeper, kept in zip(modules, products, strict=True):
+            keeper.kept = kept
+        yield
+    finally:
+        for keeper, kept_before in zip(modules, before, strict=True):
+            keeper.kept = kept_before
 
 
 def biases_of(layers: Sequence[nn.Linear], dtype: torch.dtype = torch.bfloat16) -> Tensor | None:
@@ -186,13 +198,3 @@ def row_hashes(weight: Tensor) -> Tensor:
 def _multipliers(count: int) -> Tensor:
     generator = torch.Generator().manual_seed(count)
     return torch.randint(-(2**62), 2**62, (count,), generator=generator) * 2 + 1
-
-
-def _helps(device: torch.device, dtype: torch.dtype) -> bool:
-    """Return whether this is bfloat16 on a CPU for which oneDNN has a layout of its own."""
-    return (
-        device.type == "cpu"
-        and dtype == torch.bfloat16
-        and torch.backends.mkldnn.is_available()
-        and torch.ops.mkldnn._is_mkldnn_bf16_supported()
-    )

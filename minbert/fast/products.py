@@ -46,9 +46,16 @@ def trains_in_bfloat16(module: nn.Module, x: Tensor) -> bool:
     """
     return (
         module.training
-        and x.device.type == "cpu"
         and torch.is_autocast_enabled("cpu")
-        and torch.get_autocast_dtype("cpu") == torch.bfloat16
+        and multiplies_fast(x.device, torch.get_autocast_dtype("cpu"))
+    )
+
+
+def multiplies_fast(device: torch.device, dtype: torch.dtype) -> bool:
+    """Return whether this is bfloat16 on a CPU for which oneDNN has products in it."""
+    return (
+        device.type == "cpu"
+        and dtype == torch.bfloat16
         and torch.backends.mkldnn.is_available()
         and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     )

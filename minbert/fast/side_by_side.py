@@ -69,8 +69,8 @@ def embed_batches(
 
     def work(rows: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            found: np.ndarray = embed(sequences.pack(rows)).cpu().numpy()
-        return found
+            embeddings: np.ndarray = embed(sequences.pack(rows)).cpu().numpy()
+        return embeddings
 
     def work_apart(rows: np.ndarray) -> np.ndarray:
         torch.set_num_threads(threads // at_once)  # of this thread, and of those to come

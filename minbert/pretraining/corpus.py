@@ -1,4 +1,4 @@
-"""A text corpus: its vocabulary, its rows of tokens, and embeddings from its co-occurrence counts.
+"""A text corpus: its vocabulary, and its rows of tokens.
 
 Plain text, a paragraph per line, an empty line between documents; .xz, .gz and .bz2 are read
 directly.
@@ -10,14 +10,11 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.trainers import WordPieceTrainer
-from torch import Tensor
 
 from minbert.packing import TokenSequences
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
@@ -35,8 +32,6 @@ from runtime.files import (
 from runtime.progress import progress
 
 CHUNK = 2048  # paragraphs tokenized at a time
-WINDOW = 5  # neighbours on each side that are counted, weighted by 1 / distance
-SMOOTHING = 0.75  # exponent of context frequencies: rare contexts count for less
 
 
 class CorpusError(UserError):
@@ -50,17 +45,17 @@ def read_paragraphs(paths: Sequence[Path]) -> Iterator[str]:
         CorpusError: a file is missing, damaged or not UTF-8, has a line that is too long, or there
             is no text at all.
     """
-    found = False
+    has_text = False
     for path in paths:
         try:
             with open_file(path, "rt", encoding="utf-8-sig") as lines:
                 for line in bounded_lines(lines, path, CorpusError):
-                    found = found or bool(line.strip())
+                    has_text = has_text or bool(line.strip())
                     yield line.strip()
         except (*UNREADABLE, UnicodeDecodeError) as error:
             raise CorpusError(f"{path}: not a readable UTF-8 text file ({error})") from None
         yield ""
-    if not found:
+    if not has_text:
         raise CorpusError(f"{', '.join(map(str, paths))}: no text; expected a paragraph per line")
 
 
@@ -141,44 +136,3 @@ def as_sequences(rows: np.ndarray) -> TokenSequences:
     count, length = rows.shape
     offsets = np.arange(count + 1, dtype=np.int64) * length
     return TokenSequences(rows.reshape(-1), offsets, np.full(count, length, np.int32))
-
-
-def cooccurrence_embeddings(
-    rows: np.ndarray, vocab_size: int, hidden_size: int, scale: float, seed: int = 0
-) -> Tensor:
-    """Return embeddings (V, H): near each other for pieces that occur near each other.
-
-    What pre-training would otherwise have to learn first: positive pointwise mutual information,
-    factorised (Levy and Goldberg 2014; window, smoothing and eigenvalue weighting as in Levy,
-    Goldberg and Dagan 2015, section 3).
-
-    Args:
-        rows: (n, length) token ids.
-        vocab_size: V; memory is 20 V² bytes, so this suits vocabularies of about ten thousand.
-        hidden_size: H.
-        scale: standard deviation of the result, as in a random initialisation; if V is smaller
-            than H, that of the first V dimensions, and the others are 0.
-        seed: of the randomised factorisation.
-    """
-    # Count how often a piece stands `distance` before another; near ones count more. A pair
-    # (i, j) is the number i V + j, so that one bincount counts all pairs.
-    counts = np.zeros(vocab_size * vocab_size, np.float32)
-    for distance in range(1, WINDOW + 1):
-        pairs = rows[:, :-distance].astype(np.int64) * vocab_size + rows[:, distance:]
-        counts += np.bincount(pairs.ravel(), minlength=len(counts)) / np.float32(distance)
-    joint = torch.from_numpy(counts).view(vocab_size, vocab_size)  # (V, V)
-    joint = joint + joint.T
-    # PPMI(w, c) = max(0, log P(w, c) / (P(w) P(c)^0.75)): how much more often than by chance.
-    word = joint.sum(dim=1)  # (V,)
-    context = word**SMOOTHING
-    expected = torch.outer(word, context / context.sum())  # (V, V)
-    ppmi = (joint / expected.clamp(min=1e-12)).clamp(min=1.0).log()
-    # The best rank-H approximation U S V^T; U sqrt(S) are the embeddings (Levy et al. 2015, 3.3).
-    # The caller's random numbers are not affected.
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        left, values, _ = torch.svd_lowrank(ppmi, q=min(hidden_size + 32, vocab_size), niter=4)
-    embeddings = left[:, :hidden_size] * values[:hidden_size].sqrt()  # (V, H)
-    embeddings = embeddings - embeddings.mean(dim=0)
-    embeddings = embeddings * (scale / embeddings.std())
-    return F.pad(embeddings, (0, hidden_size - embeddings.shape[1]))

@@ -7,11 +7,16 @@ from typing import Any
 from runtime.errors import UserError
 from runtime.options import check, option
 
-FRESH = ("cooccurrence", "random")
-MOST_COUNTED = 32_768  # pieces, whose pair counts take 20 GB
 NO_DROPOUT: Any = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-SHORTEST, LONGEST = 8, 32  # tokens that are cut from a row, as many as a sentence has
-MOST_LEFT_OUT = 6  # at most one token in so many is left out of a twin
+FRESH = "random"  # of --init: a new model
+COUNTED = "cooccurrence"  # what --init was by default in version 1.0
+INSTEAD = "leave it out, masked words alone are trained on; or use version 1.0.0"
+GONE = {
+    "--contrast-weight": INSTEAD,
+    "--contrast-batch-size": INSTEAD,
+    "--twin-weight": INSTEAD,
+    "--twin-batch-size": INSTEAD,
+}
 
 
 @dataclass(frozen=True)
@@ -26,41 +31,16 @@ class PretrainConfig:
     # Until the rate falls, a run can still be extended.
     decay_ratio: float = option(0.2, "share of the steps during which it falls", least=0, most=1)
     mask_probability: float = option(0.15, "share of tokens to predict", least=0, most=1)
-    contrast_weight: float = option(
-        0.0, "weight of the loss that lets two spans of a text find each other", least=0, most=1e6
-    )
-    contrast_batch_size: int = option(
-        64, "texts per step that spans are cut from; the others are negatives", least=2, most=1e6
-    )
-    twin_weight: float = option(
-        0.0, "weight of the loss of pairs: is the second text the first, edited?", least=0, most=1e6
-    )
-    twin_batch_size: int = option(64, "pairs per step", least=2, most=1e6)
     eval_steps: int = option(500, "steps between validations and saved states", least=1, most=1e9)
     seed: int = option(42, "seed of weights, order and masks", least=0, most=2**31)
     weight_decay: float = 0.01
     max_grad_norm: float = 1.0
     valid_rows: int = 512
-    init: str = "cooccurrence"  # what the weights start from
+    init: str = FRESH  # what the weights start from
 
     @property
     def tokens_per_step(self) -> int:
-        """Return the tokens per step; with spans or pairs, their average."""
-        tokens = self.batch_size * self.length
-        # The sum of both bounds is twice their mean: the tokens of two spans, or of two segments.
-        if self.contrast_weight:  # two spans, each with [CLS] and [SEP]
-            tokens += self.contrast_batch_size * (sum(cut_bounds(self.length)) + 4)
-        if self.twin_weight:  # [CLS] a [SEP] b [SEP], with some of b left out
-            cut = sum(cut_bounds(self.length - 1))
-            tokens += self.twin_batch_size * (cut + 3 - cut // (4 * MOST_LEFT_OUT))
-        return tokens
-
-
-def cut_bounds(row: int) -> tuple[int, int]:
-    """Return the least and most tokens that are cut from a row: at most half of what it holds."""
-    # Half of the row, so that two spans need not overlap.
-    longest = min(LONGEST, (row - 2) // 2)
-    return min(SHORTEST, longest), longest
+        return self.batch_size * self.length
 
 
 @dataclass(frozen=True)
@@ -86,9 +66,9 @@ class PretrainOptions:
     valid: Path = option(help="held-out text", metavar="FILE", required=True)
     out: Path = option(help="the checkpoint", metavar="DIR", required=True)
     init: str = option(
-        "cooccurrence",
-        "where a new model's word embeddings start: cooccurrence (factorised counts) or random; or "
-        "a checkpoint to continue from: mini, a folder, a hub id",
+        FRESH,
+        "what the weights start from: random (a new model), or a checkpoint to continue from: "
+        "mini, a folder, a hub id",
         metavar="HOW",
     )
     vocab: Path | None = option(None, "a vocab.txt to use instead of training one", metavar="FILE")
@@ -105,24 +85,19 @@ class PretrainOptions:
             UserError: a checkpoint with sizes of a new model, or impossible sizes.
         """
         check(self)
-        if self.init not in FRESH:
-            brought = [name for name in ("vocab",) if self.vocab] + list(self.sizes)
-            for name in brought:
+        if self.init == COUNTED:
+            raise UserError(
+                f"--init {COUNTED} is gone since 1.1: word embeddings start at random "
+                f"(--init {FRESH})"
+            )
+        if self.init != FRESH:
+            given = ["vocab"] if self.vocab else []
+            for name in given + list(self.sizes):
                 flag = "layers" if name == "num_hidden_layers" else name.replace("_", "-")
                 raise UserError(
                     f"--{flag}: --init {self.init} brings its own; "
-                    f"for a new model, --init takes {' or '.join(FRESH)}"
+                    f"for a new model, --init takes {FRESH}"
                 )
-        shape = Sizes(**self.sizes)
-        if shape.hidden_size % 64:
-            raise UserError(f"--hidden-size {shape.hidden_size}: expected a multiple of 64")
-        if reason := uncountable(self.init, shape.vocab_size):
-            raise UserError(f"--vocab-size {shape.vocab_size}: {reason}")
-
-
-def uncountable(init: str, vocab_size: int) -> str | None:
-    """Return why a vocabulary is too large to start from co-occurrence counts, if it is."""
-    if init != "cooccurrence" or vocab_size <= MOST_COUNTED:
-        return None
-    gigabytes = 20 * vocab_size**2 / 1e9
-    return f"co-occurrence counts would need {gigabytes:.0f} GB; take --init random"
+        size = Sizes(**self.sizes).hidden_size
+        if size % 64:
+            raise UserError(f"--hidden-size {size}: expected a multiple of 64")

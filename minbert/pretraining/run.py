@@ -1,49 +1,31 @@
 """A pre-training run: corpus, vocabulary, model, training, checkpoint."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from minbert.checkpoint import (
-    HEAD,
-    check_target,
-    published_names,
-    whole_checkpoint,
-    write_tensors,
-)
+from minbert.checkpoint import HEAD, check_target, published_names, whole_checkpoint, write_tensors
 from minbert.config import BertConfig, CheckpointError
-from minbert.hub import find_checkpoint
+from minbert.folder import CheckpointFolder, write_json
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
 from minbert.pretraining.corpus import (
     as_sequences,
-    cooccurrence_embeddings,
     corpus_digest,
     read_paragraphs,
     tokenize_corpus,
     train_vocabulary,
 )
 from minbert.pretraining.loop import Pretrainer
-from minbert.pretraining.options import (
-    FRESH,
-    NO_DROPOUT,
-    PretrainConfig,
-    PretrainOptions,
-    Sizes,
-    uncountable,
-)
+from minbert.pretraining.options import FRESH, NO_DROPOUT, PretrainConfig, PretrainOptions, Sizes
 from minbert.sentence_format import write_modules
 from minbert.tokenizer import BertTokenizer
 from runtime.errors import MachineError
-from runtime.files import read_json, sweep
+from runtime.files import sweep
 from runtime.processes import num_started
 from runtime.training import set_seed
-
-INIT_ROWS = 200_000  # rows whose co-occurrences are counted
 
 
 def run(options: PretrainOptions) -> None:
@@ -60,21 +42,29 @@ def run(options: PretrainOptions) -> None:
     config = PretrainConfig(**options.config, init=_by_name(options.init))
     for path in (*options.corpus, options.valid):  # before hours of work, and before any file
         next(read_paragraphs([path]))
-    source = None if options.init in FRESH else find_checkpoint(options.init)
-    loaded, before = _load(source, config.length) if source else (None, None)
+    source = None if options.init == FRESH else CheckpointFolder.find(options.init)
+    model = _load(source, config.length) if source else None
+    before = source.training if source else {}
     work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
     sweep(work)
-    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
+    tokenizer = BertTokenizer.from_folder(source) if source else _vocabulary(options, work)
     train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
     valid = tokenize_corpus([options.valid], tokenizer, config.length, work)
     set_seed(config.seed)
-    model = loaded or _fresh(options, config, tokenizer, train)
+    model = model or _fresh(options, config.length, tokenizer.vocab_size)
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
-    one_segment = torch.equal(types[0], types[-1]) and not config.twin_weight
-    rows = (as_sequences(train), as_sequences(valid[: config.valid_rows]))
-    machine = (options.device, options.precision)
-    trainer = Pretrainer(model, tokenizer, *rows, config, work, *machine)
+    one_segment = torch.equal(types[0], types[-1])
+    trainer = Pretrainer(
+        model,
+        tokenizer,
+        as_sequences(train),
+        as_sequences(valid[: config.valid_rows]),
+        config,
+        folder=work,
+        device=options.device,
+        precision=options.precision,
+    )
     steps = f"{trainer.num_steps} steps of {config.tokens_per_step:,}"
     print(f"a corpus of {train.size / 1e6:.1f} million tokens, {steps}", flush=True)
     if config.warmup_steps >= trainer.num_steps:
@@ -85,9 +75,9 @@ def run(options: PretrainOptions) -> None:
             types[1:] = types[0]
     named = {name: _by_name(value) for name, value in asdict(options).items()}
     notes = {"options": named, "config": asdict(config), "history": history}
-    if before is not None:
+    if before:
         notes["before"] = before
-    published = BertConfig.from_json(source / "config.json") if source else BertConfig()
+    published = source.bert_config if source else BertConfig()
     dropout = {name: getattr(published, name) for name in NO_DROPOUT}
     save_pretrained(model, tokenizer, options.out, notes, dropout)
     print(f"checkpoint, vocabulary and curve: {options.out} (to continue: {work})")
@@ -102,17 +92,16 @@ def _by_name(value: Any) -> Any:
     return value.name if isinstance(value, Path) else value
 
 
-def _load(source: Path, length: int) -> tuple[BertForMaskedLM, Any]:
-    """Return a checkpoint's model, without dropout, and how it was pre-trained, if recorded."""
-    model = BertForMaskedLM.from_pretrained(str(source), **NO_DROPOUT)
-    config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
+def _load(source: CheckpointFolder, length: int) -> BertForMaskedLM:
+    """Return a checkpoint's model, without dropout; CheckpointError if it is too small."""
+    model = BertForMaskedLM.from_folder(source, **NO_DROPOUT)
+    config, pieces = model.bert.config, BertTokenizer.from_folder(source).vocab_size
     if length > config.num_positions or pieces > config.vocab_size:
         raise CheckpointError(
             f"{source}: has {config.num_positions} positions and {config.vocab_size} "
             f"word embeddings; --length is {length}, its vocabulary {pieces} pieces"
         )
-    notes = source / "training.json"
-    return model, read_json(notes, CheckpointError) if notes.is_file() else None
+    return model
 
 
 def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
@@ -122,8 +111,6 @@ def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
         pieces = tokenizer.backend.get_vocab()
         if max(pieces.values()) >= len(pieces):
             raise CheckpointError(f"{options.vocab}: a piece stands on two lines; delete one")
-        if reason := uncountable(options.init, len(pieces)):
-            raise CheckpointError(f"{options.vocab}: {len(pieces)} pieces; {reason}")
         return tokenizer
     size = Sizes(**options.sizes).vocab_size
     vocab = work / f"vocab-{size}-{corpus_digest(options.corpus)}.txt"
@@ -133,34 +120,22 @@ def _vocabulary(options: PretrainOptions, work: Path) -> BertTokenizer:
     return BertTokenizer.from_vocab(vocab)
 
 
-def _fresh(
-    options: PretrainOptions, config: PretrainConfig, tokenizer: BertTokenizer, rows: np.ndarray
-) -> BertForMaskedLM:
+def _fresh(options: PretrainOptions, length: int, vocab_size: int) -> BertForMaskedLM:
     """Return a new model of the requested sizes."""
     shape = Sizes(**options.sizes)
     sizes = BertConfig(
-        vocab_size=tokenizer.vocab_size,
+        vocab_size=vocab_size,
         hidden_size=shape.hidden_size,
         num_hidden_layers=shape.num_hidden_layers,
         num_attention_heads=shape.hidden_size // 64,
         intermediate_size=4 * shape.hidden_size,
-        max_position_embeddings=config.length,
+        max_position_embeddings=length,
         **NO_DROPOUT,
     )
     model = BertForMaskedLM(BertModel(sizes, add_pooling_layer=False))
     types = model.bert.embeddings.token_type_embeddings.weight  # (types, H)
     with torch.no_grad():
         types[1:] = types[0]
-    if options.init == "cooccurrence":
-        start = cooccurrence_embeddings(
-            np.asarray(rows[:INIT_ROWS]),
-            sizes.vocab_size,
-            sizes.hidden_size,
-            sizes.initializer_range,
-            config.seed,
-        )
-        with torch.no_grad():
-            model.bert.embeddings.word_embeddings.weight.copy_(start)
     return model
 
 
@@ -185,7 +160,7 @@ def save_pretrained(
         write_tensors(named, temporary / "model.safetensors")
         architectures = {"architectures": [f"{shape.architecture.class_name}ForMaskedLM"]}
         config = {**shape.to_dict(), **architectures, **dropout}
-        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-        (temporary / "training.json").write_text(json.dumps(notes, indent=1) + "\n", "utf-8")
+        write_json(temporary / "config.json", config)
+        write_json(temporary / "training.json", notes)
         tokenizer.save(temporary, shape.num_positions)
         write_modules(temporary, model.bert, "avg", False, max_length=shape.num_positions)

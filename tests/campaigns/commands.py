@@ -41,11 +41,10 @@ PROGRAMS = [
     Program("experiment.ablate.__main__", "experiment.ablate.recipes.AblateOptions", "", "--list"),
     Program("evaluation.__main__", "evaluation.options.EvaluationOptions", "", "--data nosuch"),
     Program("evaluation.leaks", "evaluation.leaks.LeakOptions", "", "--data data"),
-    Program("minbert.encode.__main__", "minbert.encode.options.Options"),
+    Program("minbert.encode.__main__", "minbert.encode.options.EncodeOptions"),
     Program(
         "minbert.pretrain", "minbert.pretraining.options.PretrainOptions", "", "--valid nosuch"
     ),
-    Program("minbert.pretraining.average", "minbert.pretraining.average.Options"),
     Program("search.__main__", "search.options.IndexOptions", "index"),
     Program("search.__main__", "search.options.QueryOptions", "query"),
     Program("search.__main__", "search.options.PairsOptions", "pairs"),

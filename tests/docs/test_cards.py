@@ -6,7 +6,6 @@ What `python -m experiment.reproduce` fills is tested in tests/experiment/test_r
 import json
 
 from experiment.pages import ROOT, cells_of
-from minbert.pretraining.options import PretrainConfig
 
 MINI, MINI_STS = ROOT / "minbert" / "mini", ROOT / "minbert" / "mini_sts"
 
@@ -22,10 +21,20 @@ def notes_of(folder):
     return json.loads((folder / "training.json").read_text(encoding="utf-8"))
 
 
+def tokens_per_step(config: dict) -> int:
+    """Return the tokens of a step: rows, and what version 1.0.0 cut from others for two losses."""
+    tokens = config["batch_size"] * config["length"]
+    if config.get("contrast_weight"):  # two spans of 8 to 32 tokens, each with [CLS] and [SEP]
+        tokens += config["contrast_batch_size"] * (8 + 32 + 2 * 2)
+    if config.get("twin_weight"):  # [CLS] a [SEP] b [SEP], with a 24th left out on average
+        tokens += config["twin_batch_size"] * (8 + 32 + 3 - 1)
+    return tokens
+
+
 def curve(notes: dict) -> tuple[int, dict[str, dict]]:
     """Return the tokens of a checkpoint's whole training, and its records by million tokens."""
     tokens, records = curve(notes["before"]) if "before" in notes else (0, {})
-    per_step = PretrainConfig(**notes["config"]).tokens_per_step
+    per_step = tokens_per_step(notes["config"])
     for record in notes["history"]:
         records[f"{(tokens + record['step'] * per_step) / 1e6:.1f}"] = record
     return tokens + notes["history"][-1]["step"] * per_step, records

@@ -6,7 +6,7 @@ import pytest
 from toy_runs import SMALL, cells_of, numbers, run
 
 import run_multitask
-from experiment.grid import baseline, stages, trainings
+from experiment.grid import baseline, grid
 from experiment.settings import Settings, parse_options
 from report.verdict import from_json
 
@@ -90,11 +90,12 @@ def test_the_verdict_tells_both_answers_and_the_page_has_something_in_every_sect
 def test_the_baseline_is_where_a_frozen_bi_encoder_can_be_compared(words, tasks):
     settings = parse_options(words.split())
     assert baseline(settings) == tasks
-    assert stages(settings) == (("none", *settings.pretrain) if tasks else settings.pretrain)
+    planned = [(stage.pretrain, stage.baseline) for stage in grid(settings)]
+    assert planned == [("none", True)] * bool(tasks) + [(name, False) for name in settings.pretrain]
 
 
 def test_the_baseline_has_the_most_labels_of_the_run():
     settings = Settings(pretrain="sup", task="sts", train_rows=("250", "1000"))
-    (training,) = trainings(settings, "none", 42)
-    assert training.heads[0].train_rows == "1000"
+    (training,) = grid(settings)[0].trainings
+    assert training.heads[0].cell.train_rows == "1000"
     assert Settings(pretrain="sup").folder() != Settings(pretrain="sup", no_baseline=True).folder()

@@ -13,7 +13,6 @@ from toy_runs import GRID, cells_of, grid, results, run
 
 import report.costs
 import report.page.write
-from baselines.isbert import load_tuned
 from data.tasks import read_task
 from evaluation.costs import cost_sentences, measured_on
 from heads.saved import load_head
@@ -62,7 +61,7 @@ def test_a_run_keeps_what_the_page_shows(finished):
 @pytest.mark.parametrize("kind", ["bi", "cross"])
 def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_data):
     head = load_head(
-        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", load_tuned, "cpu"
+        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", "cpu"
     )
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = zip(*pairs, strict=True)

@@ -15,7 +15,6 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.metrics.pairwise import paired_cosine_distances
 from toy_runs import GRID, cells_of, grid, hashes_of, numbers, results, run
 
-from baselines.isbert import load_tuned
 from data.tasks import read_task
 from evaluation.sts import sts_metrics
 from heads import saved
@@ -38,7 +37,7 @@ def finished(tiny_checkpoint, toy_data):
 
 
 def opened(folder, name) -> SavedHead:
-    return load_head(RunFolder(folder).head_path(name), load_tuned, "cpu")
+    return load_head(RunFolder(folder).head_path(name), "cpu")
 
 
 def predicted(folder, cell, split) -> tuple[str, list[list[str]]]:

@@ -69,16 +69,16 @@ def test_resume_reaches_a_tuned_head_and_only_when_asked(
     argv += ["--device", "cpu", "--precision", "float32", "--cost-seconds", "0"]
     argv += [flag for flag in flags if flag != "--resume"]
     flags = [flag for flag in flags if flag == "--resume"]
-    train_epoch = HeadTrainer._train_epoch
+    train_to = HeadTrainer._train_to
     epochs = []
 
-    def counted(trainer, tick):
-        epochs.append(trainer.epoch)
+    def counted(trainer, end, tick):
+        epochs.append(len(trainer.history["sts"]))
         if len(epochs) == 3:
             raise KeyboardInterrupt
-        return train_epoch(trainer, tick)
+        return train_to(trainer, end, tick)
 
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    monkeypatch.setattr(HeadTrainer, "_train_to", counted)
     assert run_multitask.main(argv) == 130
     assert run_multitask.main([*argv, *flags]) == 0
     assert epochs == [0, 1, 2, *again]

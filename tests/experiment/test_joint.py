@@ -9,7 +9,6 @@ from transformers import AutoModel
 from baselines.isbert import load_tuned
 from data.tasks import read_task
 from experiment.cells import decisive
-from experiment.grid import trainings
 from experiment.opening import find_inputs, open_run
 from experiment.settings import Settings, parse_options
 from heads.saved import load_head
@@ -55,7 +54,7 @@ def test_one_encoder_is_saved_for_all_heads_of_a_training(finished, tiny_checkpo
 
 def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
     for cell in cells_of(finished):
-        head = load_head(finished / "heads" / f"{cell.name}.safetensors", load_tuned, "cpu")
+        head = load_head(finished / "heads" / f"{cell.name}.safetensors", "cpu")
         examples = getattr(read_task(toy_data, cell.task), cell.split)
         found = head.logits([example.texts for example in examples])
         predicted = head.head.predict(torch.from_numpy(found)).numpy()
@@ -79,7 +78,7 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
 
 def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
     before = hashes_of(finished / "heads")
-    monkeypatch.setattr("heads.joint.fit_joint", None)  # calling it would fail
+    monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
     assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
     assert hashes_of(finished / "heads") == before
 
@@ -91,8 +90,9 @@ def test_a_key_depends_on_the_other_tasks_and_their_order(tiny_checkpoint, toy_d
             schedule="sequential",
         )  # fmt: skip
         opened = open_run(find_inputs(settings))
-        tuned = contrastive_stage(opened, "none", 42, say_nothing)
-        (training,) = trainings(settings, "none", 42)
+        (stage,) = opened.inputs.stages
+        tuned = contrastive_stage(opened, stage, say_nothing)
+        (training,) = stage.trainings
         return digest(decisive(opened, training, tuned))
 
     first = key("sts", "sst")

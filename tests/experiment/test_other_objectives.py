@@ -38,7 +38,7 @@ def test_every_objective_makes_its_cells(tiny_checkpoint, toy_data, tmp_path, nl
         assert isinstance(left, InfoEncoder) == (name == "isbert")
         assert cosines[name] == pytest.approx(sts_metrics(left.encode, pairs)["spearman"])
     # A head over IS-BERT is opened with its convolutions.
-    head = load_head(folder / "heads" / f"{cells[3].name}.safetensors", load_tuned, "cpu")
+    head = load_head(folder / "heads" / f"{cells[3].name}.safetensors", "cpu")
     lines = (folder / "predictions" / cells[3].name / "sts-dev-output.csv").read_text().splitlines()
     written = [float(line.split(" , ")[1]) for line in lines[1:]]
     assert head.soft([pair.texts for pair in pairs]) == pytest.approx(written, abs=1e-4)

@@ -31,9 +31,10 @@ def trainings(monkeypatch):
     made = []
     init = HeadTrainer.__init__
 
-    def noted(trainer, head, train, labels, dev, score, config, state_path=None, epoch=None):
-        made.append((config.backbone_learning_rate, len(train), config.num_epochs))
-        init(trainer, head, train, labels, dev, score, config, state_path, epoch)
+    def noted(trainer, encoder, head_tasks, inputs, **more):
+        config = head_tasks[0].config
+        made.append((config.backbone_learning_rate, len(inputs[0]["train"]), config.num_epochs))
+        init(trainer, encoder, head_tasks, inputs, **more)
 
     monkeypatch.setattr(HeadTrainer, "__init__", noted)
     return made
@@ -98,16 +99,16 @@ def test_an_interrupted_choice_resumes_without_its_finished_candidates(
     searched, tiny_checkpoint, more_data, tmp_path, monkeypatch
 ):
     words = [tiny_checkpoint, more_data, tmp_path / "r", *WORDS, *THREE]
-    train_epoch = HeadTrainer._train_epoch
+    train_to = HeadTrainer._train_to
     epochs = []
 
-    def counted(trainer, tick):
+    def counted(trainer, end, tick):
         epochs.append(trainer.config.backbone_learning_rate)
         if len(epochs) == 4:  # the second epoch of the second candidate
             raise KeyboardInterrupt
-        return train_epoch(trainer, tick)
+        return train_to(trainer, end, tick)
 
-    monkeypatch.setattr(HeadTrainer, "_train_epoch", counted)
+    monkeypatch.setattr(HeadTrainer, "_train_to", counted)
     assert run(*words) == 130
     assert run(*words, "--resume") == 0
     assert epochs[:7] == [1e-4, 1e-4, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2]

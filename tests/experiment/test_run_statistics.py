@@ -34,9 +34,9 @@ def cells(data, tiny_checkpoint, tmp_path_factory):
     """The cells of a run by task and encoder, the run's folder, and how many rows heads had."""
     trained, original = [], training.HeadTrainer
 
-    def watching(head, train, labels, *more):
-        trained.append((len(train), len(labels)))
-        return original(head, train, labels, *more)
+    def watching(encoder, head_tasks, inputs, **more):
+        trained.append((len(inputs[0]["train"]), len(head_tasks[0].splits.train)))
+        return original(encoder, head_tasks, inputs, **more)
 
     folder = tmp_path_factory.mktemp("thresholds") / "runs" / "r"
     with pytest.MonkeyPatch.context() as patch:

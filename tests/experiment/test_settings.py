@@ -98,9 +98,9 @@ def test_a_program_says_the_same_as_the_command_line():
 def test_one_word_is_accepted_where_several_are_possible_and_twice_is_once():
     settings = Settings(pretrain="sup", task="all", encoder="cross", tune="full")
     assert (settings.pretrain, settings.encoder, settings.tune) == (("sup",), ("cross",), ("full",))
-    assert settings.tasks == tuple(TASKS) and settings.objectives == ("sup",)
+    assert settings.tasks == tuple(TASKS) and list(settings.training_files()) == ["sup"]
     assert Settings(task=["sts", "sst", "sts"]).tasks == ("sts", "sst")
-    assert Settings(pretrain=("none", "unsup", "none")).objectives == ("unsup",)
+    assert list(Settings(pretrain=("none", "unsup", "none")).training_files()) == ["unsup"]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from baselines.isbert import InfoEncoder, TokenFeatures
 from data.tasks import TASKS, read_task, split_file
 from heads.__main__ import main
 from heads.export import export_folder
-from heads.finished import find_cell
 from heads.graph import PACKAGES, write_graph
+from heads.saved import find_cell
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 

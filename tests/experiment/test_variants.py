@@ -1,23 +1,19 @@
 """Every flag and odd input runs to its end; what is there already is neither lost nor mixed up."""
 
-import io
 import json
-import os
 import re
 import shutil
-import sys
 
 import pytest
 import torch
 from toy_runs import cells_of, hashes_of, results, run
 
 from data.tasks import read_task
-from heads.train import fit_head
+from heads.train import fit_heads
 from minbert.encoder import SentenceEncoder
 from report.__main__ import main as report_main
 from report.run_folder import RunFolder
 from runtime.files import file_digest
-from runtime.streams import Shown
 
 
 @pytest.mark.parametrize(
@@ -125,15 +121,18 @@ def test_foreign_files_in_a_tuned_encoders_folder_stay(tiny_checkpoint, toy_data
 def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
     read = []
 
-    def fitted(encoder, splits, *rest):
-        read.append([example.texts for example in splits.train])
-        return fit_head(encoder, splits, *rest)
+    def fitted(encoder, head_tasks, *rest, **more):
+        read.append([example.texts for example in head_tasks[0].splits.train])
+        return fit_heads(encoder, head_tasks, *rest, **more)
 
-    monkeypatch.setattr("heads.train.fit_head", fitted)
+    monkeypatch.setattr("heads.train.fit_heads", fitted)
     argv = ["--task", "sts", "sst", "--encoder", "cross", "--both-orders"]
     assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv) == 0
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])
+    # With few labels the rows are chosen among all, of which single texts have no second order.
+    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, "--train-rows", "30") == 0
+    assert sorted(len(rows) for rows in read[2:]) == [30, 60]
 
 
 def test_a_labelled_test_file_is_scored_as_its_own_split(tiny_checkpoint, toy_data, tmp_path):
@@ -207,19 +206,3 @@ def test_predictions_are_never_nan(tiny_checkpoint, toy_data, tmp_path):
     run(tiny_checkpoint, toy_data, tmp_path / "r", *argv)
     for path in (tmp_path / "r").rglob("*-output.csv"):
         assert "nan" not in path.read_text()
-
-
-def test_a_run_among_paths_that_are_not_utf8(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
-    # As `begin` makes it; pytest's own is left alone.
-    monkeypatch.setattr(sys, "stdout", Shown(io.BytesIO(), "ascii", "backslashreplace"))
-    place = tmp_path / os.fsdecode(b"na\xefve")
-    shutil.copytree(tiny_checkpoint, place / "bert")
-    shutil.copytree(toy_data, place / "data")
-    argv = [place / "bert", place / "data", place / "r", "--task", "sts", "--pretrain", "sup"]
-    triplets = next((place / "data").glob("*nli*.csv"))
-    assert run(*argv, "--sup-data", str(triplets)) == 0
-    assert results(place / "r")[0]["data"] == str(place / "data")
-    options = json.loads((place / "r" / "config.json").read_text())["options"]
-    assert options["run_dir"] == str(place / "r")
-    assert "na\\udcefve" in (place / "r" / "results.csv").read_text("utf-8")
-    assert (place / "r" / "report.html").read_text("utf-8")

@@ -15,7 +15,7 @@ from data.examples import Triplet
 from data.tasks import TASKS, read_task
 from evaluation.metrics import task_metrics
 from heads.config import HeadConfig
-from heads.train import fit_head
+from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
 from minbert.mlm import BertForMaskedLM
 from minbert.model import BertModel
@@ -53,7 +53,7 @@ def simcse(checkpoint: Path, pretrain: str, **settings: Any) -> list[float]:
     return [record["loss"] for record in SimCSETrainer(encoder, data, config).run()]
 
 
-def pretraining(checkpoint: Path, scratch: Path, **settings: Any) -> list[float]:
+def pretraining(checkpoint: Path, scratch: Path) -> list[float]:
     """Return the losses and validation perplexities of ten steps of masked-language modelling."""
     tokenizer = load(checkpoint).tokenizer
     text = scratch / "corpus.txt"
@@ -62,14 +62,19 @@ def pretraining(checkpoint: Path, scratch: Path, **settings: Any) -> list[float]
     set_seed(5)
     model = BertForMaskedLM(BertModel.from_pretrained(str(checkpoint)))
     config = PretrainConfig(
-        tokens=1, length=24, batch_size=16, warmup_steps=2, eval_steps=1, valid_rows=32, **settings
+        tokens=STEPS * 16 * 24,
+        length=24,
+        batch_size=16,
+        warmup_steps=2,
+        eval_steps=1,
+        valid_rows=32,
     )
-    config = PretrainConfig(**{**vars(config), "tokens": STEPS * config.tokens_per_step})
-    folder = scratch / "-".join(["state", *map(str, settings)])
+    folder = scratch / "state"
     folder.mkdir()
-    trainer = Pretrainer(model, tokenizer, rows, rows, config, folder, "cpu", "float32")
-    names = ("loss", "span_loss", "valid_perplexity")
-    return [record[name] for record in trainer.run() for name in names if name in record]
+    trainer = Pretrainer(
+        model, tokenizer, rows, rows, config, folder=folder, device="cpu", precision="float32"
+    )
+    return [record[name] for record in trainer.run() for name in ("loss", "valid_perplexity")]
 
 
 def head(
@@ -85,7 +90,8 @@ def head(
     def score(predictions: np.ndarray) -> float | None:
         return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
 
-    result = fit_head(load(checkpoint), splits, task, encoder, config, score, cache)
+    head_task = HeadTask(task, encoder, config, splits, score)
+    (result,) = fit_heads(load(checkpoint), [head_task], cache)
     return [record[name] for record in result.history for name in ("loss", "dev_score")]
 
 
@@ -115,7 +121,6 @@ def all_runs(checkpoint: Path, data: Path, scratch: Path) -> dict[str, Any]:
         "sup, symmetric": simcse(checkpoint, "sup", pooling="cls", symmetric=True),
         "sup, chunks": simcse(checkpoint, "sup", pooling="cls", chunk_tokens=100),
         "MLM": pretraining(checkpoint, scratch),
-        "MLM, spans": pretraining(checkpoint, scratch, contrast_weight=1.0, contrast_batch_size=16),
     }
     for task, encoder in [
         *(("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross"))

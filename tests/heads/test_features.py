@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from pairings import KINDS, H, examples
+from pairings import READINGS, H, examples
 
 from data.tasks import TASKS
 from heads.features import FEATURES, BiFeatures, CrossFeatures, unit_rms
@@ -37,8 +37,8 @@ def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments(ti
     for row in range(4):
         start, end = batch.cu_seqlens[row], batch.cu_seqlens[row + 1]
         types = batch.token_type_ids[start:end].bool()
-        own = states[start:end]
-        expected = torch.stack([own[0], own[~types].mean(0), own[types].mean(0)])
+        tokens = states[start:end]
+        expected = torch.stack([tokens[0], tokens[~types].mean(0), tokens[types].mean(0)])
         torch.testing.assert_close(parts[row], expected, atol=1e-5, rtol=0)
     cls, first, second = (unit_rms(parts[:, i]) for i in range(3))
     both = BiFeatures("interaction").combine([first, second])
@@ -46,9 +46,9 @@ def test_a_joined_pairs_features_are_cls_and_the_interaction_of_both_segments(ti
 
 
 @pytest.mark.parametrize("form", ["interaction", "concat"])
-@pytest.mark.parametrize(("task", "kind"), KINDS)
-def test_live_and_frozen_inputs_agree(task, kind, form, tiny_encoder, tmp_path):
-    rows, features = examples(task, 12), FEATURES[kind](form)
+@pytest.mark.parametrize(("task", "reader"), READINGS)
+def test_live_and_frozen_inputs_agree(task, reader, form, tiny_encoder, tmp_path):
+    rows, features = examples(task, 12), FEATURES[reader](form)
     frozen = inputs_of(tiny_encoder, {"": rows}, features, "frozen", tmp_path)[""]
     live = LiveInputs(tiny_encoder, rows, features)
     assert len(frozen) == len(live) == 12
@@ -57,7 +57,7 @@ def test_live_and_frozen_inputs_agree(task, kind, form, tiny_encoder, tmp_path):
         torch.testing.assert_close(frozen.batch(batch), live.batch(batch), atol=1e-5, rtol=0)
     for inputs in (frozen, live):
         assert sorted(np.concatenate(list(inputs.batches()))) == list(range(12))
-        columns = inputs.columns() if kind == "bi" else []
+        columns = inputs.columns() if reader == "bi" else []
         for number, column in enumerate(columns):
             expected = tiny_encoder.encode([row.texts[number] for row in rows])
             np.testing.assert_allclose(column, expected, atol=1e-5)

@@ -21,7 +21,9 @@ def test_cache_encodes_each_distinct_text_once_and_is_reused(tiny_encoder, tmp_p
     )
     pairs = [SentencePair("1", "the cat", "a dog"), SentencePair("2", "a dog", "the cat")]
     for _ in range(2):
-        inputs = inputs_of(tiny_encoder, {"": pairs}, BI, "frozen", tmp_path, "weights")[""]
+        inputs = inputs_of(
+            tiny_encoder, {"": pairs}, BI, "frozen", tmp_path, fingerprint="weights"
+        )[""]
     assert sum(encoded) == 2
     swapped = inputs.batch(np.array([0, 1]))
     assert torch.equal(swapped[0, :H], swapped[1, H:])

@@ -10,15 +10,14 @@ from pairings import examples
 from tokenizers import Tokenizer
 
 from data.tasks import TASKS
-from heads.config import HeadConfig
 from heads.features import FEATURES
 from heads.graph import PACKAGES, Graph, padding_tokenizer, write_graph
+from heads.heads import build_head
 from heads.saved import SavedHead
-from heads.train import build_head
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
 
-# Task, encoder, features, pooling, family of the checkpoint.
+# Task, reader, features, pooling, family of the checkpoint.
 CELLS = [
     ("sst", "bi", "interaction", "cls_before_pooler", "tiny"),
     ("para", "bi", "concat", "avg", "roberta"),
@@ -38,15 +37,15 @@ def folders(tiny_checkpoint, tmp_path_factory):
     return {"tiny": tiny_checkpoint, "roberta": roberta}
 
 
-def trained(folders, task, kind, features, pooling, family) -> SavedHead:
+def trained(folders, task, reader, form, pooling, family) -> SavedHead:
     """Return a head with random weights, its encoder cutting texts at 12 tokens."""
     encoder = SentenceEncoder.from_pretrained(str(folders[family]), pooling, "cpu", "float32")
     encoder.max_length = 12
     torch.manual_seed(1)
-    head = build_head(TASKS[task], kind, 32, HeadConfig(features=features)).eval()
+    head = build_head(TASKS[task], reader, 32, form).eval()
     for parameter in head.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
-    return SavedHead(encoder.freeze(), head, FEATURES[kind](features), TASKS[task], kind)
+    return SavedHead(encoder.freeze(), head, FEATURES[reader](form), TASKS[task], reader)
 
 
 def texts_of(task: str, count: int):
@@ -91,11 +90,11 @@ def test_onnx_runtime_gives_the_heads_numbers_at_any_size(folders, cell, tmp_pat
     runtime = pytest.importorskip("onnxruntime")
     head = trained(folders, *cell)
     path = tmp_path / "made" / "cell.onnx"
-    beside = write_graph(head, path)
-    assert sorted(path.parent.iterdir()) == sorted([path, beside])
+    tokenizer_path = write_graph(head, path)
+    assert sorted(path.parent.iterdir()) == sorted([path, tokenizer_path])
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    names = [each.name for each in session.get_inputs()]
-    tokenizer = Tokenizer.from_file(str(beside))
+    names = [given.name for given in session.get_inputs()]
+    tokenizer = Tokenizer.from_file(str(tokenizer_path))
     for count in (1, 2, 9):
         texts = texts_of(cell[0], count)
         fed = dict(zip(names, padded(tokenizer, head, texts), strict=True))

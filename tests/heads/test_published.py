@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 import torch
 from families import checkpoint, transformers
-from pairings import examples
+from killable import encoder_of
+from pairings import examples, zero
 from safetensors.torch import load_file, save_file
 
-from data.tasks import TASKS
-from heads.config import head_config
+from data.tasks import TASKS, Splits
+from heads.config import HeadConfig, JointConfig
 from heads.features import FEATURES
-from heads.published import load_classifier, own_classifier, to_classifier
+from heads.heads import build_head
+from heads.published import load_classifier, published_classifier, to_classifier
 from heads.saved import SavedHead
-from heads.train import build_head
+from heads.train import HeadTask, fit_heads
 from minbert.classifier import write_classifier
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
@@ -27,7 +29,6 @@ sentence_transformers = pytest.importorskip("sentence_transformers")
 
 FAMILIES = pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta"])
 CUT = 16  # tokens: pairs below are longer, equal and shorter
-PUBLISHED = head_config("quick", "none", "sts")
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +53,19 @@ def state(path, **values) -> None:
 
 def pairs() -> list[tuple[str, str]]:
     """Return pairs that fit, pairs of which one text or both are cut, and empty texts."""
-    own = [example.texts for example in examples("sts", 8)]
-    long = " ".join(text for texts in own for text in texts)
-    return [*own, ("a cat", long), (long, "a cat"), (long, long[5:]), ("", "a cat"), ("", "")]
+    short = [example.texts for example in examples("sts", 8)]
+    long = " ".join(text for texts in short for text in texts)
+    return [*short, ("a cat", long), (long, "a cat"), (long, long[5:]), ("", "a cat"), ("", "")]
 
 
-def opened(folder, task: str, kind: str = "cross") -> SavedHead:
+def opened(folder, task: str, reader: str = "cross") -> SavedHead:
     """Return a published head as the head of a task."""
-    encoder = SentenceEncoder.from_pretrained(str(folder), None, "cpu", "float32").freeze()
-    own = own_classifier(encoder, TASKS[task], kind, PUBLISHED)
-    assert own is not None
-    head = build_head(TASKS[task], kind, 32, PUBLISHED)
-    load_classifier(head, own)
-    return SavedHead(encoder, head.eval(), FEATURES[kind]("cls"), TASKS[task], kind)
+    encoder = encoder_of(folder).freeze()
+    classifier = published_classifier(encoder, TASKS[task], reader, "cls")
+    assert classifier is not None
+    head = build_head(TASKS[task], reader, 32, "cls")
+    load_classifier(head, classifier)
+    return SavedHead(encoder, head.eval(), FEATURES[reader]("cls"), TASKS[task], reader)
 
 
 def theirs(folder, texts) -> np.ndarray:
@@ -133,9 +134,9 @@ def test_a_head_written_as_a_classifier_is_a_cross_encoder_and_reads_back(
     made, family, task, tmp_path
 ):
     """A head of our own on another encoder than the one its classifier was published with."""
-    encoder = SentenceEncoder.from_pretrained(str(made(family, 3)), None, "cpu", "float32")
+    encoder = encoder_of(made(family, 3))
     torch.manual_seed(3)
-    head = build_head(TASKS[task], "cross", 32, PUBLISHED).eval()
+    head = build_head(TASKS[task], "cross", 32, "cls").eval()
     for parameter in head.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     ours = SavedHead(encoder.freeze(), head, FEATURES["cross"]("cls"), TASKS[task], "cross")
@@ -160,16 +161,43 @@ def test_the_loss_of_a_published_score_is_smallest_at_the_labels(made):
     labels = torch.tensor([0.0, 2.0, 5.0])
     head = opened(made("bert", 1), "sts").head
     at = (labels / 5).logit(eps=1e-6)
-    assert head.activation == "Sigmoid" and head.loss(at, labels) < head.loss(at + 0.5, labels)
-    head.activation = "Identity"
+    assert head.score_activation == "Sigmoid"
+    assert head.loss(at, labels) < head.loss(at + 0.5, labels)
+    head.score_activation = "Identity"
     assert head.loss(labels, labels) == 0 < head.loss(labels + 0.5, labels)
 
 
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_training_begins_with_the_published_head(made, joint, tmp_path):
+    expected = opened(made("bert", 1), "sts")
+    rows = examples("sts", 8)
+    config = HeadConfig(
+        tune="joint" if joint else "frozen",
+        features="cls",
+        num_epochs=int(joint),
+        learning_rate=1e-12,
+    )
+    head_task = HeadTask("sts", "cross", config, Splits(rows, rows, []), zero)
+    # For no epoch, unless jointly: as it was published.
+    schedule = JointConfig("sequential") if joint else None
+    (fitted,) = fit_heads(encoder_of(made("bert", 1)), [head_task], tmp_path, joint=schedule)
+    np.testing.assert_allclose(
+        fitted.predictions["dev"], expected.predict([row.texts for row in rows]), atol=1e-5
+    )
+
+
 def test_what_is_no_such_head_is_told_in_one_line(made, tmp_path, tiny_encoder):
-    encoder = SentenceEncoder.from_pretrained(str(made("bert", 3)), device="cpu")
-    for task in "sts", "para":
-        assert own_classifier(encoder, TASKS[task], "cross", PUBLISHED) is None
-    assert own_classifier(tiny_encoder, TASKS["sts"], "cross", PUBLISHED) is None
+    three, one = encoder_of(made("bert", 3)), encoder_of(made("bert", 1))
+    for encoder, task, form in (
+        (three, "sts", "cls"),
+        (three, "para", "cls"),
+        (tiny_encoder, "sts", "cls"),
+        (one, "sts", "interaction"),
+    ):
+        assert published_classifier(encoder, TASKS[task], "cross", form) is None
+    five = encoder_of(made("bert", 5))
+    five.pool_by("avg")  # while the classifier was trained on [CLS] itself
+    assert published_classifier(five, TASKS["sst"], "bi", "cls") is None
     folder = checkpoint(tmp_path / "x", "bert", "AutoModelForSequenceClassification", num_labels=1)
     weights = load_file(folder / "model.safetensors")
     damaged = {

@@ -2,12 +2,12 @@
 
 import random
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 from conftest import toy_sentences
 from killable import encoder_of
+from pairings import zero
 
 from data.examples import Sentence, SentencePair
 from data.overlap import groups_by_text, normalise
@@ -16,7 +16,7 @@ from data.tasks import Splits
 from evaluation.metrics import task_metrics
 from heads.config import HeadConfig
 from heads.rates import choose_rate
-from heads.train import fit_head
+from heads.train import HeadTask, fit_heads
 
 RATES = (1e-4, 1e-3, 1e-2)
 
@@ -76,9 +76,9 @@ def similarities(count, seed):
     ]
 
 
-@pytest.mark.parametrize("kind", ["bi", "cross"])
+@pytest.mark.parametrize("reader", ["bi", "cross"])
 def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
-    kind, tiny_checkpoint, tmp_path
+    reader, tiny_checkpoint, tmp_path
 ):
     splits = Splits(similarities(32, 1), similarities(16, 2), [])
     labels = np.array([example.label for example in splits.dev])
@@ -89,6 +89,7 @@ def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
     def score(predictions):
         return task_metrics("sts", predictions, labels)["pearson"]
 
+    head_task = HeadTask("sts", reader, config, splits, score)
     best, where = -2.0, (0.0, 0)
     for rate in RATES:
         records = []
@@ -98,31 +99,30 @@ def test_the_choice_is_the_best_of_a_plain_loop_and_its_epoch_is_trained_to(
             return score(predictions)
 
         at_rate = replace(config, backbone_learning_rate=rate)
-        fit_head(encoder.clone(), splits, "sts", kind, at_rate, noted, tmp_path)
+        candidate = replace(head_task, config=at_rate, dev_score=noted)
+        fit_heads(encoder.clone(), [candidate], tmp_path)
         for epoch, predictions in enumerate(records, start=1):
             seen[rate, epoch] = predictions
             if score(predictions) > best:
                 best, where = score(predictions), (rate, epoch)
 
     weights = encoder.fingerprint()
-    choose = partial(choose_rate, encoder, splits, "sts", kind, config)
-    given = {"rates": RATES, "made_of": {"data": "a"}, "cache": tmp_path / "trials"}
-    choice = choose(score=score, **given)
+    given = {"made_of": {"data": "a"}, "cache": tmp_path / "trials"}
+    choice = choose_rate(encoder, head_task, RATES, **given)
     assert (choice.rate, choice.epoch) == where
-    assert max(one.score for one in choice.tried) == best
+    assert max(candidate.score for candidate in choice.tried) == best
     assert (choice.rows, choice.chosen_by) == (32, 16)
-    assert [one.rate for one in choice.tried] == list(RATES)
+    assert [candidate.rate for candidate in choice.tried] == list(RATES)
     assert encoder.fingerprint() == weights  # the candidates are copies
     # What was tried is found again, by what it was made of.
-    again = choose(score=None, **given)
+    again = choose_rate(encoder, replace(head_task, dev_score=None), RATES, **given)
     assert again == choice and len(list((tmp_path / "trials").iterdir())) == len(RATES)
 
     # Trained up to that epoch, whatever dev says: 0 everywhere.
-    chosen = replace(config, backbone_learning_rate=choice.rate)
+    config = replace(config, backbone_learning_rate=choice.rate)
+    chosen = replace(head_task, config=config, dev_score=zero)
     for epoch in (1, choice.epoch):
-        fitted = fit_head(
-            encoder.clone(), splits, "sts", kind, chosen, lambda p: 0.0, tmp_path, epoch=epoch
-        )
+        (fitted,) = fit_heads(encoder.clone(), [chosen], tmp_path, epoch=epoch)
         assert np.allclose(fitted.predictions["dev"], seen[choice.rate, epoch], atol=1e-6)
         assert len(fitted.history) == epoch
 
@@ -131,16 +131,7 @@ def test_undefined_scores_never_win(tiny_encoder, tmp_path):
     splits = Splits(similarities(16, 1), similarities(8, 2), [])
     config = HeadConfig(tune="full", num_epochs=2)
     scores = iter([None, 0.1, None, None, -0.5, 0.1])
-    choice = choose_rate(
-        tiny_encoder,
-        splits,
-        "sts",
-        "bi",
-        config,
-        rates=RATES,
-        score=lambda predictions: next(scores),
-        made_of={},
-        cache=tmp_path,
-    )
+    head_task = HeadTask("sts", "bi", config, splits, lambda predictions: next(scores))
+    choice = choose_rate(tiny_encoder, head_task, RATES, made_of={}, cache=tmp_path)
     assert (choice.rate, choice.epoch) == (1e-4, 2)
-    assert [one.score for one in choice.tried] == [0.1, None, 0.1]
+    assert [candidate.score for candidate in choice.tried] == [0.1, None, 0.1]

@@ -4,44 +4,45 @@ from pathlib import Path
 
 import pytest
 import torch
-from pairings import examples
+from pairings import examples, zero
 from safetensors.torch import save_file
 
-from baselines.isbert import load_tuned
 from data.tasks import Splits
 from heads.config import HeadConfig
-from heads.saved import load_head, read_head
-from heads.train import fit_head, save_head
+from heads.saved import load_head, read_head, save_head
+from heads.train import HeadTask, fit_heads
 from minbert.config import CheckpointError
 
 
 @pytest.mark.parametrize(
-    ("task", "kind", "tune", "features"),
+    ("task", "reader", "tune", "features"),
     [
         ("sst", "bi", "frozen", "concat"),
         ("sts", "bi", "full", "interaction"),
         ("para", "bi", "frozen", "interaction"),
         ("para", "cross", "full", "concat"),
         ("sts", "cross", "frozen", "interaction"),
+        ("sts", "cross", "frozen", "cls"),
         ("para", "late", "frozen", "interaction"),
         ("sts", "late", "last1", "interaction"),
     ],
 )
 def test_an_opened_head_predicts_as_the_fitted_one(
-    task, kind, tune, features, tiny_encoder, tmp_path, monkeypatch
+    task, reader, tune, features, tiny_encoder, tmp_path, monkeypatch
 ):
     config = HeadConfig(tune=tune, features=features, num_epochs=2, backbone_learning_rate=1e-3)
     splits = Splits(train=examples(task, 12), dev=examples(task, 9), test=[])
-    fitted = fit_head(tiny_encoder, splits, task, kind, config, lambda p: 0.0, tmp_path)
+    head_task = HeadTask(task, reader, config, splits, zero)
+    (fitted,) = fit_heads(tiny_encoder, [head_task], tmp_path)
     name = "named-by-the-user"
     folder = "backbones/sup-42" if tune == "frozen" else f"models/{name}"
     tiny_encoder.save(tmp_path / folder)
     path = tmp_path / "heads" / f"{name}.safetensors"
-    save_head(fitted.head, path, task, kind, config, "key", "sup")
+    save_head(fitted.head, path, head_task, key="key", pretrain="sup")
     found, *more = read_head(path)
-    assert (found.name, *more) == (task, kind, config)
+    assert (found.name, *more) == (task, reader, config)
     monkeypatch.chdir(path.parent)
-    opened = load_head(Path(path.name), load_tuned, "cpu", "float32")
+    opened = load_head(Path(path.name), "cpu", "float32")
     assert not opened.head.training
     texts = [example.texts for example in splits.dev]
     assert opened.logits(texts) == pytest.approx(fitted.logits("dev"), abs=1e-5)
@@ -53,9 +54,8 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
     for path in (foreign, tmp_path / "absent.safetensors", tiny_checkpoint / "model.safetensors"):
         with pytest.raises(CheckpointError, match="not a head that a run saved"):
             read_head(path)
-    for about, named in (("sudoku", "bi"), "sudoku"), (("sst", "tri"), "tri"):
-        about = dict(zip(("task", "encoder"), about, strict=True)) | {"config": "{}"}
-        save_file({"x": torch.zeros(1)}, foreign, about)
+    for task, reader, named in ("sudoku", "bi", "sudoku"), ("sst", "tri", "tri"):
+        save_file({"x": torch.zeros(1)}, foreign, {"task": task, "encoder": reader, "config": "{}"})
         with pytest.raises(CheckpointError, match=named):
             read_head(foreign)
 
@@ -65,9 +65,9 @@ def test_a_head_of_another_size_or_far_from_its_run_is_refused(tmp_path, tiny_en
     tiny_encoder.save(tmp_path / "backbones" / "sup-1")
     path = tmp_path / "heads" / "sup-sts-cross-1.safetensors"
     path.parent.mkdir()
-    about = {"task": "sts", "encoder": "cross", "config": '{"seed": 1}'}
+    about = {"task": "sts", "encoder": "cross", "config": '{"seed": 1, "of a later version": 0}'}
     save_file({"x": torch.zeros(1)}, path, about)
     with pytest.raises(CheckpointError, match=r"sup-sts-cross-1\.safetensors: tensor layers"):
-        load_head(path, load_tuned, "cpu", "float32")
+        load_head(path, "cpu", "float32")
     with pytest.raises(CheckpointError, match=r"gone, the encoder under a head; delete .*h\.s"):
-        load_head(path.rename(path.parent / "h.safetensors"), load_tuned, "cpu", "float32")
+        load_head(path.rename(path.parent / "h.safetensors"), "cpu", "float32")

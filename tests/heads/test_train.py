@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from pairings import examples
+from killable import Killed, encoder_of
+from pairings import examples, zero
 
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import task_metrics
-from heads.config import HeadConfig, head_config
-from heads.train import fit_head
+from heads.config import HeadConfig, JointConfig, head_config
+from heads.train import HeadTask, HeadTrainer, fit_heads
 
 
 @pytest.mark.parametrize(
-    ("task", "kind", "tune", "epochs"),
+    ("task", "reader", "tune", "epochs"),
     [
         ("sst", "bi", "frozen", 150),
         ("para", "bi", "frozen", 60),
@@ -20,7 +21,7 @@ from heads.train import fit_head
         ("sts", "cross", "full", 50),
     ],
 )
-def test_every_head_overfits_eight_examples(task, kind, tune, epochs, tiny_encoder, tmp_path):
+def test_every_head_overfits_eight_examples(task, reader, tune, epochs, tiny_encoder, tmp_path):
     rows = examples(task)
     config = HeadConfig(
         tune=tune,
@@ -35,18 +36,21 @@ def test_every_head_overfits_eight_examples(task, kind, tune, epochs, tiny_encod
     def score(predictions):
         return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
 
-    splits = Splits(train=rows, dev=rows, test=[])
-    result = fit_head(tiny_encoder, splits, task, kind, config, score, tmp_path)
+    head_task = HeadTask(task, reader, config, Splits(train=rows, dev=rows, test=[]), score)
+    (result,) = fit_heads(tiny_encoder, [head_task], tmp_path)
     assert score(result.predictions["dev"]) > 0.95
     assert result.history[-1]["loss"] < result.history[0]["loss"]
+    assert result.history[-1]["epoch"] == epochs and result.before == {}
 
 
-@pytest.mark.parametrize(("task", "kind"), [("sst", "bi"), ("sts", "cross")])
-def test_a_frozen_encoder_is_bit_identical_afterwards(task, kind, tiny_encoder, toy_data, tmp_path):
+@pytest.mark.parametrize(("task", "reader"), [("sst", "bi"), ("sts", "cross")])
+def test_a_frozen_encoder_is_bit_identical_afterwards(
+    task, reader, tiny_encoder, toy_data, tmp_path
+):
     before = {name: t.clone() for name, t in tiny_encoder.model.state_dict().items()}
-    splits = read_task(toy_data, task)
     config = head_config("quick", "frozen", task)
-    fit_head(tiny_encoder, splits, task, kind, config, lambda p: float(p.mean()), tmp_path)
+    head_task = HeadTask(task, reader, config, read_task(toy_data, task), zero)
+    fit_heads(tiny_encoder, [head_task], tmp_path)
     after = tiny_encoder.model.state_dict()
     assert after.keys() == before.keys()
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
@@ -65,8 +69,8 @@ def test_tuning_changes_the_last_layers_or_all(
     config = HeadConfig(
         tune=tune, backbone_learning_rate=1e-3, backbone_dropout=dropout, num_epochs=1
     )
-    splits = read_task(toy_data, "sts")
-    fit_head(tiny_encoder, splits, "sts", "cross", config, lambda p: 0.0, tmp_path)
+    head_task = HeadTask("sts", "cross", config, read_task(toy_data, "sts"), zero)
+    fit_heads(tiny_encoder, [head_task], tmp_path)
     after = tiny_encoder.model.state_dict()
     changed = {name for name, tensor in before.items() if not torch.equal(after[name], tensor)}
     last = tuple(f"encoder.layer.{layer}." for layer in changing)
@@ -76,44 +80,45 @@ def test_tuning_changes_the_last_layers_or_all(
     assert rates == {0.1 if dropout is None else dropout}
 
 
-def test_the_best_epoch_is_kept_not_the_last(tiny_encoder, toy_data, tmp_path):
-    splits = read_task(toy_data, "sts")
-    config = HeadConfig(num_epochs=4)
-    seen = []
+@pytest.mark.parametrize(
+    ("scores", "chosen", "kept"),
+    [
+        ([0.1, 0.9, 0.5, 0.2], None, 1),
+        ([0.1, 0.9, 0.9, 0.2], None, 1),
+        ([None, -0.5, None, -0.7], None, 1),
+        ([None, None, None, None], None, 0),
+        ([0.9, None, 0.1, 0.2], 3, 2),
+    ],
+)
+def test_the_best_epoch_is_kept_or_the_chosen_one(
+    scores, chosen, kept, tiny_encoder, toy_data, tmp_path
+):
+    seen: list[np.ndarray] = []
 
     def score(predictions):
         seen.append(predictions.copy())
-        return [0.1, 0.9, 0.5, 0.2][len(seen) - 1]
+        return scores[len(seen) - 1]
 
-    result = fit_head(tiny_encoder, splits, "sts", "bi", config, score, tmp_path)
-    assert np.array_equal(result.predictions["dev"], seen[1])
-    assert not np.array_equal(seen[1], seen[3])
+    config = HeadConfig(num_epochs=4, learning_rate=1e-2)
+    head_task = HeadTask("sts", "bi", config, read_task(toy_data, "sts"), score)
+    (expected,) = fit_heads(tiny_encoder, [head_task], tmp_path)
+    every_epoch, seen = seen, []
+    (result,) = fit_heads(tiny_encoder, [head_task], tmp_path, epoch=chosen)
+    assert np.array_equal(result.predictions["dev"], every_epoch[kept])
+    assert not np.array_equal(every_epoch[kept], every_epoch[kept - 1])
+    # The rates fall as if all epochs were to come.
+    assert result.history == expected.history[:chosen]
 
 
 def test_the_loss_of_an_epoch_is_its_mean_over_examples(tiny_encoder, toy_data, tmp_path):
     """Batches of 32 and 16 rows of one head that hardly learns, against one batch of 48."""
-    splits = read_task(toy_data, "sts")
-    losses = [
-        fit_head(
-            tiny_encoder,
-            splits,
-            "sts",
-            "bi",
-            HeadConfig(num_epochs=1, batch_size=size, learning_rate=1e-12, dropout=0.0),
-            lambda p: 0.0,
-            tmp_path,
-        ).history[-1]["loss"]
-        for size in (32, 48)
-    ]
+    splits, losses = read_task(toy_data, "sts"), []
+    for size in (32, 48):
+        config = HeadConfig(num_epochs=1, batch_size=size, learning_rate=1e-12, dropout=0.0)
+        head_task = HeadTask("sts", "bi", config, splits, zero)
+        (fitted,) = fit_heads(tiny_encoder, [head_task], tmp_path)
+        losses.append(fitted.history[-1]["loss"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
-def test_an_undefined_dev_score_still_leaves_a_trained_head(tiny_encoder, toy_data, tmp_path):
-    splits = read_task(toy_data, "sts")
-    result = fit_head(
-        tiny_encoder, splits, "sts", "bi", HeadConfig(num_epochs=2), lambda p: None, tmp_path
-    )
-    assert np.isfinite(result.predictions["dev"]).all()
 
 
 def test_the_cache_is_named_by_the_encoder_unless_its_fingerprint_is_known(
@@ -121,11 +126,73 @@ def test_the_cache_is_named_by_the_encoder_unless_its_fingerprint_is_known(
 ):
     splits, config = read_task(toy_data, "sst"), HeadConfig(num_epochs=1)
 
-    def fit(*more) -> int:
-        fit_head(tiny_encoder, splits, "sst", "bi", config, lambda p: 0.0, tmp_path, *more)
+    def fit(fingerprint=None) -> int:
+        head_task = HeadTask("sst", "bi", config, splits, zero)
+        fit_heads(tiny_encoder, [head_task], tmp_path, fingerprint=fingerprint)
         return len(list(tmp_path.iterdir()))
 
     known = tiny_encoder.fingerprint()
     assert fit() == 1
     tiny_encoder.model.embeddings.word_embeddings.weight.data[7] += 1
-    assert fit(None, False, known) == 1 and fit() == 2
+    assert fit(known) == 1 and fit() == 2
+
+
+FULL = HeadConfig(
+    tune="full", backbone_learning_rate=1e-3, num_epochs=2, batch_size=16, warmup_ratio=0.1
+)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        None,
+        JointConfig("sequential", ("replay",)),
+        JointConfig("round-robin", ("pcgrad",)),
+        JointConfig("annealed"),
+    ],
+    ids=["one task", "replay", "pcgrad", "annealed"],
+)
+def test_a_killed_training_resumes_to_the_same_numbers(
+    joint, tiny_checkpoint, toy_data, tmp_path, monkeypatch
+):
+    tasks = ("sts",) if joint is None else ("sst", "sts", "para")
+    head_tasks = [
+        HeadTask(task, "bi", FULL, read_task(toy_data, task), lambda p: float(p.mean()))
+        for task in tasks
+    ]
+
+    def fitted(joint=joint, **more):
+        encoder = encoder_of(tiny_checkpoint)
+        return fit_heads(encoder, head_tasks, tmp_path, joint=joint, **more), encoder
+
+    whole, encoder = fitted()
+    if joint and joint.remedies:  # they change the training
+        plain, _ = fitted(JointConfig(joint.schedule))
+        assert not np.array_equal(plain[1].predictions["dev"], whole[1].predictions["dev"])
+    state, train_step = tmp_path / "state.pt", HeadTrainer._train_step
+
+    def killed(trainer, step):
+        if step == len(trainer.batches) - 2:
+            raise Killed
+        return train_step(trainer, step)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(HeadTrainer, "_train_step", killed)
+        fitted(state_path=state)
+    torch.manual_seed(7)
+    steps = []
+    monkeypatch.setattr(
+        HeadTrainer, "_train_step", lambda *args: steps.append(args[1]) or train_step(*args)
+    )
+    again, other = fitted(state_path=state, resume=True)
+    assert min(steps) > 0
+    expected = encoder.model.state_dict()
+    assert all(torch.equal(expected[n], t) for n, t in other.model.state_dict().items())
+    for resumed, undisturbed in zip(again, whole, strict=True):
+        assert resumed.history == undisturbed.history
+        for split, predictions in undisturbed.predictions.items():
+            assert np.array_equal(resumed.predictions[split], predictions)
+        assert resumed.before.keys() == undisturbed.before.keys()
+        for split, predictions in undisturbed.before.items():
+            assert np.array_equal(resumed.before[split], predictions)
+    assert state.is_file()  # until the results are safe

@@ -1,8 +1,6 @@
-"""Checkpoints in and out: all spellings load, damage is named, saving is exact."""
+"""Checkpoints in and out: all spellings load, saving is exact. Refusals: test_refusals.py."""
 
 import json
-import os
-import pickle
 
 import pytest
 import torch
@@ -23,7 +21,6 @@ from minbert.model import BertModel
 from minbert.packing import pack_padded
 
 INDEX = "model.safetensors.index.json"
-NAME = "encoder.layer.1.output.dense.weight"
 
 
 def reference(kind: str, **more):
@@ -40,13 +37,11 @@ def own_tensors():
     return {key: t.clone() for key, t in BertModel(BertConfig(**TINY)).state_dict().items()}
 
 
-def write(folder, tensors, settings=None, pickled=False):
-    """Write a checkpoint; `settings` are changes of config.json, or its text."""
-    text = settings if isinstance(settings, str) else json.dumps({**TINY, **(settings or {})})
-    (folder / "config.json").write_text(text)
+def write(folder, tensors, pickled=False):
+    (folder / "config.json").write_text(json.dumps(TINY))
     if pickled:
         torch.save(tensors, folder / "pytorch_model.bin")
-    elif tensors is not None:
+    else:
         save_file(tensors, folder / "model.safetensors")
 
 
@@ -54,18 +49,6 @@ def assert_loads_as(folder, expected):
     state = BertModel.from_pretrained(str(folder)).state_dict()
     assert state.keys() == expected.keys()
     assert all(torch.equal(state[key], tensor) for key, tensor in expected.items())
-
-
-def assert_refused(load, *named):
-    with pytest.raises(CheckpointError) as error:
-        load()
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 400
-    assert all(name in message for name in named), message
-
-
-def assert_load_refused(folder, *named):
-    assert_refused(lambda: BertModel.from_pretrained(str(folder)), str(folder), *named)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +75,11 @@ def test_sharded_weights_load_and_a_missing_shard_is_named(tmp_path):
     listed = json.loads(index.read_text())
     other = {"weight_map": {**listed["weight_map"], "other": shards[0].name}}
     index.write_text(json.dumps(other))
-    assert_load_refused(tmp_path, "tensor other is in none of its shards")
+    with pytest.raises(CheckpointError, match="tensor other is in none of its shards"):
+        BertModel.from_pretrained(str(tmp_path))
     shards[1].unlink()
-    assert_load_refused(tmp_path, shards[1].name)
+    with pytest.raises(CheckpointError, match=f"{shards[1].name}: missing"):
+        BertModel.from_pretrained(str(tmp_path))
 
 
 @pytest.mark.parametrize(("prefix", "pickled"), [("", True), ("bert.", False)])
@@ -109,127 +94,10 @@ def test_prefix_and_tensorflow_names_load(prefix, pickled, tmp_path):
     assert_loads_as(tmp_path, expected)
 
 
-class Attack:
-    """A pickle that would run a command when loaded."""
-
-    def __reduce__(self):
-        return os.system, ("echo executed > executed.txt",)
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "named"),
-    [
-        ("model.safetensors", b"\x08\0\0\0\0\0\0\0{}", "model.safetensors"),
-        ("model.safetensors", b"", "truncated"),
-        ("pytorch_model.bin", pickle.dumps({"a": Attack()}), "pytorch_model.bin"),
-        ("pytorch_model.bin", b"garbage", "pytorch_model.bin"),
-        (INDEX, b"[" * 100_000, "index.json"),
-        (INDEX, b'{"weight_map": null}', "index.json"),
-        (INDEX, b'{"weight_map": {"a": "../x"}}', "index.json"),
-        (INDEX, b'{"weight_map": {"a": 3}}', "index.json"),
-        (INDEX, b'{"weight_map": {"a": "b.safetensors"}}', "b.safetensors"),
-        ("notes.txt", b"", "no weights"),
-    ],
-)
-def test_damaged_weights_are_named_and_nothing_is_executed(
-    file, content, named, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, None)
-    (tmp_path / file).write_bytes(content)
-    assert_load_refused(tmp_path, named)
-    assert not (tmp_path / "executed.txt").exists()
-
-
-def test_truncated_weights_are_named(tmp_path):
-    write(tmp_path, own_tensors())
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-100])
-    assert_load_refused(tmp_path, "model.safetensors", "truncated")
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda tensor: None, "is missing from the weights"),
-        (lambda tensor: torch.zeros(16, 17), "has shape (16, 17)"),
-        (torch.Tensor.int, "expected floats"),
-        (lambda tensor: tensor.index_fill(0, torch.tensor(3), torch.inf), "NaN or infinity"),
-    ],
-    ids=["missing", "misshapen", "integers", "infinity"],
-)
-def test_a_tensor_that_is_no_weight_is_named(change, named, tmp_path):
-    tensors = own_tensors()
-    tensors[NAME] = change(tensors[NAME])
-    write(tmp_path, {key: tensor for key, tensor in tensors.items() if tensor is not None})
-    assert_load_refused(tmp_path, NAME, named)
-
-
 def test_what_is_no_weight_of_the_model_may_be_an_integer(tmp_path):
     more = {"bert.embeddings.token_type_ids": torch.zeros(1, 32).int()}
     write(tmp_path, {**own_tensors(), **more})
     assert BertModel.from_pretrained(str(tmp_path)).config.hidden_size == 16
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        # What would compute wrongly ...
-        ({"model_type": None}, "model_type"),
-        ({"model_type": "b" * 10**6}, "model_type"),
-        ({"position_embedding_type": "relative_key"}, "relative_key"),
-        ({"hidden_act": "tanh"}, "tanh"),
-        ({"is_decoder": True}, "is_decoder"),
-        ({"hidden_size": 15}, "multiple"),
-        ({"hidden_size": "large"}, "hidden_size"),
-        ({"hidden_size": True}, "hidden_size"),
-        ({"vocab_size": 60.0}, "an integer"),
-        ({"num_hidden_layers": 0}, "num_hidden_layers"),
-        ({"layer_norm_eps": float("nan")}, "layer_norm_eps"),
-        ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
-        ({"pad_token_id": 60}, "pad_token_id"),
-        # ... what would take all memory before the weights are compared ...
-        ({"initializer_range": 10**400}, "too large a number"),
-        ({"vocab_size": 10**12}, "vocab_size"),
-        ({"vocab_size": 2 * 10**9}, "embeddings.word_embeddings.weight"),
-        ({"max_position_embeddings": 10**9}, "embeddings.position_embeddings.weight"),
-        ({"type_vocab_size": 10**9}, "embeddings.token_type_embeddings.weight"),
-        ({"intermediate_size": 10**9}, "encoder.layer.0.intermediate.dense.weight"),
-        ({"num_hidden_layers": 10**6}, "have 2 layers, config.json asks for 1000000"),
-        # ... and what is no object.
-        ("null", "object"),
-        ("{", "not a readable JSON file"),
-    ],
-    ids=range(22),
-)
-def test_strange_configurations_are_refused_before_memory_is_taken(settings, named, tmp_path):
-    write(tmp_path, own_tensors(), settings)
-    assert_load_refused(tmp_path, named)
-
-
-def test_a_size_of_a_tensor_that_is_missing_is_not_believed(tmp_path):
-    tensors = own_tensors()
-    del tensors["embeddings.word_embeddings.weight"]
-    write(tmp_path, tensors, {"vocab_size": 2 * 10**9})
-    assert_load_refused(tmp_path, "word_embeddings.weight is missing")
-    (tmp_path / "config.json").unlink()
-    assert_load_refused(tmp_path, "config.json: no such file")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {1: torch.zeros(2)},
-        {"a": "b"},
-        {"a": torch.eye(3).to_sparse()},
-        {"a": torch.empty(2, device="meta")},
-    ],
-    ids=["integer keys", "no tensors", "sparse", "meta"],
-)
-def test_pickles_of_other_things_are_refused(content, tmp_path):
-    path = tmp_path / "pytorch_model.bin"
-    torch.save(content, path)
-    assert_refused(lambda: read_file(path), str(path))
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu"])
@@ -246,7 +114,8 @@ def test_every_activation_gives_the_logits_of_transformers(activation, tmp_path)
 def test_a_prediction_head_with_a_matrix_of_its_own_is_refused(tmp_path):
     reference("BertForMaskedLM", tie_word_embeddings=False).save_pretrained(tmp_path)
     assert "cls.predictions.decoder.weight" in load_file(tmp_path / "model.safetensors")
-    assert_refused(lambda: BertForMaskedLM.from_pretrained(str(tmp_path)), "tie_word_embeddings")
+    with pytest.raises(CheckpointError, match=r"config\.json: tie_word_embeddings is false"):
+        BertForMaskedLM.from_pretrained(str(tmp_path))
     assert BertModel.from_pretrained(str(tmp_path)).config.hidden_size == 16
 
 
@@ -335,7 +204,8 @@ def test_a_file_of_tensors_that_has_changed_is_refused(old, new, tmp_path):
     content = path.read_bytes()
     assert old in content
     path.write_bytes(content.replace(old, new, 1))
-    assert_refused(lambda: read_file(path), "head.safetensors: has changed since")
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: has changed since"):
+        read_file(path)
 
 
 def test_views_and_shared_tensors_are_written_whole(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import toy_sentences
+from conftest import needs_bfloat16, toy_sentences
 
 from minbert.config import BertConfig
 from minbert.encoder import KEEP_FROM, SentenceEncoder
@@ -12,11 +12,6 @@ from minbert.model import BertModel
 from minbert.packing import TokenSequences
 
 FEW, MANY = toy_sentences(12), toy_sentences(200)  # too few to keep weights for, and enough
-
-needs_bfloat16 = pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here, so that no weights are kept",
-)
 
 
 @pytest.fixture

@@ -46,13 +46,6 @@ def assert_as_theirs(folder, texts=TEXTS):
     return theirs
 
 
-def assert_refused(folder, *named):
-    with pytest.raises(CheckpointError) as error:
-        load(folder)
-    message = str(error.value)
-    assert "\n" not in message and all(name in message for name in named), message
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Return a tiny checkpoint of every family."""
@@ -145,22 +138,14 @@ def test_a_foreign_dense_step_is_used_instead_of_the_pooler(tiny_encoder, tmp_pa
     save_file(drawn, weights)
     assert_as_theirs(folder)
     assert abs(load(folder).encode(TEXTS) - tiny_encoder.encode(TEXTS)).max() > 0.1
-    change(folder / "2_Dense" / "config.json", activation_function="torch.nn.ReLU")
-    assert_refused(folder, "expected a Dense with Tanh", "ReLU")
 
 
-def test_poolings_are_read_in_both_forms_or_refused(tiny_encoder, tmp_path):
-    folder = saved(tiny_encoder, tmp_path / "st")
+def test_a_pooling_may_be_a_single_name(tiny_encoder, tmp_path):
+    folder = saved(tiny_encoder, tmp_path / "st", "cls_before_pooler")
     path = folder / "1_Pooling" / "config.json"
-    path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "max"}))
-    assert_refused(folder, "max", "--pooling")
-    assert load(folder, "avg_top2").pooling == "avg_top2"
-    path.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}))
-    assert_refused(folder, "['cls_token', 'max_tokens']")
-    path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": "mean"}))
-    assert load(folder).pooling == "avg"
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2}')
-    assert_refused(folder, "max_seq_length is 2")
+    for name, pooling in (("mean", "avg"), ("cls", "cls_before_pooler")):
+        path.write_text(json.dumps({"embedding_dimension": 32, "pooling_mode": name}))
+        assert load(folder).pooling == pooling
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -194,50 +179,34 @@ def test_equal_weights_of_two_layers_are_our_averages(
     assert_as_theirs(folder)
 
 
-@pytest.mark.parametrize(
-    ("weights", "start"),
-    [
+def test_other_layers_learned_weights_and_another_pooling_behind_them_are_refused(
+    tiny_encoder, tmp_path
+):
+    folder = saved(tiny_encoder, tmp_path / "layers", "avg_first_last")
+
+    def refused():
+        with pytest.raises(
+            CheckpointError, match=r"WeightedLayerPooling .* give --pooling"
+        ) as line:
+            load(folder)
+        return "\n" not in str(line.value) and load(folder, "avg").pooling == "avg"
+
+    for weights, start in (
         ([1.0, 1.0, 1.0], 1),
         ([0.3, 0.0, 0.7], 1),
         ([1.0, 0.0, 0.0, 1.0], 0),
         ([1.0, 0.0, 1.0, 0.0], 1),
-    ],
-)
-def test_other_layers_and_learned_weights_are_refused(weights, start, tiny_encoder, tmp_path):
-    folder = saved(tiny_encoder, tmp_path / "layers", "avg_first_last")
-    layer_weights(folder, weights, layer_start=start)
-    assert_refused(folder, "WeightedLayerPooling", "--pooling")
-    assert load(folder, "avg").pooling == "avg"
-
-
-def test_another_pooling_behind_the_layers_is_refused(tiny_encoder, tmp_path):
-    folder = saved(tiny_encoder, tmp_path / "layers", "avg_first_last")
+    ):
+        layer_weights(folder, weights, layer_start=start)
+        assert refused()
+    layer_weights(folder, [2.0, 0.0, 2.0], layer_start=1)
     path = folder / "2_Pooling" / "config.json"
     change(path, pooling_mode_mean_tokens=False, pooling_mode_cls_token=True)
-    assert_refused(folder, "WeightedLayerPooling")
+    assert refused()
 
 
-@pytest.mark.parametrize("kind", ["LayerNorm", "Pooling"])
-def test_steps_that_are_not_known_or_come_twice_are_refused(kind, tiny_encoder, tmp_path):
-    folder = saved(tiny_encoder, tmp_path / "avg")
-    steps = json.loads((folder / "modules.json").read_text())
-    steps.append({**steps[-1], "type": f"sentence_transformers.models.{kind}"})
-    (folder / "modules.json").write_text(json.dumps(steps))
-    assert_refused(folder, kind, "--pooling")
-
-
-def test_a_default_prompt_is_refused_and_an_empty_one_is_not(tiny_encoder, tmp_path):
+def test_an_empty_default_prompt_is_none(tiny_encoder, tmp_path):
     folder = saved(tiny_encoder, tmp_path / "avg")
     path = folder / "config_sentence_transformers.json"
     change(path, prompts={"query": "the old ", "document": ""}, default_prompt_name="document")
     assert_as_theirs(folder)
-    change(path, default_prompt_name="query")
-    assert_refused(folder, "'the old '", "default_prompt_name")
-
-
-@pytest.mark.parametrize("content", ["3", '[{"type": 7}]'])
-@pytest.mark.parametrize("name", ["modules.json", "sentence_bert_config.json"])
-def test_strange_files_are_refused(name, content, tiny_encoder, tmp_path):
-    folder = saved(tiny_encoder, tmp_path / "cls", "cls")
-    (folder / name).write_text(content)
-    assert_refused(folder, str(folder))

@@ -19,7 +19,7 @@ from baselines.objectives import ALL_OBJECTIVES
 from data.examples import SentencePair, Triplet
 from data.tasks import read_task
 from heads.config import HeadConfig
-from heads.train import fit_head
+from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
 from runtime import processes
 from runtime.commands import exit_code
@@ -215,9 +215,11 @@ def tuned_head(checkpoint, data, folder):
     config = HeadConfig(
         tune="full", batch_size=15, num_epochs=2, dropout=0.0, backbone_learning_rate=1e-3
     )  # 48 rows: shares of 8 and 7, in the last batch of 2 and 1
-    more = (read_task(data, "sts"), "sts", "cross")
-    frozen = fit_head(encoder, *more, HeadConfig(num_epochs=2), lambda p: float(p[0]), folder)
-    result = fit_head(encoder, *more, config, lambda p: float(p[0]), folder)
+    splits, score = read_task(data, "sts"), lambda predictions: float(predictions[0])
+    frozen, result = (
+        fit_heads(encoder, [HeadTask("sts", "cross", settings, splits, score)], folder)[0]
+        for settings in (HeadConfig(num_epochs=2), config)
+    )
     losses = [record["loss"] for record in result.history]
     return frozen.predictions["dev"], result.predictions["dev"], losses
 

@@ -13,7 +13,6 @@ import run_multitask
 from evaluation import command
 from evaluation.__main__ import main as evaluation_main
 from minbert import checkpoint, pretrain
-from minbert.pretraining import average
 from runtime.commands import exit_code, shortage_told
 from runtime.errors import MachineError
 from runtime.progress import progress
@@ -83,7 +82,6 @@ def test_other_errors_stay_as_they_are(error):
         (run_multitask, "run", lambda _: run_multitask.main([])),
         (command, "evaluate", lambda _: evaluation_main(["--backbone", "mini"])),
         (pretrain, "work", lambda _: pretrain.main("--corpus a --valid b --out c".split())),
-        (average, "work", lambda _: average.main(["a", "b", "--valid", "c", "--out", "d"])),
     ],
 )
 def test_command_lines_with_code_of_their_own_tell_it_too(module, work, main, monkeypatch, capsys):

@@ -19,8 +19,8 @@ from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import is_labelled, task_metrics
 from evaluation.sts import pair_cosines
 from heads.config import head_config
-from heads.inputs import Inputs
-from heads.train import fit_head
+from heads.inputs import HeadInputs
+from heads.train import HeadTask, fit_heads
 from minbert.encoder import SentenceEncoder
 from minbert.model import BertModel
 from runtime.training import set_seed
@@ -129,14 +129,12 @@ def encoder_scores(encoder: SentenceEncoder, data: DataSet, seeds: int, cache: P
     measured = {}
     fingerprint = encoder.fingerprint()
     for task, splits in data.splits.items():
-        inputs: dict[str, Inputs] | None = None
+        inputs: dict[str, HeadInputs] | None = None
         guesses = []
         for seed in range(FIRST_SEED, FIRST_SEED + seeds):
             config = replace(head_config("quick", "frozen", task), seed=seed)
-            fitted = fit_head(
-                encoder, splits, task, "bi", config, _dev_score(splits, task), cache,
-                fingerprint=fingerprint, inputs=inputs,
-            )  # fmt: skip
+            head_task = HeadTask(task, "bi", config, splits, _dev_score(splits, task), inputs)
+            (fitted,) = fit_heads(encoder, [head_task], cache, fingerprint=fingerprint)
             inputs = fitted.inputs
             guesses.append(fitted.predictions[data.part(task)])
         truth = data.truth(task)

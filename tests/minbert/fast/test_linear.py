@@ -1,30 +1,17 @@
 """Kept bfloat16 weights: the same numbers up to rounding, and there for a block only."""
 
-import copy
-
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import needs_bfloat16
 
 from minbert.fast import linear
-from minbert.fast.linear import (
-    Intermediate,
-    Keeper,
-    KeptWeights,
-    Linear,
-    kept_weights,
-)
+from minbert.fast.linear import Intermediate, Keeper, KeptWeights, Linear, kept_weights
 from minbert.fast.switch import accelerate
 from minbert.model import BertLayer
-from minbert.packing import PackedBatch
 
 CPU = torch.device("cpu")
 X = torch.randn(30, 64, generator=torch.Generator().manual_seed(1))
-
-needs_bfloat16 = pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here",
-)
 
 
 @pytest.fixture
@@ -50,13 +37,6 @@ def encode(module, x=X):
 
 def kept_by(module) -> list[bool]:
     return [part.kept is not None for part in module.modules() if isinstance(part, Keeper)]
-
-
-def batch_of(lengths) -> PackedBatch:
-    """A batch of these lengths, whose tokens are never looked at."""
-    ids = torch.zeros(sum(lengths), dtype=torch.long)
-    borders = torch.tensor([0, *lengths]).cumsum(0)
-    return PackedBatch(ids, ids, ids, borders, tuple(lengths))
 
 
 @needs_bfloat16
@@ -113,28 +93,6 @@ def test_queries_keys_and_values_are_one_product(tiny_config):
         joint = layer.kept(x)
     singly = [KeptWeights(part)(x) for part in (layer.query, layer.key, layer.value)]
     assert torch.equal(joint, torch.cat(singly, dim=1))
-
-
-@needs_bfloat16
-@pytest.mark.parametrize("lasting", [True, False])
-def test_a_block_in_bfloat16_is_the_float32_one_rounded(lasting, tiny_config):
-    torch.manual_seed(0)
-    plain = BertLayer(tiny_config).eval()
-    for parameter in plain.parameters():
-        torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.1)
-    fast = accelerate(copy.deepcopy(plain))
-    x, batch = X[:, : tiny_config.hidden_size], batch_of((1, 9, 7, 7, 6))
-    outside = fast(x, batch)
-    with torch.inference_mode():
-        expected = plain(x, batch)
-        with (
-            torch.autocast("cpu", torch.bfloat16),
-            kept_weights(fast, CPU, torch.bfloat16, lasting),
-        ):
-            found = fast(x, batch)
-    assert found.dtype == torch.bfloat16
-    torch.testing.assert_close(found.float(), expected, atol=0.05, rtol=0.02)
-    assert torch.equal(fast(x, batch), outside)
 
 
 @needs_bfloat16

@@ -2,17 +2,12 @@
 
 import pytest
 import torch
-from conftest import toy_sentences
+from conftest import needs_bfloat16, toy_sentences
 
 from minbert.fast.dropout import set_dropout
 from minbert.fast.linear import Linear
 from minbert.fast.products import ROWS, product, trains_in_bfloat16
 from minbert.pooling import pool
-
-needs_bfloat16 = pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here",
-)
 
 
 @needs_bfloat16

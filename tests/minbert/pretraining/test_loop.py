@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import needs_bfloat16
 
 from minbert.config import BertConfig
 from minbert.fast.linear import keepers
@@ -36,8 +37,8 @@ def trainer_of(tiny_encoder, tmp_path):
             model.load_state_dict(state)
         rows = np.random.default_rng(0).integers(5, 92, (70, 20)).astype(np.int32)
         data = as_sequences(rows)
-        machine = ("cpu", precision)
-        return Pretrainer(model, tiny_encoder.tokenizer, data, data, CONFIG, tmp_path, *machine)
+        machine = {"folder": tmp_path, "device": "cpu", "precision": precision}
+        return Pretrainer(model, tiny_encoder.tokenizer, data, data, CONFIG, **machine)
 
     return make
 
@@ -58,10 +59,7 @@ def test_validation_repeats_and_leaves_random_numbers_alone(trainer_of):
     assert trainer.evaluate() == first
 
 
-@pytest.mark.skipif(
-    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
-    reason="no bfloat16 in oneDNN here, so that no weights are kept",
-)
+@needs_bfloat16
 def test_validation_after_a_step_is_that_of_a_fresh_trainer(trainer_of, monkeypatch):
     trainer, seen, logits = trainer_of(precision="bfloat16"), [], Pretrainer._logits
 

@@ -9,14 +9,12 @@ import pytest
 import torch
 from conftest import toy_sentences
 from safetensors.torch import load_file, save_file
-from transformers import BertForMaskedLM as Reference
 
 from minbert import pretrain
 from minbert.encoder import SentenceEncoder
 from minbert.hub import MINI
 from minbert.mlm import BertForMaskedLM
 from minbert.model import UNDECAYED, BertModel
-from minbert.pretraining import average
 from minbert.pretraining.loop import Pretrainer
 from minbert.tokenizer import SPECIAL_TOKENS, BertTokenizer
 from runtime.training import adamw
@@ -47,29 +45,46 @@ def command(corpus, out, *more):
     ]
 
 
-@pytest.mark.parametrize("content", [None, b"\n\n", b"\xff\xfe bad", b"short"])
-def test_an_unusable_corpus_is_one_clear_line_and_exit_2(content, corpus, tmp_path, capsys):
-    path = tmp_path / "text.txt"
-    if content is not None:
-        path.write_bytes(content)
-    argv = command(corpus, tmp_path / "out")
-    argv[1:3] = [str(path)]
+def refused(argv, told, capsys):
     assert pretrain.main(argv) == 2
     error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ") and str(path) in error and "\n" not in error
-    assert not (tmp_path / "out").exists()
+    assert error.startswith("error: ") and told in error and "\n" not in error
 
 
-def test_a_folder_of_other_things_is_refused_before_hours_of_training(
-    corpus, tmp_path, capsys, monkeypatch
-):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+@pytest.mark.parametrize(
+    ("files", "more", "told"),
+    [
+        ({}, "--corpus text", "text: not a readable UTF-8 text file"),
+        ({"text": b"\n\n"}, "--corpus text", "text: no text; expected a paragraph per line"),
+        ({"text": b"\xff\xfe bad"}, "--corpus text", "text: not a readable UTF-8 text file"),
+        ({"text": b"short"}, "--corpus text", "text: no document has 22 tokens"),
+        ({"out": b""}, "", "out: exists and is no checkpoint that was saved here"),
+        ({"mine/thesis.txt": b"precious"}, "--out mine", "mine: exists and is no checkpoint that"),
+        ({"thesis.txt": b"precious"}, "--out .", "exists and is no checkpoint that was saved here"),
+        (
+            {"vocab.txt": "\n".join([*SPECIAL_TOKENS, "a", "b", "a"]).encode()},
+            "--vocab vocab.txt",
+            "vocab.txt: a piece stands on two lines",
+        ),
+        ({}, "--init mini --length 129", "has 128 positions and 8192 word embeddings; --length"),
+        ({}, "--init ./no", "no such folder"),
+        ({"broken/training.json": b"{"}, "--init broken", "training.json: not a readable JSON"),
+    ],
+    ids=range(11),
+)
+def test_what_cannot_be_used_is_one_line(files, more, told, corpus, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for out in ("mine", "."):
-        assert pretrain.main(command(corpus, out)) == 2
-        assert "is no checkpoint that was saved here" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    if "broken" in more:
+        copytree(MINI, "broken")
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    argv = (
+        goes_on(corpus, "out", more) if "--init" in more else command(corpus, "out", *more.split())
+    )
+    refused(argv, told, capsys)
+    assert all((tmp_path / name).read_bytes() == content for name, content in files.items())
+    assert not (tmp_path / "out").is_dir()
 
 
 def test_a_vocabulary_is_made_anew_for_another_size(corpus, tmp_path, capsys):
@@ -97,26 +112,38 @@ def test_what_a_corpus_never_uses_does_not_fade(tiny_checkpoint):
     assert not any("position" in name or "type" in name or "LayerNorm" in name for name in faded)
 
 
-def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus, tmp_path, capsys):
-    out = tmp_path / "bert"
+def goes_on(folder, out, more):
+    """The command of a fresh run, made one that goes on from a checkpoint."""
+    fresh = command(folder, out)
+    for flag in ("--vocab-size", "--layers", "--hidden-size"):
+        place = fresh.index(flag)
+        del fresh[place : place + 2]
+    return [*fresh, *more.split()]
+
+
+@pytest.fixture(scope="module")
+def trained(corpus, tmp_path_factory):
+    """A checkpoint of 300 steps."""
+    out = tmp_path_factory.mktemp("trained") / "bert"
     assert pretrain.main(command(corpus, out)) == 0
-    notes = json.loads((out / "training.json").read_text())
-    log = capsys.readouterr().out.splitlines()
-    told = [line for line in log if line.startswith("step ") and "perplexity" in line]
-    assert len(told) == len(notes["history"]) >= 6 and str(out) in log[-1]
-    first, last = notes["history"][0], notes["history"][-1]
-    assert last["step"] == 300
+    return out
+
+
+def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(trained):
+    history = json.loads((trained / "training.json").read_text())["history"]
+    first, last = history[0], history[-1]
+    assert last["step"] == 300 and len(history) >= 6
     assert last["valid_perplexity"] < first["valid_perplexity"]
     assert last["valid_accuracy"] > 0.2  # the commonest piece alone: 0.12
-    encoder = SentenceEncoder.from_pretrained(str(out), precision="float32")
+    encoder = SentenceEncoder.from_pretrained(str(trained), precision="float32")
     assert encoder.pooling == encoder.stated_pooling == "avg" and encoder.max_length == 24
     types = encoder.model.embeddings.token_type_embeddings.weight
     assert torch.equal(types[0], types[1]) and types.any()  # the second segment is no noise
     assert encoder.model.config.hidden_dropout_prob == 0.1
     assert np.isfinite(encoder.encode(["the old cat sees a dog .", ""])).all()
-    assert BertForMaskedLM.from_pretrained(str(out)).bert.pooler is None
+    assert BertForMaskedLM.from_pretrained(str(trained)).bert.pooler is None
     transformers = pytest.importorskip("transformers")
-    reference = transformers.BertModel.from_pretrained(out, add_pooling_layer=False).eval()
+    reference = transformers.BertModel.from_pretrained(trained, add_pooling_layer=False).eval()
     ids = torch.tensor([encoder.tokenizer(["the old cat"])[0]])
     with torch.no_grad():
         theirs = reference(ids).last_hidden_state.float()
@@ -124,10 +151,15 @@ def test_pretraining_learns_and_leaves_a_checkpoint_that_everything_loads(corpus
     torch.testing.assert_close(ours, theirs, atol=2e-2, rtol=0)  # stored as float16
 
 
+def log_lines(capsys):
+    lines = capsys.readouterr().out.splitlines()
+    return [line for line in lines if line.startswith("step ") and "perplexity" in line]
+
+
 def test_an_interrupted_run_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch, capsys):
-    weights = ("--contrast-weight", "1", "--twin-weight", "1", "--twin-batch-size", "8")
-    short = ("--tokens", "38400", *weights, "--eval-steps", "4")
+    short = ("--tokens", "38400", "--eval-steps", "4")
     assert pretrain.main(command(corpus, tmp_path / "whole", *short)) == 0
+    assert len(told := log_lines(capsys)) == 13 and "step 50/50: loss " in told[-1]
     vocab = ("--vocab", str(tmp_path / "whole" / "vocab.txt"))
     step = Pretrainer._train_step
     done = []
@@ -178,9 +210,7 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         (("--resume", "--corpus", str(corpus / "b.txt.xz"), *vocab), "of a run with corpus "),
         (("--resume", "--valid", str(corpus / "a.txt"), *vocab), "of a run with validation text "),
     ):
-        assert pretrain.main(command(corpus, tmp_path / "out", *short, *more)) == 2
-        error = capsys.readouterr().err.strip()
-        assert error.startswith("error: ") and told in error and "\n" not in error
+        refused(command(corpus, tmp_path / "out", *short, *more), told, capsys)
     assert states and states == {path: path.read_bytes() for path in states}
 
 
@@ -190,9 +220,10 @@ def test_states_are_neither_overwritten_nor_taken_for_another_runs(corpus, tmp_p
         ("--decay-ratio 2", "expected a number from 0 to 1"),
         ("--length 2", "expected a whole number from 8 to"),
         ("--hidden-size 100", "a multiple of 64"),
-        ("--vocab-size 60000", "--init random"),
         ("--init mini --layers 2", "--init mini brings its own"),
-        ("--init coocurrence --vocab v.txt", "cooccurrence or random"),
+        ("--init radnom --vocab v.txt", "for a new model, --init takes random"),
+        ("--init cooccurrence", "--init cooccurrence is gone since 1.1"),
+        ("--contrast-weight 1", "--contrast-weight is gone since 1.1: leave it out"),
     ],
 )
 def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys):
@@ -203,122 +234,23 @@ def test_impossible_numbers_and_flags_end_at_once(flags, told, tmp_path, capsys)
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("pieces", "told"),
-    [
-        (["a", "b", "a"], "a piece stands on two lines"),
-        ([f"w{i}" for i in range(40_000)], "would need 32 GB; take --init random"),
-    ],
-)
-def test_a_vocabulary_that_cannot_serve_is_one_line(pieces, told, corpus, tmp_path, capsys):
-    vocab = tmp_path / "vocab.txt"
-    vocab.write_text("\n".join([*SPECIAL_TOKENS, *pieces]) + "\n")
-    assert pretrain.main(command(corpus, tmp_path / "out", "--vocab", str(vocab))) == 2
-    error = capsys.readouterr().err.strip()
-    assert error.startswith(f"error: {vocab}: ") and told in error and "\n" not in error
-    assert not (tmp_path / "out").exists()
-
-
-def test_going_on_from_a_checkpoint_with_spans(corpus, tmp_path, capsys):
-    first = tmp_path / "first"
-    short = ("--tokens", "76800", "--eval-steps", "50")
-    assert pretrain.main(command(corpus, first, *short)) == 0
-    training = json.loads((first / "training.json").read_text())
-    before = training["history"][-1]
-    out = tmp_path / "out"
-    more = ("--contrast-weight", "1", "--eval-steps", "2")
-    assert pretrain.main(goes_on(corpus, out, first, *short, *more)) == 0
-    notes = json.loads((out / "training.json").read_text())
-    start, *_, end = notes["history"]
-    assert start["valid_perplexity"] < 1.2 * before["valid_perplexity"]  # not from nothing
-    assert notes["before"] == training and "before" not in training
-    assert notes["config"]["init"] == notes["options"]["init"] == "first"
-    assert (first / "vocab.txt").read_text() == (out / "vocab.txt").read_text()
-    assert start["valid_span_accuracy"] < end["valid_span_accuracy"] < 1
-    assert end["span_loss"] > 0
-    assert "spans 0." in capsys.readouterr().out
-
-
-def goes_on(folder, out, start, *more):
-    """The command of a fresh run, made one that goes on from a checkpoint."""
-    fresh = command(folder, out)
-    for flag in ("--vocab-size", "--layers", "--hidden-size"):
-        place = fresh.index(flag)
-        del fresh[place : place + 2]
-    return [*fresh, "--init", str(start), *more]
-
-
-def test_what_a_checkpoint_knew_of_segments_and_dropout_is_kept(legs, corpus, tmp_path):
-    start = tmp_path / "start"
-    copytree(legs / "one", start)
+def test_going_on_from_a_checkpoint_keeps_what_it_knew(trained, corpus, tmp_path):
+    start, out = tmp_path / "start", tmp_path / "out"
+    copytree(trained, start)
+    # Another dropout, and segments that differ.
     config = json.loads((start / "config.json").read_text())
     (start / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.3}))
     tensors = load_file(start / "model.safetensors")
     types = tensors["bert.embeddings.token_type_embeddings.weight"]
     types[1] = 0.25
     save_file(tensors, start / "model.safetensors")
-    few = ("--tokens", "2000", "--batch-size", "8")
-    assert pretrain.main(goes_on(corpus, tmp_path / "out", start, *few)) == 0
-    after = load_file(tmp_path / "out" / "model.safetensors")
-    kept = after["bert.embeddings.token_type_embeddings.weight"]
+    assert pretrain.main(goes_on(corpus, out, f"--init {start} --tokens 3072 --eval-steps 2")) == 0
+    before, notes = (json.loads((f / "training.json").read_text()) for f in (start, out))
+    known = before["history"][-1]["valid_perplexity"]
+    assert notes["history"][0]["valid_perplexity"] < 1.2 * known  # not from nothing
+    assert notes["before"] == before and "before" not in before
+    assert notes["config"]["init"] == notes["options"]["init"] == "start"
+    assert (start / "vocab.txt").read_text() == (out / "vocab.txt").read_text()
+    kept = load_file(out / "model.safetensors")["bert.embeddings.token_type_embeddings.weight"]
     assert torch.equal(kept[1], types[1]) and not torch.equal(kept[0], types[0])
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["hidden_dropout_prob"] == 0.3
-
-
-def test_a_checkpoint_that_cannot_be_gone_on_from_is_one_line(corpus, tmp_path, capsys):
-    out = tmp_path / "out"
-    broken = tmp_path / "broken"
-    copytree(MINI, broken)
-    (broken / "training.json").write_text("{")
-    for start, more, told in (
-        ("mini", ("--length", "129"), "128 positions"),
-        (tmp_path / "no", (), "no such folder"),
-        (broken, (), "training.json: not a readable JSON"),
-    ):
-        assert pretrain.main(goes_on(corpus, out, start, *more)) == 2
-        error = capsys.readouterr().err.strip()
-        assert error.startswith("error: ") and told in error and "\n" not in error
-    assert not out.exists() and not (tmp_path / "out.work").exists()
-
-
-@pytest.fixture(scope="module")
-def legs(tmp_path_factory):
-    """A checkpoint, one that was trained on from it, and held-out text."""
-    folder = tmp_path_factory.mktemp("legs")
-    (folder / "text.txt").write_text("\n".join(toy_sentences(300)) + "\n")
-    text = str(folder / "text.txt")
-    flags = ["--corpus", text, "--valid", text, "--precision", "float32", "--device", "cpu"]
-    flags += "--tokens 3072 --batch-size 32 --length 24 --warmup-steps 0".split()
-    sizes = "--vocab-size 120 --layers 1 --hidden-size".split()
-    one, two = (str(folder / name) for name in ("one", "two"))
-    assert pretrain.main([*flags, *sizes, "64", "--out", one]) == 0
-    assert pretrain.main([*flags, "--init", one, "--out", two]) == 0
-    return folder
-
-
-def mean_command(legs, first, second, out):
-    valid = str(legs / "text.txt")
-    return [str(legs / first), str(legs / second), "--valid", valid, "--out", str(out)]
-
-
-def test_the_mean_is_that_of_every_weight(legs, tmp_path, capsys):
-    assert average.main(mean_command(legs, "one", "two", tmp_path / "mean")) == 0
-    assert "perplexity" in capsys.readouterr().out
-    one, two, mean = (
-        Reference.from_pretrained(path).state_dict()
-        for path in (legs / "one", legs / "two", tmp_path / "mean")
-    )
-    assert any(not torch.equal(one[name], two[name]) for name in one)
-    for name, tensor in mean.items():
-        expected = ((one[name].float() + two[name].float()) / 2).half()
-        assert torch.equal(tensor.half(), expected), name
-    notes = json.loads((tmp_path / "mean" / "training.json").read_text())
-    assert notes["averaged"]["with"] == "one" and notes["averaged"]["valid_perplexity"] > 1
-    assert notes["before"]["history"] and notes["config"]["init"] == "one"
-
-
-def test_other_sizes_are_refused_in_one_line(legs, tmp_path, capsys):
-    assert average.main(mean_command(legs, MINI, "two", tmp_path / "mean")) == 2
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("error: ") and "sizes" in error and "\n" not in error
-    assert not (tmp_path / "mean").exists()
+    assert json.loads((out / "config.json").read_text())["hidden_dropout_prob"] == 0.3

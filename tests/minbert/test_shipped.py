@@ -1,4 +1,4 @@
-"""The weights that come along as `mini`: small, documented, an ordinary checkpoint, and of use."""
+"""The encoders that ship, `mini` and `mini-sts`: small, documented, ordinary, and of use."""
 
 import json
 from itertools import islice
@@ -9,21 +9,41 @@ import torch
 
 from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
-from minbert.hub import MINI
+from minbert.hub import MINI, SHIPPED
 from minbert.mlm import BertForMaskedLM, mask_tokens
 from minbert.model import BertModel
 
 MOST_BYTES = 16 * 2**20
 
 
-def test_mini_is_small_whole_and_documented():
-    assert (MINI / "model.safetensors").stat().st_size <= MOST_BYTES
-    card = (MINI / "README.md").read_text(encoding="utf-8")
-    for part in ("Corpus", "Licence", "Tokens seen", "Limits", "python -m minbert.pretrain"):
+CARDS = {
+    "mini": "Corpus|Licence|Tokens seen|Limits|python -m minbert.pretrain|version 1.0.0",
+    "mini-sts": "Sentences|Licence|Teacher|leaks|--pretrain teacher|version 1.0.0",
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_is_small_and_documented(name):
+    assert (SHIPPED[name] / "model.safetensors").stat().st_size <= MOST_BYTES
+    card = (SHIPPED[name] / "README.md").read_text(encoding="utf-8")
+    for part in CARDS[name].split("|"):
         assert part in card, part
-    notes = json.loads((MINI / "training.json").read_text())
-    assert f"{notes['averaged']['valid_perplexity']:.1f}" in card
-    assert "/" not in json.dumps(notes["options"]["corpus"])
+
+
+def test_their_notes_say_how_they_were_made():
+    mini, sts = (json.loads((SHIPPED[n] / "training.json").read_text()) for n in CARDS)
+    assert f"{mini['averaged']['valid_perplexity']:.1f}" in (MINI / "README.md").read_text()
+    assert "/" not in json.dumps(mini["options"]["corpus"])
+    assert sts["pretrain"] == "teacher" and sts["data"] == "sentences.txt"
+
+
+def test_sentence_transformers_reads_the_embeddings_of_mini_sts():
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    folder = str(SHIPPED["mini-sts"])
+    theirs = sentence_transformers.SentenceTransformer(folder, device="cpu").float()
+    ours = SentenceEncoder.from_pretrained("mini-sts", device="cpu", precision="float32")
+    texts = ["A kite in the wind.", "The wind carries a kite.", "Interest rates fell again."]
+    np.testing.assert_allclose(ours.encode(texts), theirs.encode(texts), atol=1e-5)
 
 
 def test_mini_is_an_ordinary_checkpoint():

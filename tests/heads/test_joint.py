@@ -1,0 +1,246 @@
+"""Joint training: schedules, what is learnt and forgotten, gradient surgery, two processes."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+import torch
+from killable import encoder_of
+from pairings import examples
+from ranks import on_two_ranks
+from torch import nn
+
+from data.tasks import TASKS, Splits, read_task
+from evaluation.metrics import task_metrics
+from heads.config import SCHEDULES, HeadConfig, JointConfig
+from heads.joint import (
+    Course,
+    checks,
+    numbered,
+    phases,
+    put_gradient,
+    take_gradient,
+    without_conflicts,
+)
+from heads.train import HeadTask, fit_heads
+
+COURSES = {"sst": Course(400, 7, 3), "sts": Course(100, 2, 3), "para": Course(1600, 25, 3)}
+TOTAL = 3 * (7 + 2 + 25)
+
+
+def plan(schedule, *remedies, longer=1, epochs=3, seed=1):
+    courses = {
+        task: replace(course, steps_per_epoch=longer * course.steps_per_epoch, epochs=epochs)
+        for task, course in COURSES.items()
+    }
+    return phases(JointConfig(schedule, remedies, 0.2), courses, seed)
+
+
+def tasks_of(plan):
+    return [task for phase in plan for step in phase.steps for task in step]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_all_schedules_read_as_many_batches_each_numbered_by_task(schedule):
+    found = plan(schedule)
+    assert len(tasks_of(found)) == TOTAL
+    assert found == plan(schedule)
+    if schedule in ("proportional", "annealed"):
+        assert found != plan(schedule, seed=2)
+    batches = [batch for step in numbered(found) for batch in step]
+    for name in COURSES:
+        numbers = [number for task, number in batches if task == name]
+        assert numbers == list(range(len(numbers)))
+
+
+def test_sequential_is_each_tasks_own_training_after_the_other():
+    found = plan("sequential")
+    assert tasks_of(found) == ["sst"] * 21 + ["sts"] * 6 + ["para"] * 75
+    assert [phase.task for phase in found] == ["sst", "sts", "para"]
+    assert checks(found)[:4] == [(7, None), (14, None), (21, "sst"), (23, None)]
+    assert checks(found)[-1] == (TOTAL, "para")
+
+
+@pytest.mark.parametrize("remedies", [(), ("pcgrad",)])
+def test_round_robin_takes_turns(remedies):
+    (phase,) = plan("round-robin", *remedies)
+    assert tasks_of([phase]) == ["sst", "sts", "para"] * (TOTAL // 3)
+    assert {len(step) for step in phase.steps} == ({3} if remedies else {1})
+    assert checks([phase])[-1] == (len(phase.steps), None)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "epoch", "exponent"),
+    [
+        ("proportional", 5, 1.0),
+        ("annealed", 1, 1.0),
+        ("annealed", 3, 0.6),
+        ("annealed", 5, 0.2),
+    ],
+)
+def test_shares_follow_the_formula(schedule, epoch, exponent):
+    """Stickland & Murray 2019, section 4.1: alpha = 1 - 0.8 (e - 1) / (E - 1)."""
+    (phase,) = plan(schedule, longer=200, epochs=5)
+    size = len(phase.steps) // 5
+    counts = Counter(tasks_of([phase])[size * (epoch - 1) : size * epoch])
+    weights = np.array([400.0, 100.0, 1600.0]) ** exponent
+    shares = np.array([counts[name] for name in COURSES]) / size
+    assert np.allclose(shares, weights / weights.sum(), atol=0.02)
+
+
+def test_replay_mixes_a_share_of_earlier_tasks_into_later_phases():
+    found = plan("sequential", "replay", longer=30)
+    for phase, earlier in zip(found, [[], ["sst"], ["sst", "sts"]], strict=True):
+        counts = Counter(tasks_of([phase]))
+        assert counts.pop(phase.task) == 30 * COURSES[phase.task].steps
+        assert sorted(counts) == sorted(earlier)
+        if earlier:
+            assert sum(counts.values()) / len(phase.steps) == pytest.approx(0.2, abs=0.005)
+            assert max(counts.values()) - min(counts.values()) <= 1
+            # Spread over the whole phase.
+            half = len(phase.steps) // 2
+            first = Counter(tasks_of([phase])[:half])
+            assert sum(first[name] for name in earlier) / half > 0.15
+
+
+FULL = HeadConfig(
+    tune="full", backbone_learning_rate=1e-3, num_epochs=2, batch_size=16, warmup_ratio=0.1
+)
+JOINT = replace(FULL, tune="joint")
+
+
+def learners(data, *tasks, config=JOINT):
+    return [
+        HeadTask(task, "bi", config, read_task(data, task), lambda p: float(p.mean()))
+        for task in tasks
+    ]
+
+
+def assert_same(module, other):
+    expected = other.state_dict()
+    assert all(torch.equal(tensor, expected[n]) for n, tensor in module.state_dict().items())
+
+
+def test_one_tasks_sequence_is_its_own_training(tiny_encoder, toy_data, tmp_path):
+    """With one task to learn, all is as `--tune full` does it, to the last digit."""
+    jointly, alone = tiny_encoder.clone(), tiny_encoder.clone()
+    sequential = JointConfig("sequential")
+    (found,) = fit_heads(jointly, learners(toy_data, "sts"), tmp_path, joint=sequential)
+    rising = count()
+    (head_task,) = learners(toy_data, "sts", config=FULL)
+    head_task = replace(head_task, dev_score=lambda p: float(next(rising)))
+    (expected,) = fit_heads(alone, [head_task], tmp_path)
+    assert_same(jointly.model, alone.model)
+    assert_same(found.head, expected.head)
+    for split in ("dev", "test"):
+        assert np.array_equal(found.predictions[split], expected.predictions[split])
+        assert np.array_equal(found.before[split], expected.predictions[split])
+
+
+def test_later_tasks_change_the_encoder_and_leave_earlier_heads_alone(
+    tiny_encoder, toy_data, tmp_path
+):
+    config, one, two = JointConfig("sequential"), tiny_encoder.clone(), tiny_encoder.clone()
+    (first,) = fit_heads(one, learners(toy_data, "sts"), tmp_path, joint=config)
+    both = fit_heads(two, learners(toy_data, "sts", "sst"), tmp_path, joint=config)
+    assert_same(both[0].head, first.head)
+    assert np.array_equal(both[0].before["dev"], first.predictions["dev"])
+    assert not np.array_equal(both[0].before["dev"], both[0].predictions["dev"])
+    before, after = one.model.state_dict(), two.model.state_dict()
+    assert not any(torch.equal(before[n], after[n]) for n in before if "layer.0" in n)
+    # One check per epoch of either task, of both tasks.
+    assert [[record["epoch"] for record in fitted.history] for fitted in both] == [[1, 2, 3, 4]] * 2
+
+
+def test_all_tasks_overfit_eight_examples(tiny_encoder, tmp_path):
+    config = replace(
+        JOINT, num_epochs=60, batch_size=8, dropout=0.0, learning_rate=1e-2, warmup_ratio=0.0
+    )
+    head_tasks = []
+    for task in ("sst", "para", "sts"):
+        rows = examples(task)
+        labels = np.array([row.label for row in rows], float)
+
+        def score(predictions, task=task, labels=labels):
+            return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
+
+        reader = "cross" if TASKS[task].is_pair else "bi"
+        head_tasks.append(HeadTask(task, reader, config, Splits(rows, rows, []), score))
+    fitted = fit_heads(tiny_encoder, head_tasks, tmp_path, joint=JointConfig("annealed"))
+    for head_task, found in zip(head_tasks, fitted, strict=True):
+        assert head_task.dev_score(found.predictions["dev"]) > 0.95, head_task.task
+
+
+def slow_surgery(gradients, orders):
+    """Algorithm 1 of Yu et al. 2020 in numbers alone; `orders` are the random ones of line 5."""
+    total = [0.0] * len(gradients[0])
+    for i, order in enumerate(orders):
+        projected = list(gradients[i])
+        for j in order:
+            product = sum(a * b for a, b in zip(projected, gradients[j], strict=True))
+            if j != i and product < 0:
+                square = sum(b * b for b in gradients[j])
+                pairs = zip(projected, gradients[j], strict=True)
+                projected = [a - product / square * b for a, b in pairs]
+        total = [a + b for a, b in zip(total, projected, strict=True)]
+    return total
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_surgery_is_algorithm_1(seed):
+    torch.manual_seed(seed)
+    gradients = torch.randn(4, 5, dtype=torch.float64)
+    state = torch.get_rng_state()
+    orders = [torch.randperm(4).tolist() for _ in range(4)]
+    torch.set_rng_state(state)
+    expected = slow_surgery(gradients.tolist(), orders)
+    assert without_conflicts(gradients).tolist() == pytest.approx(expected)
+
+
+def test_surgery_of_two():
+    """Opposed parts go, what does not conflict is added, a vanished gradient harms nothing."""
+    one, other = torch.tensor([1.0, 0.0]), torch.tensor([-1.0, 1.0])
+    assert torch.allclose(without_conflicts(torch.stack([one, other])), torch.tensor([0.5, 1.5]))
+    same = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
+    assert torch.equal(without_conflicts(same), same.sum(0))
+    assert torch.equal(without_conflicts(torch.stack([one, 0 * one])), one)
+
+
+def test_gradients_are_taken_and_put_back():
+    module = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    module[0](torch.ones(1, 3)).sum().backward()  # the second layer has no gradient
+    parameters = list(module.parameters())
+    expected = [None if p.grad is None else p.grad.clone() for p in parameters]
+    row = take_gradient(parameters)
+    assert len(row) == 11 and all(p.grad is None for p in parameters)
+    put_gradient(parameters, row)
+    for parameter, grad in zip(parameters, expected, strict=True):
+        assert torch.equal(parameter.grad, torch.zeros_like(parameter) if grad is None else grad)
+
+
+# Slowly: Adam makes large steps of gradients that differ in their last digits only.
+SLOW = replace(JOINT, dropout=0.0, backbone_dropout=0.0, backbone_learning_rate=1e-5)
+
+
+def jointly(checkpoint, data, config):
+    """Return for each task the dev predictions, and the weights of its head."""
+    head_tasks = learners(data, "sst", "sts", "para", config=SLOW)
+    return [
+        (
+            fitted.predictions["dev"],
+            nn.utils.parameters_to_vector(fitted.head.parameters()).detach(),
+        )
+        for fitted in fit_heads(encoder_of(checkpoint), head_tasks, data, joint=config)
+    ]
+
+
+def test_two_ranks_train_jointly_as_one_does(tiny_checkpoint, toy_data, tmp_path):
+    config = JointConfig("round-robin", ("pcgrad",))
+    wanted = jointly(tiny_checkpoint, toy_data, config)
+    for found in on_two_ranks(jointly, tmp_path, tiny_checkpoint, toy_data, config):
+        for (predictions, head), (expected, weights) in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(predictions, expected, atol=1e-4)
+            # 4e-6 by the order of sums; 1e-3 if a head's gradient is summed twice.
+            assert torch.dist(head, weights) < 1e-4 * weights.norm()

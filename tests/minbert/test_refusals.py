@@ -1,0 +1,287 @@
+"""A checkpoint's folder that cannot be used is refused in one line that names the file.
+
+One table for weights, sizes, tokenizers and the files of sentence-transformers: what is done to a
+sound folder, and what the message says.
+"""
+
+import json
+import os
+import pickle
+import shutil
+from functools import partial
+
+import pytest
+import torch
+from conftest import toy_vocabulary
+from safetensors.torch import load_file, save_file
+from tokenizers.processors import TemplateProcessing
+
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from minbert.model import BertModel
+from minbert.tokenizer import BertTokenizer
+
+WEIGHTS, PICKLE, INDEX = "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json"
+FAST, SETTINGS, VOCAB = "tokenizer.json", "tokenizer_config.json", "vocab.txt"
+POOLING, SENTENCE = "1_Pooling/config.json", "sentence_bert_config.json"
+PROMPTS, MODULES = "config_sentence_transformers.json", "modules.json"
+NAME = "encoder.layer.1.output.dense.weight"
+WORDS = "embeddings.word_embeddings.weight"
+PIECES = len(toy_vocabulary())
+ODD = PIECES + (1 if (PIECES + 1) % 8 else 2)  # a matrix padded for speed has a multiple of 8 rows
+FLAGS = {"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}
+
+
+@pytest.fixture(scope="module")
+def sound(tiny_checkpoint, tmp_path_factory):
+    """A folder of sentence-transformers' format, with a Dense step."""
+    folder = tmp_path_factory.mktemp("sound") / "cls"
+    SentenceEncoder.from_pretrained(str(tiny_checkpoint), "cls", device="cpu").save(folder)
+    return folder
+
+
+def change(folder, faults):
+    """Delete a file (None), write it (bytes), change its JSON, or call what changes it."""
+    for name, fault in faults.items():
+        path = folder / name
+        if fault is None:
+            path.unlink()
+        elif isinstance(fault, bytes):
+            path.write_bytes(fault)
+        elif isinstance(fault, dict):
+            content = json.loads(path.read_text("utf-8")) if path.exists() else {}
+            path.write_text(json.dumps({**content, **fault}), "utf-8")
+        else:
+            fault(path)
+
+
+class Attack:
+    """A pickle that would run a command when loaded."""
+
+    def __reduce__(self):
+        return os.system, ("echo executed > executed.txt",)
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def tensor(name, changed):
+    """Return a change of one tensor of the weights, to None to leave it out."""
+
+    def change_it(path):
+        tensors = load_file(path)
+        tensors[name] = changed(tensors[name])
+        save_file({key: t for key, t in tensors.items() if t is not None}, path)
+
+    return change_it
+
+
+def pickled(content):
+    return partial(torch.save, content)
+
+
+def lines(changed):
+    def change_them(path):
+        pieces = changed(path.read_text("utf-8").splitlines())
+        path.write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+
+    return change_them
+
+
+def parts(changed):
+    """Return a change of a JSON file by a function that alters its content."""
+
+    def change_them(path):
+        content = json.loads(path.read_text("utf-8"))
+        changed(content)
+        path.write_text(json.dumps(content), "utf-8")
+
+    return change_them
+
+
+def types_of_seven(backend):
+    for piece in backend["post_processor"]["pair"]:
+        next(iter(piece.values()))["type_id"] = 7
+
+
+def other_template(backend):
+    processor = TemplateProcessing(
+        single="$A:0 [SEP]:0", pair="$A:0 [SEP]:0 $B:1", special_tokens=[("[SEP]", 3)]
+    )
+    backend["post_processor"] = json.loads(processor.__getstate__())
+
+
+def without_a_mask(backend):
+    del backend["model"]["vocab"]["[MASK]"]
+    backend["added_tokens"] = [t for t in backend["added_tokens"] if t["content"] != "[MASK]"]
+
+
+def without_the_special_tokens(backend):
+    backend["post_processor"]["special_tokens"] = {}
+
+
+def one_step_more(name):
+    return parts(lambda steps: steps.append({**steps[-1], "type": f"models.{name}"}))
+
+
+def bytes_of(vocab, merges):
+    """Return the faults that leave a byte-level vocabulary."""
+    return {FAST: None, VOCAB: None, "vocab.json": vocab, "merges.txt": merges}
+
+
+def settings(**values):
+    return {SETTINGS: values}
+
+
+def old_settings(**values):
+    return {FAST: None, SETTINGS: values}
+
+
+def sizes(**values):
+    return {"config.json": values}
+
+
+OF_WEIGHTS = [
+    ({WEIGHTS: b"\x08\0\0\0\0\0\0\0{}"}, "model.safetensors: not a readable weights file"),
+    ({WEIGHTS: b""}, "model.safetensors: not a readable weights file, truncated"),
+    ({WEIGHTS: cut_short}, "model.safetensors: not a readable weights file, truncated"),
+    ({WEIGHTS: None}, "no weights; expected model.safetensors, model.safetensors.index.json"),
+    ({WEIGHTS: None, PICKLE: pickle.dumps({"a": Attack()})}, "pytorch_model.bin: not a readable"),
+    ({WEIGHTS: None, PICKLE: b"garbage"}, "pytorch_model.bin: not a readable"),
+    ({WEIGHTS: None, PICKLE: pickled({1: torch.zeros(2)})}, "bin: expected a dictionary of"),
+    ({WEIGHTS: None, PICKLE: pickled({"a": "b"})}, "bin: expected a dictionary of tensors"),
+    ({WEIGHTS: None, PICKLE: pickled({"a": torch.eye(3).to_sparse()})}, "tensor a is sparse"),
+    ({WEIGHTS: None, PICKLE: pickled({"a": torch.empty(2, device="meta")})}, "without values"),
+    ({WEIGHTS: None, INDEX: b"[" * 100_000}, "index.json: not a readable JSON file"),
+    ({WEIGHTS: None, INDEX: {"weight_map": None}}, "index.json: not a readable index"),
+    ({WEIGHTS: None, INDEX: {"weight_map": {"a": "../x"}}}, "'../x' is not a file name"),
+    ({WEIGHTS: None, INDEX: {"weight_map": {"a": 3}}}, "index.json: shard 3 is not a file name"),
+    ({WEIGHTS: None, INDEX: {"weight_map": {"a": "b.bin"}}}, "b.bin: missing; model.safetensors"),
+    ({WEIGHTS: tensor(NAME, lambda t: None)}, f"tensor {NAME} is missing from the weights"),
+    ({WEIGHTS: tensor(NAME, lambda t: torch.zeros(16, 17))}, f"{NAME} has shape (16, 17), config"),
+    ({WEIGHTS: tensor(NAME, torch.Tensor.int)}, f"{NAME} is of type int32; expected floats"),
+    ({WEIGHTS: tensor(NAME, lambda t: t * torch.inf)}, f"{NAME} holds NaN or infinity"),
+    ({WEIGHTS: tensor(WORDS, lambda t: None)} | sizes(vocab_size=2 * 10**9), f"{WORDS} is missing"),
+    ({"config.json": None}, "config.json: no such file; a BERT checkpoint folder has one"),
+    # What would compute wrongly ...
+    (sizes(model_type=None), "config.json: model_type is None; supported are bert, roberta, xlm-"),
+    (sizes(model_type="distilbert"), "'distilbert'; supported are bert, roberta, xlm-roberta"),
+    (sizes(model_type=7), "model_type is 7; supported are"),
+    (sizes(model_type="b" * 10**6), "config.json: model_type is"),
+    (sizes(position_embedding_type="relative_key"), "'relative_key'; supported: absolute"),
+    (sizes(hidden_act="tanh"), "hidden_act is 'tanh'; supported: gelu, gelu_new, relu, silu"),
+    (sizes(is_decoder=True), "is_decoder is True; supported: False"),
+    (sizes(hidden_size=30), "hidden_size 30 is not a multiple of num_attention_heads 4"),
+    (sizes(hidden_size="large"), "hidden_size is 'large'; expected an integer of at least 1"),
+    (sizes(hidden_size=True), "hidden_size is True; expected an integer"),
+    (sizes(vocab_size=60.0), "vocab_size is 60.0; expected an integer"),
+    (sizes(num_hidden_layers=0), "num_hidden_layers is 0; expected an integer of at least 1"),
+    (sizes(layer_norm_eps=float("nan")), "layer_norm_eps is nan; expected a number of at least 0"),
+    (sizes(hidden_dropout_prob=1.0), "hidden_dropout_prob is 1.0; expected less than 1"),
+    (sizes(pad_token_id=PIECES), f"pad_token_id {PIECES} is not one of {PIECES} pieces"),
+    (sizes(model_type="roberta", max_position_embeddings=1), "leaves no position; the first one"),
+    # ... what would take all memory before the weights are compared ...
+    (sizes(initializer_range=10**400), "too large a number"),
+    (
+        sizes(vocab_size=10**12),
+        "vocab_size is 1000000000000; expected an integer of at least 1 and",
+    ),
+    (sizes(vocab_size=2 * 10**9), f"tensor {WORDS} has shape ({PIECES}, 32), config.json asks"),
+    (sizes(max_position_embeddings=10**9), "embeddings.position_embeddings.weight has shape"),
+    (sizes(type_vocab_size=10**9), "embeddings.token_type_embeddings.weight has shape"),
+    (sizes(intermediate_size=10**9), "encoder.layer.0.intermediate.dense.weight has shape"),
+    (sizes(num_hidden_layers=10**6), "the weights have 3 layers, config.json asks for 1000000"),
+    # ... and what is no object.
+    ({"config.json": b"null"}, "config.json: expected a JSON object, found NoneType"),
+    ({"config.json": b"{"}, "config.json: not a readable JSON file"),
+]
+OF_TOKENIZERS = [
+    ({FAST: None, VOCAB: None}, "no tokenizer; expected tokenizer.json, vocab.txt, or vocab.json"),
+    ({FAST: None, VOCAB: "é".encode("latin-1")}, "vocab.txt: not a readable vocabulary"),
+    ({FAST: None, VOCAB: b"[UNK]\n[PAD]\na\n"}, "vocab.txt: has no line [CLS]; not a BERT"),
+    ({FAST: None, VOCAB: lines(lambda p: p[1:])}, "vocab.txt: has no line [PAD]"),
+    ({FAST: None, VOCAB: lines(lambda p: [*p[:9], "", *p[10:]])}, "vocab.txt:10: a blank line"),
+    ({FAST: None, VOCAB: lines(lambda p: [*p, ""])}, f"vocab.txt:{PIECES + 1}: a blank line"),
+    ({FAST: None} | sizes(vocab_size=ODD), f"{PIECES} pieces, the model has {ODD}; lines are"),
+    (bytes_of(b"{", b""), "vocab.json, merges.txt: not a usable tokenizer"),
+    (bytes_of(b'{"<s>": 0}', b"a b\n"), "merges.txt: not a usable tokenizer"),
+    (bytes_of(b'{"<s>": 0, "<pad>": 1}', b""), "vocab.json: has no </s>; not a RoBERTa"),
+    ({FAST: None, VOCAB: None, "vocab.json": b"{}"}, "no tokenizer; expected tokenizer.json"),
+    ({FAST: b"{}"}, "tokenizer.json: not a usable tokenizer"),
+    ({FAST: parts(other_template)}, "tokenizer.json: its post-processor does not put"),
+    ({FAST: parts(types_of_seven)}, "tokenizer.json: token types"),
+    ({FAST: parts(without_a_mask)}, "tokenizer.json: the vocabulary has no [MASK]"),
+    # This makes the library's Rust side panic, which is no Exception.
+    ({FAST: parts(without_the_special_tokens)}, "tokenizer.json: not a usable tokenizer"),
+    (
+        {FAST: parts(lambda backend: backend["normalizer"].update(handle_chinese_chars=None))},
+        "tokenizer.json: not a usable tokenizer",
+    ),
+    ({SETTINGS: b"{"}, "tokenizer_config.json: not a readable JSON file"),
+    ({SETTINGS: b"[1]"}, "tokenizer_config.json: expected a JSON object, found list"),
+    (settings(truncation_side="up"), "truncation_side is 'up'; expected right or left"),
+    (settings(model_max_length="128"), "model_max_length is '128'; expected 3 or more"),
+    (settings(model_max_length=2), "model_max_length is 2; expected 3 or more"),
+    (settings(model_max_length=True), "model_max_length is True; expected 3 or more"),
+    (settings(strip_accents=[None] * 10**5), "strip_accents is [None"),
+    (settings(do_lower_case="false"), "do_lower_case is 'false'; expected true or false"),
+    (settings(do_lower_case=None), "do_lower_case is None; expected true or false"),
+    (settings(tokenize_chinese_chars=None), "tokenize_chinese_chars is None; expected true or"),
+    ({FAST: None, "added_tokens.json": {"qux": 9999}}, "'qux' should have the id 9999, but is"),
+    ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens of another form"),
+    ({FAST: None, "added_tokens.json": b"3"}, "added_tokens.json: expected a JSON object"),
+    (old_settings(added_tokens_decoder=[1]), "added tokens of another form"),
+    (old_settings(added_tokens_decoder={"9": {"content": None}}), "content is None"),
+]
+OF_STEPS = [
+    ({"2_Dense/config.json": {"activation_function": "torch.nn.ReLU"}}, "Tanh, found 'torch.nn.R"),
+    ({"2_Dense/model.safetensors": None}, "2_Dense: no weights; expected"),
+    ({POOLING: b'{"pooling_mode": "max"}'}, "pooling ['max'] with ['Transformer', 'Pooling', 'De"),
+    ({POOLING: {"pooling_mode": "mean"}}, "give --pooling to choose another"),  # before a Dense
+    ({POOLING: json.dumps(FLAGS).encode()}, "pooling ['cls_token', 'max_tokens'] with"),
+    ({POOLING: None}, "1_Pooling/config.json: no such file"),
+    (
+        {SENTENCE: {"max_seq_length": 2}},
+        "sentence_bert_config.json: max_seq_length is 2; expected 3",
+    ),
+    ({MODULES: one_step_more("LayerNorm")}, "Dense, LayerNorm are not supported; give --pooling"),
+    ({MODULES: one_step_more("Pooling")}, "Dense, Pooling are not supported; give --pooling"),
+    (
+        {PROMPTS: {"prompts": {"query": "the old "}, "default_prompt_name": "query"}},
+        "a default prompt, 'the old ', is not supported; set default_prompt_name to null",
+    ),
+    ({MODULES: b"3"}, "modules.json or a file that it names is not in"),
+    ({MODULES: b'[{"type": 7}]'}, "modules.json or a file that it names is not in"),
+    ({SENTENCE: b"3"}, "sentence_bert_config.json: expected a JSON object"),
+    ({SENTENCE: {"max_seq_length": "9"}}, "modules.json or a file that it names is not in"),
+]
+ROWS = [
+    *((BertModel, *row) for row in OF_WEIGHTS),
+    *((BertTokenizer, *row) for row in OF_TOKENIZERS),
+    *((SentenceEncoder, *row) for row in OF_STEPS),
+]
+
+
+@pytest.mark.parametrize(("reader", "faults", "message"), ROWS, ids=range(len(ROWS)))
+def test_it_is_refused_in_one_line(reader, faults, message, sound, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(sound, tmp_path / "folder")
+    change(folder, faults)
+    with pytest.raises(CheckpointError) as refused:
+        reader.from_pretrained(str(folder))
+    line = str(refused.value)
+    assert str(folder) in line and message in line
+    assert "\n" not in line and len(line) < 300 + len(str(folder))
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]  # nothing was executed
+
+
+def test_the_sound_folder_loads(sound):
+    encoder = SentenceEncoder.from_pretrained(str(sound), device="cpu", precision="float32")
+    assert encoder.pooling == encoder.stated_pooling == "cls"
+
+
+def test_a_pooling_that_is_chosen_is_used_whatever_the_steps_amount_to(sound, tmp_path):
+    folder = shutil.copytree(sound, tmp_path / "folder")
+    change(folder, {POOLING: b'{"pooling_mode": "max"}'})
+    assert SentenceEncoder.from_pretrained(str(folder), "avg_top2").pooling == "avg_top2"
