@@ -81,8 +81,12 @@ class Inputs:
     @property
     def simcse_configs(self) -> dict[str, SimCSEConfig]:
         """Return by contrastive objective its settings, those of the first seed."""
-        stages = reversed(self.stages)
-        return {stage.pretrain: stage.config for stage in stages if stage.config is not None}
+        seed = self.stages[0].seed
+        return {
+            stage.pretrain: stage.config
+            for stage in self.stages
+            if stage.config is not None and stage.seed == seed
+        }
 
 
 def find_inputs(settings: Settings) -> Inputs:

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from baselines.objectives import ALL_OBJECTIVES
 from data.tasks import TASKS
 from evaluation.metrics import labels_of, task_metrics
-from evaluation.sts import sts_metrics
+from evaluation.suites.sts import sts_metrics
 from experiment.ablate.recipes import AblateOptions, command_of, training_file, words_of
 from experiment.ablate.table import BEFORE, HEAD, TUNING, Row, Table
 from experiment.grid import Stage

@@ -119,3 +119,10 @@ def made_run(path: Path, skills, tasks=TASKS) -> Path:
                 run.write_predictions(cells[-1].name, task, split, ids, values[split])
     run.write_results(cells)
     return path
+
+
+def working_folder(tmp_path, monkeypatch) -> Path:
+    """Go to an empty folder but for `data`: all tasks' dev and test rows, with labels."""
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data", (*TASKS, "cfimdb"))
+    return tmp_path

@@ -9,6 +9,7 @@ from made_submissions import (
     gold_of,
     predictions,
     text_of,
+    working_folder,
     write_data,
     write_submission,
     zipped,
@@ -23,6 +24,11 @@ from evaluation.significance import compare, holm
 
 TASKS = ("sst", "para", "sts")
 EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    return working_folder(tmp_path, monkeypatch)
 
 
 def of(skill, seed, split="test"):

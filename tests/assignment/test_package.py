@@ -3,9 +3,14 @@
 import zipfile
 
 import pytest
-from made_submissions import made_run, predictions, text_of
+from made_submissions import made_run, predictions, text_of, working_folder
 
 from assignment.__main__ import main
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    return working_folder(tmp_path, monkeypatch)
 
 
 def package(capsys, *words):

@@ -4,7 +4,15 @@ import csv
 
 import numpy as np
 import pytest
-from made_submissions import SIZES, gold_of, predictions, text_of, write_data, write_submission
+from made_submissions import (
+    SIZES,
+    gold_of,
+    predictions,
+    text_of,
+    working_folder,
+    write_data,
+    write_submission,
+)
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -13,6 +21,11 @@ from assignment.submission.score import aggregate, aggregate_interval, filled, m
 from evaluation.intervals import Interval
 
 TASKS = ("sst", "para", "sts")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    return working_folder(tmp_path, monkeypatch)
 
 
 def scored(capsys, *words):

@@ -9,6 +9,7 @@ from made_submissions import (
     name_of,
     predictions,
     text_of,
+    working_folder,
     write_data,
     write_submission,
     zipped,
@@ -21,6 +22,11 @@ from assignment.submission.validate import Gold, check
 
 TASKS = ("sst", "para", "sts", "cfimdb")
 SST = "sst-dev-output.csv"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    return working_folder(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="module")

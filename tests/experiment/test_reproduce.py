@@ -179,7 +179,7 @@ def test_a_record_is_made_once_and_fills_its_page(tiny, capfd, monkeypatch):
     said = capfd.readouterr().out
     assert said.splitlines()[-1].startswith("results: ")
     verdicts = (folder / "results" / "tiny.txt").read_text()
-    assert verdicts.count("Similarity 0-5 (sts): ") == 2
+    assert verdicts.count("STS (similarity 0-5): ") == 2
     assert all(line in said for line in verdicts.splitlines())
     page = (folder / "README.md").read_text()
     shown = f"| sts | bi | none | {rows[0]['n']} | {float(rows[0]['pearson']):.3f} |"
