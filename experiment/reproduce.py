@@ -195,7 +195,8 @@ def make(table: Table, places: Mapping[str, str], say: Say) -> str:
         return f"its result cannot be read ({error!r})"
     if text:
         write_text(RESULTS / f"{table.name}.txt", f"{text}\n")
-        say(f"\n{text}\n{table.reading}".rstrip())
+    if table.columns:
+        say(f"\n{text}\n\n{table.reading}")
     if table.figure:
         write_text(ROOT / table.figure[1], drawn)
     write_text(result_path(table), content)  # last: by this file a table counts as made
