@@ -55,10 +55,10 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
     from report.cell import of_most_labels
+    from report.judging import judge_cells, to_json
     from report.learning import learning_curves
     from report.run_folder import COMPARISONS
     from report.table import summary
-    from report.verdict import judge_cells, to_json
     from runtime.processes import is_main, join_processes
 
     join_processes(settings.device)  # with torchrun; alone otherwise
@@ -96,8 +96,8 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     import torch
 
     from baselines.isbert import load_tuned
-    from evaluation.geometry import pair_geometry
-    from evaluation.sts import selection_score
+    from evaluation.suites.geometry import pair_geometry
+    from evaluation.suites.sts import selection_score
     from experiment.opening import Tuned
     from minbert.pooling import choose_pooling
     from simcse.stage import read_notes, tuned_backbone
@@ -231,7 +231,7 @@ def add_costs_and_page(settings: Settings, say: Say) -> None:
     folder = settings.folder()
     for what, command, work in (
         ("costs", "cost", lambda: add_costs(folder, settings.cost_seconds, settings.device, say)),
-        ("page", "html", lambda: say(f"page: {write_page(folder)}")),
+        ("page", "html", lambda: say(f"Report: {write_page(folder)} (open in a browser)")),
     ):
         try:
             work()

@@ -166,12 +166,10 @@ class MutualInformation(Siamese):
 
     @property
     def kept(self) -> nn.Module:
-        """Return the encoder with the convolutions."""
         return nn.ModuleDict({"model": self.encoder.model, "features": self.features})
 
     @property
     def reader(self) -> InfoEncoder:
-        """Return the encoder that embeds by the convolutions."""
         return self.info
 
 
@@ -191,10 +189,10 @@ def jensen_shannon_loss(features: Tensor, real: Tensor) -> tuple[Tensor, Tensor]
     scores = tokens @ sentences.T  # (all tokens, B)
     # Token i is of sentence owners[i].
     owners = real.nonzero()[:, 0]
-    own = F.one_hot(owners, len(sentences)).bool()  # (all tokens, B)
-    positive = F.softplus(-scores[own]).mean()
+    matching = F.one_hot(owners, len(sentences)).bool()  # (all tokens, B)
+    positive = F.softplus(-scores[matching]).mean()
     # A last batch of one sentence has no others, and an empty mean would be NaN.
-    others = scores[~own]
+    others = scores[~matching]
     negative = F.softplus(others).sum() / max(1, others.numel())
     accuracy = (scores.argmax(dim=1) == owners).float().mean()
     return positive + negative, accuracy

@@ -72,10 +72,12 @@ def bags(
     count = len(sequences)
     if count < 2:
         raise DataError("contrastive tension needs two or more sentences, the file has one")
-    own = np.arange(count)[:, None]
+    sentence = np.arange(count)[:, None]
     # A draw among all but one; those from the sentence itself on move up by one.
     others = np.random.default_rng(BAG_SEED).integers(count - 1, size=(count, NEGATIVES))
-    return ContrastiveData(sequences, np.hstack([own, own, others + (others >= own)]))
+    return ContrastiveData(
+        sequences, np.hstack([sentence, sentence, others + (others >= sentence)])
+    )
 
 
 class TwoEncoders(Siamese):
@@ -158,7 +160,6 @@ class SoftmaxOverPair(Siamese):
 
     @property
     def head(self) -> nn.Module:
-        """Return the classifier."""
         return self.classifier
 
 

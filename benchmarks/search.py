@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.engine import Side, Work, expect
 from benchmarks.inputs import Bench
 from search.index import PART
-from search.nearest import PairSearch, top_k
+from search.nearest import similar_pairs, top_k
 
 DIMENSIONS = 384
 ROWS, QUERIES, K = 1_000_000, 100, 10
@@ -74,10 +74,9 @@ def _search(rows: np.ndarray, rounds: int) -> Work:
 
 
 def _mining(rows: np.ndarray, rounds: int) -> Work:
-    pair_search = PairSearch(blocks(rows), THRESHOLD)
-
     def mined() -> set[tuple[int, int]]:
-        return {(i, j) for _, pairs in pair_search.all() for i, j in pairs.tolist()}
+        found = similar_pairs(blocks(rows), THRESHOLD)
+        return {(i, j) for _, pairs in found for i, j in pairs.tolist()}
 
     def mined_by_peer() -> set[tuple[int, int]]:
         pairs = paraphrase_mining_embeddings(torch.from_numpy(rows), top_k=NEAREST)

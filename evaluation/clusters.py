@@ -15,7 +15,7 @@ from data.overlap import tied
 def clusters_of(examples: Sequence[Example]) -> np.ndarray:
     """Return each row's cluster, (N,) numbers from 0 in the order of their first rows."""
     numbers: dict[str, int] = {}
-    texts = [[numbers.setdefault(t, len(numbers)) for t in one.texts] for one in examples]
+    texts = [[numbers.setdefault(t, len(numbers)) for t in example.texts] for example in examples]
     return tied(np.array(texts)) if texts else np.empty(0, np.int64)
 
 
@@ -25,5 +25,4 @@ def alone(n: int) -> np.ndarray:
 
 
 def count(clusters: np.ndarray) -> int:
-    """Return how many clusters there are."""
     return int(clusters.max()) + 1 if len(clusters) else 0

@@ -10,8 +10,9 @@ from data.examples import DataError
 from data.locate import data_folder
 from evaluation.models import check_sources, open_models
 from evaluation.options import EvaluationOptions
-from evaluation.results import COLUMNS, Result, averages, shown_table
-from evaluation.suites import SUITES, LoadedSet, Model, find_sets
+from evaluation.suites.measured import LoadedSet, Model
+from evaluation.suites.results import COLUMNS, Result, averages, shown_table
+from evaluation.suites.table import SUITES, find_sets, measure
 from evaluation.table import csv_text
 from runtime.errors import TrainingError
 from runtime.files import texts_digest, write_text
@@ -39,7 +40,7 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
     check_sources(options)
     sets = _find_sets(options, say)
     # Each distinct text is encoded once per encoder, whichever sets it is in.
-    texts = list(dict.fromkeys(text for one in sets for text in one.texts()))
+    texts = list(dict.fromkeys(text for loaded in sets for text in loaded.texts()))
     say(f"measuring {len(sets)} sets, {len(texts):,} distinct texts")
     results: list[Result] = []
     try:
@@ -48,11 +49,11 @@ def evaluate(options: EvaluationOptions, say: Say = print) -> list[Result]:
             results += _measured(model, sets, say)
     finally:  # what was measured before an error is shown and kept
         for suite in options.suite:
-            own = [result for result in results if result.suite == suite]
+            of_suite = [result for result in results if result.suite == suite]
             for shown in SUITES[suite].shown:
-                over = list(averages(own, shown))
-                results += over
-                if table := shown_table([*own, *over], shown):
+                over_sets = list(averages(of_suite, shown))
+                results += over_sets
+                if table := shown_table([*of_suite, *over_sets], shown):
                     say(f"\n{table}")
         _write(options, results, texts)
     written = [str(path) for path in (options.json, options.csv) if path]
@@ -70,7 +71,7 @@ def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
     sets, missing = find_sets(options.suite, options.sets, folders)
     where = ", ".join(options.data)
     if options.sets and missing:
-        wanted = "; ".join(one for own in missing.values() for one in own)
+        wanted = "; ".join(name for names in missing.values() for name in names)
         raise DataError(f"--sets: not in {where}: {wanted}")
     for suite, absent in missing.items():
         say(f"{suite}: not in {where}, left out: {'; '.join(absent)}")
@@ -85,12 +86,12 @@ def _find_sets(options: EvaluationOptions, say: Say) -> list[LoadedSet]:
 def _measured(model: Model, sets: Sequence[LoadedSet], say: Say) -> Iterator[Result]:
     """Yield the results of one model; a set that it cannot be fitted to is named."""
     with progress("evaluate", len(sets), "set") as bar:
-        for one in sets:
-            bar.set_postfix_str(one.name)
+        for loaded in sets:
+            bar.set_postfix_str(loaded.name)
             try:
-                yield from one.measure(model)
+                yield from measure(model, loaded)
             except TrainingError as error:
-                say(f"left out  {model.embedder.name} on {one.name}: {error}")
+                say(f"left out  {model.embedder.name} on {loaded.name}: {error}")
             bar.update()
 
 

@@ -1,15 +1,16 @@
-"""95 % intervals: how far a metric could be off with other rows, and with other seeds.
+"""95% intervals: how far a metric could be off with other rows, and with other seeds.
 
-A bootstrap resample says how often it drew each row, those of a cluster together. Accuracy, F1 and
-Pearson's r are functions of sums over rows, so one matrix product gives them for all resamples and
-all predictions. Spearman's rho needs the ranks within each resample, which are computed anew: sums
-along the order of the values, which is sorted once.
+Intervals are percentiles of bootstrap resamples. A resample says how often it drew each row; the
+rows of a cluster are drawn together. Accuracy, F1 and Pearson's r are functions of sums over rows,
+so one matrix product gives them for all resamples and all predictions. Spearman's rho needs the
+ranks within each resample. They are computed anew: sums along the order of the values, which is
+sorted once.
 
 Legend: K metrics or differences, or predictions of all rows, N rows, G clusters, B resamples or
 weightings, S seeds, J sums, C classes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -26,7 +27,6 @@ POWER = 0.8
 RESAMPLES = 10_000  # with 2,000, as up to 0.14.0, third decimals are noise
 # Of many rows fewer will do: what is left of the noise falls with rows times resamples.
 FEWEST_RESAMPLES, DRAWN = 1000, 20_000_000
-MOST_BCA = 1000  # clusters: the jackknife of BCa costs as much as one resample per cluster
 IN_MEMORY = 2**18  # drawn rows at once, 2 MB per array
 KEPT = 2 * DRAWN  # bytes: draws of so many are kept for the next metric
 FEWEST = 3  # clusters; fewer have no spread to speak of
@@ -39,7 +39,7 @@ Weighted = Callable[[np.ndarray], np.ndarray]  # weights (B, N) -> a metric (K, 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a number would lie with other rows; `method` says how that was found."""
+    """Where a number would lie with other rows; `method` is percentile, t or exact."""
 
     low: float
     high: float
@@ -50,22 +50,6 @@ class Interval:
         return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """What resampling says of K numbers: interval and standard error, (K,) each."""
-
-    low: np.ndarray
-    high: np.ndarray
-    error: np.ndarray
-    methods: tuple[str, ...]
-
-    def interval(self, k: int) -> Interval | None:
-        """Return the interval of one number, None where all resamples agree."""
-        if self.error[k] == 0:
-            return None
-        return Interval(float(self.low[k]), float(self.high[k]), self.methods[k])
-
-
 def intervals(
     task: str,
     predictions: np.ndarray,
@@ -73,7 +57,7 @@ def intervals(
     clusters: np.ndarray | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[str, Interval | None]:
-    """Return the 95 % interval over rows of every metric that a task has.
+    """Return the 95% interval over rows of every metric that a task has.
 
     Args:
         task: a name of data.tasks.TASKS.
@@ -88,23 +72,21 @@ def intervals(
     """
     names = TASKS[task].metrics if names is None else names
     clusters = alone(len(labels)) if clusters is None else clusters
-    found: dict[str, Interval | None] = dict.fromkeys(names)
+    by_metric: dict[str, Interval | None] = dict.fromkeys(names)
     if count(clusters) < FEWEST:
-        return found
-    values = task_metrics(task, predictions, labels, names)
-    drawn = []
-    for name in names:
-        if name == "accuracy" and values[name] in (0.0, 1.0):
-            found[name] = exact_share(float(values[name] or 0), count(clusters))
-        elif values[name] is not None:
-            drawn.append(name)
-    if drawn:
-        measures = [weighted_metric(n, TASKS[task], predictions[None], labels) for n in drawn]
-        resampled = bootstrap(
-            lambda weights: np.concatenate([measure(weights) for measure in measures]), clusters
-        )
-        found |= {name: resampled.interval(k) for k, name in enumerate(drawn)}
-    return found
+        return by_metric
+    measures: dict[str, Weighted] = {}
+    for name, value in task_metrics(task, predictions, labels, names).items():
+        if value is None:
+            continue
+        if name == "accuracy" and value in (0.0, 1.0):
+            by_metric[name] = exact_share(value, count(clusters))
+        else:
+            measures[name] = weighted_metric(name, TASKS[task], predictions[None], labels)
+    if measures:
+        values = resampled(at_once(measures.values()), clusters)
+        by_metric |= {name: percentiles(row) for name, row in zip(measures, values, strict=True)}
+    return by_metric
 
 
 def exact_share(share: float, n: int) -> Interval:
@@ -118,9 +100,9 @@ class OverSeeds:
     """What rows and seeds say of a mean over seeds.
 
     Attributes:
-        interval: of the mean, 95 %.
+        interval: of the mean, 95%.
         p: of its being 0.
-        findable: how far from 0 a mean would have to be to be found with 80 % power.
+        findable: how far from 0 a mean would have to be to be found with 80% power.
         seeds_share: how much of the variance is that between seeds, 0 to 1; the rest is of rows.
     """
 
@@ -159,13 +141,47 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> OverSeeds:
 
 
 def findable(error: float) -> float:
-    """Return the smallest difference of this standard error that is found with 80 % power.
+    """Return the smallest difference of this standard error that is found with 80% power.
 
     These are 2.8 standard errors: 1.96 to be significant, 0.84 more for the power (Card et al.
     2020).
     """
     normal = scipy.special.ndtri
     return float((normal((1 + LEVEL) / 2) + normal(POWER)) * error)
+
+
+# --- resamples of clusters
+
+
+def resampled(statistic: Weighted, clusters: np.ndarray) -> np.ndarray:
+    """Return K statistics of the same rows in every resample of the clusters, (K, B).
+
+    Memory is bounded by K and B, whatever N.
+
+    Args:
+        statistic: how often each row was drawn, (B, N) -> the statistics (K, B).
+        clusters: (N,) of at least 2.
+    """
+    return np.concatenate([statistic(weights) for weights in weightings(clusters)], axis=1)
+
+
+def at_once(measures: Iterable[Weighted]) -> Weighted:
+    """Return several statistics as one, so that they share the resamples."""
+    measures = list(measures)
+    return lambda weights: np.concatenate([measure(weights) for measure in measures])
+
+
+def percentiles(values: np.ndarray) -> Interval | None:
+    """Return the interval of a statistic in B resamples, (B,); None where all agree."""
+    if np.ptp(values) <= ROUNDING:
+        return None
+    low, high = np.quantile(values, TAILS)
+    return Interval(float(low), float(high), "percentile")
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Return the standard deviation of a statistic over B resamples, (B,); 0 where all agree."""
+    return float(values.std(ddof=1)) if np.ptp(values) > ROUNDING else 0.0
 
 
 def resamples(n: int) -> int:
@@ -176,16 +192,16 @@ def resamples(n: int) -> int:
 def weightings(clusters: np.ndarray) -> Iterator[np.ndarray]:
     """Yield how often each row is drawn in resamples of the clusters, (B, N) at a time."""
     n, units = len(clusters), count(clusters)
-    how = units, resamples(n), max(1, IN_MEMORY // n)
-    for counts in _kept_draws(*how) if units * resamples(n) <= KEPT else _draws(*how):
+    sizes = units, resamples(n), max(1, IN_MEMORY // n)
+    for counts in _kept_draws(*sizes) if units * resamples(n) <= KEPT else _draws(*sizes):
         yield counts.astype(np.float64)[clusters].T
 
 
-def _draws(units: int, total: int, at_once: int) -> Iterator[np.ndarray]:
+def _draws(units: int, total: int, block: int) -> Iterator[np.ndarray]:
     """Yield how often each of G units is drawn in `total` resamples, (G, B) bytes at a time."""
     draw = np.random.default_rng(SEED)
-    for start in range(0, total, at_once):
-        many = min(at_once, total - start)
+    for start in range(0, total, block):
+        many = min(block, total - start)
         drawn = draw.integers(0, units, (many, units))
         # Counted all at once: unit u of resample b is number b * G + u.
         drawn += units * np.arange(many)[:, None]
@@ -194,51 +210,8 @@ def _draws(units: int, total: int, at_once: int) -> Iterator[np.ndarray]:
 
 
 @lru_cache(maxsize=2)  # cell after cell is scored on the same rows of dev and test
-def _kept_draws(units: int, total: int, at_once: int) -> list[np.ndarray]:
-    return list(_draws(units, total, at_once))
-
-
-def bootstrap(statistic: Weighted, clusters: np.ndarray, accelerated: bool = True) -> Bootstrap:
-    """Return the intervals of K statistics of the same rows, from the same resamples.
-
-    Bias-corrected and accelerated (BCa; Efron 1987) up to MOST_BCA clusters; the percentiles of the
-    resamples beyond that, and where BCa has no value. Memory is bounded, whatever N.
-
-    Args:
-        statistic: how often each row was drawn, (B, N) -> the statistics (K, B).
-        clusters: (N,) of at least 2.
-        accelerated: whether BCa is worth its time; standard errors do not need it.
-    """
-    resampled = np.concatenate([statistic(weights) for weights in weightings(clusters)], axis=1)
-    tails = np.array(TAILS)
-    levels = np.broadcast_to(tails, (len(resampled), 2))
-    bca = np.zeros(len(resampled), bool)
-    if accelerated and count(clusters) <= MOST_BCA:
-        corrected = _bca_levels(statistic, clusters, resampled, tails)
-        bca = np.isfinite(corrected).all(axis=1)
-        levels = np.where(bca[:, None], corrected, levels)
-    ends = [np.quantile(own, level) for own, level in zip(resampled, levels, strict=True)]
-    low, high = np.array(ends).T
-    error = np.where(np.ptp(resampled, axis=1) > ROUNDING, resampled.std(axis=1, ddof=1), 0.0)
-    return Bootstrap(low, high, error, tuple("BCa" if one else "percentile" for one in bca))
-
-
-def _bca_levels(
-    statistic: Weighted, clusters: np.ndarray, resampled: np.ndarray, tails: np.ndarray
-) -> np.ndarray:
-    """Return which quantiles of the resamples, (K, B), are the ends of BCa; (K, 2), may be NaN."""
-    everything = statistic(np.ones((1, len(clusters))))  # (K, 1)
-    without = statistic((np.arange(count(clusters))[:, None] != clusters).astype(np.float64))
-    influence = without.mean(axis=1, keepdims=True) - without  # (K, G), up to a factor
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # The share of resamples below the metric itself; equal ones count half.
-        below = ((resampled < everything).mean(axis=1) + (resampled <= everything).mean(axis=1)) / 2
-        acceleration = (influence**3).sum(axis=1) / (influence**2).sum(axis=1) ** 1.5 / 6
-        bias = scipy.special.ndtri(below)[:, None]
-        moved = bias + scipy.special.ndtri(tails)
-        return np.asarray(
-            scipy.special.ndtr(bias + moved / (1 - acceleration[:, None] * moved)), np.float64
-        )
+def _kept_draws(units: int, total: int, block: int) -> list[np.ndarray]:
+    return list(_draws(units, total, block))
 
 
 # --- every metric for many weightings of the same rows at once

@@ -89,7 +89,7 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
     """
     from data.locate import find_task
     from data.tasks import TASKS, read_task, split_file
-    from evaluation.suites import find_sets
+    from evaluation.suites.table import find_sets
 
     sets: dict[str, list[Example]] = {}
     for folder in folders:
@@ -101,8 +101,8 @@ def scored_sets(folders: Sequence[Path]) -> dict[str, list[Example]]:
             sets[f"CS224N {task.name} dev"] = splits.dev
             if splits.test:
                 sets[f"CS224N {task.name} test"] = splits.test
-    for one in find_sets(("sts", "transfer", "pairs", "hans"), (), folders)[0]:
-        sets.setdefault(one.name, one.scored())
+    for loaded in find_sets(("sts", "transfer", "pairs", "hans"), (), folders)[0]:
+        sets.setdefault(loaded.name, loaded.scored)
     return sets
 
 

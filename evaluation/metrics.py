@@ -16,10 +16,10 @@ Metrics = dict[str, float | None]
 PartMetrics = dict[tuple[str, str], tuple[float | None, int]]  # (part, metric) -> value, rows
 
 METRICS = ("accuracy", "f1", "pearson", "spearman")
+SHOWN = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson", "spearman": "Spearman"}
 
 
 def is_labelled(examples: Sequence[Example]) -> bool:
-    """Return whether every example has a label."""
     return bool(examples) and all(example.label is not None for example in examples)
 
 
@@ -96,3 +96,41 @@ def _unrankable(values: np.ndarray) -> bool:
     if not len(values) or not np.isfinite(values).all():
         return True
     return bool(np.ptp(values) <= 1e-6 * max(1.0, float(np.abs(values).max())))
+
+
+# --- thresholds on similarities
+
+
+def best_threshold(similarities: np.ndarray, labels: np.ndarray, metric: str) -> float:
+    """Return the threshold with the best `accuracy` or `f1`; pairs at or above it are positive.
+
+    It lies halfway between two similarities that occur, so that rounding does not move a pair
+    across it; infinite where all pairs, or none, are best called positive.
+    """
+    distinct, scores = threshold_scores(similarities.astype(np.float64), labels, metric)
+    # Entry k calls positive all pairs from the k-th distinct similarity on; the last one, none.
+    thresholds = [-np.inf, *(distinct[:-1] + distinct[1:]) / 2, np.inf]
+    return float(thresholds[int(scores.argmax())])
+
+
+def threshold_scores(
+    similarities: np.ndarray, labels: np.ndarray, metric: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (distinct similarities (D,), `accuracy` or `f1` (D + 1,)) for all D + 1 thresholds.
+
+    Entry k is the score if pairs are called positive from the k-th distinct similarity on; the
+    last entry calls none positive. Equal similarities are never split.
+    """
+    distinct, places = np.unique(similarities, return_inverse=True)
+
+    # Positive are all pairs from a similarity on: sums from the end; 0 for "none".
+    def from_here_on(counts: np.ndarray) -> np.ndarray:
+        return np.append(np.cumsum(counts[::-1])[::-1], 0)
+
+    right = from_here_on(np.bincount(places, labels, len(distinct)))
+    called = from_here_on(np.bincount(places, minlength=len(distinct)))
+    positive = labels.sum()
+    if metric == "accuracy":
+        return distinct, (right + (len(labels) - positive) - (called - right)) / len(labels)
+    # F1 = 2 TP / (called positive + positive), 0 where nothing is either.
+    return distinct, 2 * right / np.maximum(called + positive, 1)

@@ -29,8 +29,8 @@ from data.tasks import TASKS, Splits
 from data.trained_on import note_file
 from evaluation.metrics import labels_of, task_metrics
 from evaluation.options import EvaluationOptions
-from evaluation.sts import selection_score
-from evaluation.suites import Entailment, Model
+from evaluation.suites.measured import Entailment, Model
+from evaluation.suites.sts import selection_score
 from heads.config import head_config
 from heads.features import BiFeatures, Item
 from heads.inputs import FrozenInputs, HeadInputs, frozen_embeddings
@@ -179,7 +179,7 @@ def trained_baselines(
     """
     source = find_checkpoint(name.removeprefix(RANDOM))
     backbone = Backbone(source, _plain_encoder(name, options))
-    folders = [data_folder(one) for one in options.data]
+    folders = [data_folder(name) for name in options.data]
     # Checkpoints are selected by the first STS training file of CS224N's format.
     homes = filter(None, (find_task(folder, TASKS["sts"]) for folder in folders))
     home = next(homes, None)
@@ -191,8 +191,8 @@ def trained_baselines(
     given = {file_of("wiki1m"): options.unsup_data, file_of("nli"): options.sup_data}
     for objective in ALL_OBJECTIVES.values():
         name_of_file = file_of(objective.source)
-        found = (find(folder, name_of_file) for folder in folders)
-        path = given.get(name_of_file) or next(filter(None, found), None)
+        paths = (find(folder, name_of_file) for folder in folders)
+        path = given.get(name_of_file) or next(filter(None, paths), None)
         if path is None:
             say(f"{objective.name}: no training file in {', '.join(options.data)}, left out")
             continue

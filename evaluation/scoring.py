@@ -14,8 +14,7 @@ from data.overlap import Seen, overlap
 from data.tasks import TASKS
 from evaluation.clusters import clusters_of
 from evaluation.intervals import intervals
-from evaluation.metrics import labels_of, row_errors, task_metrics
-from evaluation.pairs import best_threshold
+from evaluation.metrics import best_threshold, labels_of, row_errors, task_metrics
 
 BINS = 15  # of equal width, as in Guo et al. 2017
 ABOVE_ALL = float(np.nextafter(1.0, 2.0))  # the threshold that no probability reaches
@@ -54,8 +53,8 @@ def score_split(
             ),
         },
         "phenomena": {
-            tag: {"n": len(own), "error": sum(own) / len(own)}
-            for tag, own in sorted(by_tag.items())
+            tag: {"n": len(tagged), "error": sum(tagged) / len(tagged)}
+            for tag, tagged in sorted(by_tag.items())
         },
     }
 
@@ -66,6 +65,7 @@ def at_threshold(
     labels: np.ndarray,
     held_out: np.ndarray,
     held_out_labels: np.ndarray,
+    *,
     clusters: np.ndarray,
 ) -> Block:
     """Return accuracy and F1, each at the threshold that is best on held-out training pairs.

@@ -1,4 +1,4 @@
-"""Is one better than the other, or can the data not tell? Systems on the same rows, two by two.
+"""Is one system better than the other? Paired tests of systems on the same rows, two by two.
 
 With one seed the tests are paired tests over rows: they speak of these trained systems on other
 rows. Rows that share a text are drawn, and change sides, together. With several seeds, means over
@@ -11,8 +11,7 @@ Legend: K predictions of N rows each, G clusters, S seeds, P pairs of systems, B
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import NamedTuple
+from itertools import chain, combinations
 
 import numpy as np
 import scipy
@@ -22,18 +21,21 @@ from evaluation.clusters import alone, count
 from evaluation.intervals import (
     FEWEST,
     IN_MEMORY,
+    LEVEL,
     POWER,
     SEED,
     Interval,
-    bootstrap,
     exact_share,
     findable,
     over_seeds,
+    percentiles,
+    resampled,
+    standard_error,
     standardised,
     sum_metric,
     weighted_metric,
 )
-from evaluation.metrics import task_metrics
+from evaluation.metrics import SHOWN, task_metrics
 
 SIGNIFICANT = 0.05
 LEAST = {"accuracy": 0, "f1": 0, "pearson": -1, "spearman": -1}  # the most is 1
@@ -42,6 +44,7 @@ SWAPS = 5000  # the least p is 0.0002, so that Holm over a hundred pairs leaves 
 
 Systems = Mapping[str, Mapping[int, np.ndarray]]  # name -> seed -> predictions (N,)
 Pair = tuple[str, str]
+Run = tuple[str, int]  # a system and a seed
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Comparison:
     """Two systems on the same n rows; `difference` is that of a minus b, over their common seeds.
 
     `p` is None where a metric is undefined or there are fewer than three clusters of rows. `p_holm`
-    is adjusted to all comparisons made together; None where one is tested by itself. `findable` is
-    the smallest difference that this test would find with 80 % power, None where there is no test.
+    is adjusted to all comparisons made together; None where one is tested separately. `findable` is
+    the smallest difference that this test would find with 80% power, None where there is no test.
     `seeds_share` is how much of the difference's variance is that between seeds, None of one seed.
     """
 
@@ -93,6 +96,7 @@ def compare(
     systems: Systems,
     labels: np.ndarray,
     pairs: Sequence[Pair] | None = None,
+    *,
     clusters: np.ndarray | None = None,
 ) -> tuple[list[Estimate], list[Comparison]]:
     """Return a metric of each system, and of each pair the difference with its test.
@@ -109,205 +113,128 @@ def compare(
     """
     n = len(labels)
     clusters = alone(n) if clusters is None else clusters
-    scores: dict[tuple[str, int], float] = {}  # NaN where a metric is undefined
-    for name, runs in systems.items():
-        for seed, predictions in runs.items():
-            score = task_metrics(task, predictions, labels, [metric])[metric]
-            scores[name, seed] = np.nan if score is None else score
-    singly = [_Contrast(name, "", tuple(runs), scores) for name, runs in systems.items()]
-    versus = []
-    for a, b in combinations(systems, 2) if pairs is None else pairs:
-        if common := tuple(seed for seed in systems[a] if seed in systems[b]):
-            versus.append(_Contrast(a, b, common, scores))
-    spreads = _spreads(task, metric, systems, labels, clusters, [*singly, *versus])
+    units, least = count(clusters), LEAST[metric]
+    runs = {(name, seed): run for name, by_seed in systems.items() for seed, run in by_seed.items()}
+    scores: dict[Run, float | None] = {
+        key: task_metrics(task, run, labels, [metric])[metric] for key, run in runs.items()
+    }
+    drawn: dict[Run, np.ndarray] = {}  # the scores in every resample, (B,); {} of too few clusters
+    if units >= FEWEST:
+        measure = weighted_metric(metric, TASKS[task], np.array([*runs.values()], float), labels)
+        drawn = dict(zip(runs, resampled(measure, clusters), strict=True))
 
-    estimates = [
-        _estimate(metric, n, count(clusters), one, spread.interval)
-        for one, spread in zip(singly, spreads[: len(singly)], strict=True)
-    ]
-    single, p_values = _row_tests(task, metric, systems, labels, clusters, versus)
+    estimates = []
+    for name, by_seed in systems.items():
+        keys = [(name, seed) for seed in by_seed]
+        values = np.array([scores[key] for key in keys], float)  # None becomes NaN
+        mean = _mean(values)
+        interval = None
+        if drawn and mean is not None:
+            interval = _spread(values, [drawn[key] for key in keys], units, (least, 1)).interval
+            # A system that is right on all rows, or on none, has an exact interval.
+            if metric == "accuracy" and mean in (0.0, 1.0):
+                interval = exact_share(mean, units)
+        several = len(values) > 1 and mean is not None
+        deviation = float(values.std(ddof=1)) if several else None
+        estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
+
     comparisons = []
-    for one, spread in zip(versus, spreads[len(singly) :], strict=True):
-        test, p = STUDENT, spread.p
-        if len(one.seeds) == 1:
-            test, p = single, p_values.get((one.a, one.b))
+    for a, b in combinations(systems, 2) if pairs is None else pairs:
+        seeds = tuple(seed for seed in systems[a] if seed in systems[b])
+        if not seeds:
+            continue
+        first, second = (np.array([scores[name, seed] for seed in seeds], float) for name in (a, b))
+        difference = _mean(first - second)
+        spread = _Spread()
+        if drawn and difference is not None:
+            apart = [drawn[a, seed] - drawn[b, seed] for seed in seeds]
+            # It reaches from the least minus the most to the most minus the least.
+            spread = _spread(first - second, apart, units, (least - 1, 1 - least))
         comparisons.append(
             Comparison(
-                a=one.a,
-                b=one.b,
+                a=a,
+                b=b,
                 metric=metric,
                 n=n,
-                seeds=one.seeds,
-                difference=one.value,
+                seeds=seeds,
+                difference=difference,
                 interval=spread.interval,
-                test=test,
-                p=p,
+                test=STUDENT,
+                p=spread.p,
                 findable=spread.findable,
                 seeds_share=spread.seeds_share,
             )
         )
-    return estimates, comparisons
+    return estimates, _tested_over_rows(comparisons, runs, TASKS[task], labels, clusters)
 
 
-def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons that were made together with their p values adjusted by Holm."""
-    corrected = holm([one.p for one in comparisons])
-    return [replace(one, p_holm=p) for one, p in zip(comparisons, corrected, strict=True)]
+def _mean(values: np.ndarray) -> float | None:
+    """Return the mean over seeds, None where it is undefined for one of them."""
+    return None if np.isnan(values).any() else float(values.mean())
 
 
-def sentence(versus: Comparison) -> str:
-    """Return the verdict on two systems in plain words, with the numbers it rests on."""
-    if versus.difference is None or versus.p is None:
-        defined = versus.difference is not None
-        why_not = (
-            "fewer than three rows that share no text"
-            if defined
-            else f"{versus.metric} is undefined"
-        )
-        return f"{versus.a} and {versus.b} cannot be compared: {why_not}"
-    p = f"p {_p(versus.p)}" + ("" if versus.p_holm is None else f", Holm {_p(versus.p_holm)}")
-    test = f"({versus.test}, {p})"
-    if not versus.decided:
-        apart = f"the data cannot tell {versus.a} and {versus.b} apart: {signed(versus)} {test}"
-        return apart + reach(versus)
-    ahead = versus if versus.difference > 0 else turned(versus)
-    size = f"{ahead.difference:.3f} {shown(ahead.interval)}".rstrip()
-    return f"{ahead.a} is ahead of {ahead.b} by {size} {test}"
-
-
-def reach(versus: Comparison) -> str:
-    """Return ` (0.021 would be found with 80 % power)`, "" where that is not known."""
-    if not versus.findable:
-        return ""
-    return f" ({versus.findable:.3f} would be found with {POWER:.0%} power)".replace("%", " %")
-
-
-def shown(interval: Interval | None) -> str:
-    """Return `[0.040, 0.080]`, "" where there is none."""
-    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
-
-
-def signed(versus: Comparison) -> str:
-    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
-    assert versus.difference is not None
-    # Rounded first: the format would leave a sign on zero.
-    difference = round(versus.difference, 3) + 0.0
-    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
-
-
-def turned(versus: Comparison) -> Comparison:
-    """Return the comparison of b with a."""
-    interval, difference = versus.interval, versus.difference
-    if interval is not None:
-        interval = Interval(-interval.high, -interval.low, interval.method)
-    difference = None if difference is None else -difference
-    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
-
-
-class _Contrast:
-    """A system's mean over S seeds, or (b not "") the difference of two such means.
-
-    `weights` (K,) adds it up from the metrics of all predictions; `values` (S,) are its seeds'.
-    """
-
-    def __init__(
-        self, a: str, b: str, seeds: tuple[int, ...], scores: Mapping[tuple[str, int], float]
-    ):
-        self.a, self.b, self.seeds = a, b, seeds
-        places = {key: place for place, key in enumerate(scores)}
-        self.weights, self.values = np.zeros(len(scores)), np.zeros(len(seeds))
-        for name, sign in ((a, 1.0), (b, -1.0)) if b else ((a, 1.0),):
-            self.weights[[places[name, seed] for seed in seeds]] = sign / len(seeds)
-            self.values += sign * np.array([scores[name, seed] for seed in seeds])
-        # None where it is undefined for one of the seeds.
-        self.value = None if np.isnan(self.values).any() else float(self.values.mean())
-
-
-class _Spread(NamedTuple):
+@dataclass(frozen=True)
+class _Spread:
     """How far a number could be off; of several seeds with the p value of its being 0."""
 
     interval: Interval | None = None
-    p: float | None = None
     findable: float | None = None
+    p: float | None = None
     seeds_share: float | None = None
 
 
-def _estimate(
-    metric: str, n: int, units: int, one: _Contrast, interval: Interval | None
-) -> Estimate:
-    # Who is right on all rows, or on none, has an exact interval.
-    if metric == "accuracy" and one.value in (0.0, 1.0) and units >= FEWEST:
-        interval = exact_share(one.value, units)
-    several = len(one.seeds) > 1 and one.value is not None
-    deviation = float(one.values.std(ddof=1)) if several else None
-    return Estimate(one.a, metric, n, one.seeds, one.value, deviation, interval)
+def _spread(
+    values: np.ndarray, drawn: Sequence[np.ndarray], units: int, bounds: tuple[float, float]
+) -> _Spread:
+    """Return how far the mean of `values` (S,) could be off.
+
+    Args:
+        values: of each seed.
+        drawn: (S, B) the same in each resample of the clusters.
+        units: how many clusters there are.
+        bounds: what is possible.
+    """
+    means = np.mean(drawn, axis=0)  # (B,)
+    error = standard_error(means)
+    if len(values) == 1:
+        return _Spread(percentiles(means), findable(error))
+    of_seeds = over_seeds(values, error, units)
+    interval = of_seeds.interval.within(*bounds)
+    return _Spread(interval, of_seeds.findable, of_seeds.p, of_seeds.seeds_share)
 
 
-def _spreads(
-    task: str,
-    metric: str,
-    systems: Systems,
+def _tested_over_rows(
+    comparisons: Sequence[Comparison],
+    runs: Mapping[Run, np.ndarray],
+    task: Task,
     labels: np.ndarray,
     clusters: np.ndarray,
-    contrasts: Sequence[_Contrast],
-) -> list[_Spread]:
-    """Return how far each contrast could be off."""
-    if count(clusters) < FEWEST:
-        return [_Spread()] * len(contrasts)
-    predictions = np.array([run for runs in systems.values() for run in runs.values()], np.float64)
-    measure = weighted_metric(metric, TASKS[task], predictions, labels)
-    design = np.array([one.weights for one in contrasts])
-    accelerated = any(len(one.seeds) == 1 for one in contrasts)
-    resampled = bootstrap(lambda weights: design @ measure(weights), clusters, accelerated)
-    spreads = []
-    for k, one in enumerate(contrasts):
-        error = float(resampled.error[k])
-        if one.value is None:
-            spreads.append(_Spread())
-        elif len(one.seeds) == 1:
-            spreads.append(_Spread(resampled.interval(k), None, findable(error)))
-        else:
-            found = over_seeds(one.values, error, count(clusters))
-            # A difference reaches from the least minus the most to the most minus the least.
-            least, most = (LEAST[metric] - 1, 1 - LEAST[metric]) if one.b else (LEAST[metric], 1)
-            interval = found.interval.within(least, most)
-            spreads.append(_Spread(interval, found.p, found.findable, found.seeds_share))
-    return spreads
-
-
-def _row_tests(
-    task: str,
-    metric: str,
-    systems: Systems,
-    labels: np.ndarray,
-    clusters: np.ndarray,
-    contrasts: Sequence[_Contrast],
-) -> tuple[str, dict[Pair, float]]:
-    """Return the name of the test over rows, and its p values for the pairs that have one seed."""
+) -> list[Comparison]:
+    """Return comparisons in one metric, those of one seed with the p value of a test over rows."""
+    single = [versus for versus in comparisons if len(versus.seeds) == 1]
+    if not single:
+        return list(comparisons)
+    metric = single[0].metric
     # McNemar's coins are independent only where no text is shared.
     exact = metric == "accuracy" and count(clusters) == len(labels)
-    test = MCNEMAR if exact else SWAPS_TEST
-    single = [one for one in contrasts if len(one.seeds) == 1 and one.value is not None]
-    if not single or count(clusters) < FEWEST:
-        return test, {}
-    runs: dict[tuple[str, int], np.ndarray] = {}
-    for one in single:
-        runs |= {(name, one.seeds[0]): systems[name][one.seeds[0]] for name in (one.a, one.b)}
+    known = [c for c in single if c.difference is not None and count(clusters) >= FEWEST]
+    compared = [((c.a, c.seeds[0]), (c.b, c.seeds[0])) for c in known]
     if exact:
-        right = {key: found == labels for key, found in runs.items()}
-        p_values = [
-            mcnemar(*(right[name, one.seeds[0]] for name in (one.a, one.b))) for one in single
-        ]
+        p_values = [mcnemar(runs[a] == labels, runs[b] == labels) for a, b in compared]
+    elif known:
+        places = {run: k for k, run in enumerate(dict.fromkeys(chain(*compared)))}
+        pairs = [(places[a], places[b]) for a, b in compared]
+        predictions = np.array([runs[run] for run in places])
+        tested = swap_test(metric, task, predictions, labels, pairs=pairs, clusters=clusters)
+        p_values = tested.tolist()
     else:
-        places = {key: place for place, key in enumerate(runs)}
-        pairs = [[places[name, one.seeds[0]] for name in (one.a, one.b)] for one in single]
-        found = np.array(list(runs.values()))
-        p_values = swap_test(metric, TASKS[task], found, labels, pairs, clusters).tolist()
-    return test, {(one.a, one.b): p for one, p in zip(single, p_values, strict=True)}
+        p_values = []
+    by_pair = {(c.a, c.b): p for c, p in zip(known, p_values, strict=True)}
+    test = MCNEMAR if exact else SWAPS_TEST
+    return [
+        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
+        for c in comparisons
+    ]
 
 
 # --- paired tests over rows
@@ -329,6 +256,7 @@ def swap_test(
     task: Task,
     predictions: np.ndarray,
     labels: np.ndarray,
+    *,
     pairs: Sequence[Sequence[int]],
     clusters: np.ndarray,
 ) -> np.ndarray:
@@ -348,7 +276,9 @@ def swap_test(
         clusters: (N,).
     """
     if metric == "spearman":
-        predictions, labels = (scipy.stats.rankdata(own, axis=-1) for own in (predictions, labels))
+        predictions, labels = (
+            scipy.stats.rankdata(values, axis=-1) for values in (predictions, labels)
+        )
     if metric in ("pearson", "spearman"):
         predictions = standardised(predictions)
     sums = sum_metric(metric, task)
@@ -381,6 +311,9 @@ def swap_test(
     return np.asarray(extreme / 2**units if exact else (extreme + 1) / (SWAPS + 1))
 
 
+# --- comparisons made together
+
+
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return the p values adjusted by Holm (1979); None is no test and does not count."""
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
@@ -390,3 +323,65 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, (len(known) - rank) * p))
         adjusted[place] = largest
     return adjusted
+
+
+def adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons that were made together with their p values adjusted by Holm."""
+    corrected = holm([versus.p for versus in comparisons])
+    return [replace(versus, p_holm=p) for versus, p in zip(comparisons, corrected, strict=True)]
+
+
+# --- comparisons in words
+
+
+def sentence(versus: Comparison) -> str:
+    """Return the verdict on two systems in plain words, with the numbers it rests on."""
+    metric = SHOWN.get(versus.metric, versus.metric)
+    if versus.difference is None or versus.p is None:
+        reason = f"{metric} is undefined for one of them"
+        if versus.difference is not None:
+            reason = "there are fewer than three rows that share no text"
+        return f"{versus.a} and {versus.b} cannot be compared: {reason}."
+    test = f"{versus.test}, p {_p(versus.p)}"
+    if versus.p_holm is not None:
+        test += f", Holm p {_p(versus.p_holm)}"
+    if versus.decided and versus.difference < 0:
+        versus = turned(versus)
+    if versus.interval:
+        test = f"{LEVEL:.0%} CI {shown(versus.interval)}; {test}"
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference or 0.0, 3) + 0.0
+    if versus.decided:
+        return f"{versus.a} beats {versus.b} by {difference:.3f} {metric} ({test})."
+    words = f"{versus.a} and {versus.b} differ by {difference:+.3f} {metric} ({test}"
+    words += "; not significant)."
+    if versus.findable:
+        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
+        words += f" This test set can detect a difference of {detected}."
+    return words
+
+
+def shown(interval: Interval | None) -> str:
+    """Return `[0.040, 0.080]`, "" where there is none."""
+    return "" if interval is None else f"[{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def signed(versus: Comparison) -> str:
+    """Return a known difference and its interval: `+0.060 [0.040, 0.080]`."""
+    assert versus.difference is not None
+    # Rounded first: the format would leave a sign on zero.
+    difference = round(versus.difference, 3) + 0.0
+    return f"{difference:+.3f} {shown(versus.interval)}".rstrip()
+
+
+def turned(versus: Comparison) -> Comparison:
+    """Return the comparison of b with a."""
+    interval, difference = versus.interval, versus.difference
+    if interval is not None:
+        interval = Interval(-interval.high, -interval.low, interval.method)
+    difference = None if difference is None else -difference
+    return replace(versus, a=versus.b, b=versus.a, difference=difference, interval=interval)
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

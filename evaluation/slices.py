@@ -1,7 +1,6 @@
-"""Where predictions are wrong: by what rows are like, and by rating band.
+"""Where predictions are wrong: errors by what rows are like, with paired intervals.
 
-Legend: N rows, L the largest rating; band i holds the ratings from i (not included, except 0) to
-i + 1.
+Legend: N rows, L the largest rating, B resamples.
 """
 
 import re
@@ -9,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from baselines.words import jaccard, words
 from data.examples import Example
 from data.tasks import Task
 from evaluation.clusters import count
-from evaluation.intervals import LEVEL, ROUNDING, bootstrap
+from evaluation.intervals import ROUNDING, Interval, percentiles, resampled
 
 FEWEST = 20  # rows; the mean of fewer says little, and an interval would promise too much
-MOST_RESAMPLED = 2000  # clusters of rows; the mean of more is as good as normal
 # English; "n't" also where a tokenizer has cut it off.
 NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|nowhere|neither|nor|cannot|without)\b|n['’]t\b",
@@ -26,8 +23,6 @@ NEGATION = re.compile(
 )
 LENGTHS = ((0, 5), (6, 10), (11, 20))  # words; what is longer is a group of its own
 LONGEST = 21
-POINTS = 201  # of a density
-MARGIN = 0.05  # of the cosines' range, drawn on both sides of it
 
 Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
 
@@ -42,7 +37,7 @@ class Slice:
         n: rows.
         bi, cross: mean errors (see evaluation.metrics.row_errors).
         difference: bi - cross: above 0 where the cross-encoder is ahead.
-        low, high: the 95 % interval of the difference, each slice by itself: of twenty slices
+        low, high: the 95% interval of the difference, each slice by itself: of twenty slices
             without any difference, one is expected to leave out 0. None where there are fewer than
             FEWEST rows, or all differ by the same.
     """
@@ -114,20 +109,28 @@ def slices(
     if not n == len(bi) == len(cross) > 0:
         raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
     measured = []
-    for by, name, own in rows:
-        means = float(bi[own].mean()), float(cross[own].mean())
-        low, high = paired_interval(bi[own], cross[own], clusters[own]) or (None, None)
-        measured.append(Slice(by, name, int(own.sum()), *means, means[0] - means[1], low, high))
+    for by, name, inside in rows:
+        of_bi, of_cross = float(bi[inside].mean()), float(cross[inside].mean())
+        interval = paired_interval(bi[inside], cross[inside], clusters[inside])
+        measured.append(
+            Slice(
+                by=by,
+                name=name,
+                n=int(inside.sum()),
+                bi=of_bi,
+                cross=of_cross,
+                difference=of_bi - of_cross,
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
+            )
+        )
     return measured
 
 
-def paired_interval(
-    first: np.ndarray, second: np.ndarray, clusters: np.ndarray
-) -> tuple[float, float] | None:
-    """Return the 95 % interval of mean(first) - mean(second) over the same rows.
+def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> Interval | None:
+    """Return the 95% interval of mean(first) - mean(second) over the same rows.
 
-    Rows are drawn, not values, so that what is hard for both models does not widen it. By the
-    bootstrap for up to MOST_RESAMPLED clusters of rows, by Student's t for more.
+    Rows are drawn, not values, so that what is hard for both models does not widen it.
 
     Args:
         first, second: (N,) errors.
@@ -137,21 +140,12 @@ def paired_interval(
         None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
     """
     differences = first - second
-    n = len(differences)
     clusters = np.unique(clusters, return_inverse=True)[1]
-    if n < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
+    if len(differences) < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
-    if (units := count(clusters)) > MOST_RESAMPLED:
-        mean = differences.mean()
-        # A cluster's rows depart from the mean together.
-        of_clusters = np.bincount(clusters, differences - mean)
-        error = np.sqrt((of_clusters**2).sum() * units / (units - 1)) / n
-        low, high = scipy.stats.t(units - 1, mean, error).interval(LEVEL)
-        return float(low), float(high)
-    resampled = bootstrap(
-        lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters
-    )
-    return float(resampled.low[0]), float(resampled.high[0])
+    # (B, N) @ (N,) -> (B,)
+    means = resampled(lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters)
+    return percentiles(means[0])
 
 
 def _by_number(name: str) -> tuple[float, str]:
@@ -160,55 +154,7 @@ def _by_number(name: str) -> tuple[float, str]:
     return (float(first) if first.replace(".", "").isdigit() else np.inf, name)
 
 
-# --- ratings by band
-
-
-@dataclass(frozen=True)
-class Density:
-    """The density of the cosines of one band's pairs.
-
-    Attributes:
-        band: such as "0 to 1".
-        n: pairs.
-        mean, deviation: of their cosines; None without pairs.
-        cosines: where it was computed, the same for all bands.
-        density: at each of these; None where there are fewer than two different cosines.
-    """
-
-    band: str
-    n: int
-    mean: float | None
-    deviation: float | None
-    cosines: list[float]
-    density: list[float] | None
-
-
 def band_of(rating: float, largest: int) -> str:
-    """Return the name of a rating's band, from "0 to 1" to "L-1 to L"."""
+    """Return the name of a rating's band, from "0 to 1" to "L-1 to L"; it holds its upper end."""
     low = min(max(int(np.ceil(rating)) - 1, 0), largest - 1)
     return f"{low} to {low + 1}"
-
-
-def cosine_densities(cosines: np.ndarray, labels: np.ndarray, largest: int) -> list[Density]:
-    """Return a Gaussian kernel density of the cosines for every band of ratings, in order.
-
-    As in figure 3 of SimCSE (Gao et al. 2021), for STS-B's five bands: good embeddings keep them
-    apart. The kernels' width is Scott's rule. They reach beyond a cosine of 1, so that a density
-    that is high there integrates to less than 1.
-
-    Args:
-        cosines, labels: (N,) each, N at least 1.
-        largest: L.
-    """
-    margin = MARGIN * max(float(np.ptp(cosines)), 1e-3)
-    grid = np.linspace(max(-1.0, cosines.min() - margin), min(1.0, cosines.max() + margin), POINTS)
-    bands = np.array([band_of(rating, largest) for rating in labels])
-    by_band = []
-    for band in (band_of(rating, largest) for rating in range(1, largest + 1)):
-        own = cosines[bands == band]
-        varied = len(own) > 1 and np.ptp(own) > 1e-9
-        density = scipy.stats.gaussian_kde(own)(grid).tolist() if varied else None
-        mean = float(own.mean()) if len(own) else None
-        deviation = float(own.std()) if len(own) else None
-        by_band.append(Density(band, len(own), mean, deviation, grid.tolist(), density))
-    return by_band

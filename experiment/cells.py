@@ -240,7 +240,9 @@ def scored(
             scores["calibration"] = calibration(soft, labels)
         if soft_of_held_out is not None:
             chosen_by = soft_of_held_out, labels_of(held_out)
-            scores["threshold"] = at_threshold(head.task, soft, labels, *chosen_by, clusters)
+            scores["threshold"] = at_threshold(
+                head.task, soft, labels, *chosen_by, clusters=clusters
+            )
         if head.reader == "cross" and split == "dev":  # all pairs once more: takes its time
             swapped = read(in_the_other_order(examples))
             scores["both_orders"] = in_both_orders(head.task, soft, swapped, labels, clusters)

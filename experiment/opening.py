@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from baselines.isbert import FILE as ISBERT
 from baselines.objectives import ALL_OBJECTIVES
 from data.examples import DataError, Example, SentencePair
@@ -30,10 +32,11 @@ from minbert.folder import CheckpointFolder
 from minbert.hub import find_checkpoint
 from minbert.pooling import choose_pooling
 from report.run_folder import RunFolder
-from runtime.device import choose_device
+from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import digest
 from runtime.processes import is_main, main_decides, main_first
+from simcse.config import SimCSEConfig
 from simcse.objectives import Objective, teacher_objective
 from simcse.stage import Backbone, TrainingTexts, read_texts
 from simcse.teacher import Teacher
@@ -46,7 +49,10 @@ class Inputs:
     Attributes:
         settings: of the run.
         stages: the grid.
-        data_folder, backbone_folder, teacher_folder: where these are.
+        device, dtype: that the encoder runs on and multiplies in.
+        data_folder: of the tasks' files.
+        checkpoint: the backbone's folder.
+        teacher_folder: of the encoder to learn from, if any.
         splits: by task.
         to_train_on: by task, the labelled training examples that heads may be trained on.
         held_out: by task, those that only thresholds are chosen by.
@@ -56,8 +62,10 @@ class Inputs:
 
     settings: Settings
     stages: list[Stage]
+    device: torch.device
+    dtype: torch.dtype
     data_folder: Path
-    backbone_folder: Path
+    checkpoint: CheckpointFolder
     teacher_folder: Path | None
     splits: dict[str, Splits]
     to_train_on: dict[str, list[Any]]
@@ -68,7 +76,17 @@ class Inputs:
     @property
     def published_labels(self) -> int | None:
         """Return how many labels the backbone's own head has, None if it has none."""
-        return stated_labels(CheckpointFolder(self.backbone_folder))
+        return stated_labels(self.checkpoint)
+
+    @property
+    def simcse_configs(self) -> dict[str, SimCSEConfig]:
+        """Return by contrastive objective its settings, those of the first seed."""
+        seed = self.stages[0].seed
+        return {
+            stage.pretrain: stage.config
+            for stage in self.stages
+            if stage.config is not None and stage.seed == seed
+        }
 
 
 def find_inputs(settings: Settings) -> Inputs:
@@ -78,11 +96,11 @@ def find_inputs(settings: Settings) -> Inputs:
         DataError, CheckpointError, MachineError: something is missing or broken.
     """
     stages = grid(settings)
-    choose_device(settings.device)
+    device = choose_device(settings.device)
     files = {}
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
-        backbone_folder = find_checkpoint(settings.backbone)
+        checkpoint = CheckpointFolder.find(settings.backbone)
         teacher_folder = find_checkpoint(settings.teacher) if settings.teacher else None
     for name, (named, flag) in settings.training_files().items():
         # The teacher reads what unsup reads.
@@ -101,8 +119,10 @@ def find_inputs(settings: Settings) -> Inputs:
     inputs = Inputs(
         settings,
         stages,
+        device,
+        choose_precision(settings.precision, device),
         folder,
-        backbone_folder,
+        checkpoint,
         teacher_folder,
         splits,
         to_train_on,
@@ -247,15 +267,15 @@ def open_run(inputs: Inputs) -> Run:
     settings = inputs.settings
     folder = RunFolder(settings.folder(), read_only=not is_main())
     refuse_another_command(folder, settings)
-    if (inputs.backbone_folder / ISBERT).is_file():
+    if inputs.checkpoint.has(ISBERT):
         raise CheckpointError(
-            f"{inputs.backbone_folder}: IS-BERT's embeddings are the mean of its convolutions, "
+            f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
             "which --backbone would drop; measure it with python -m evaluation"
         )
     # A pooling set by the user replaces the checkpoint's own, supported or not, and SimCSE's
     # [CLS] adds a pooler: the checkpoint need not have one.
     encoder = SentenceEncoder.from_pretrained(
-        str(inputs.backbone_folder),
+        inputs.checkpoint,
         settings.pooling,
         settings.device,
         settings.precision,
@@ -280,7 +300,7 @@ def open_run(inputs: Inputs) -> Run:
         if (TUNES[tune] or 0) > layers:
             raise UserError(f"--tune {tune}: {settings.backbone} has {layers} layers")
 
-    backbone = Backbone(inputs.backbone_folder, encoder)
+    backbone = Backbone(inputs.checkpoint.path, encoder)
     objectives = dict(ALL_OBJECTIVES)
     if inputs.teacher_folder:
         teacher = Teacher(
@@ -298,7 +318,7 @@ def open_run(inputs: Inputs) -> Run:
             objectives[name],
             path,
             backbone,
-            settings.simcse_config(name, settings.seed),
+            inputs.simcse_configs[name],
             inputs.selection,
             inputs.data_folder,
             seen[name],

@@ -290,8 +290,8 @@ def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 def evaluation(name: str, suite: str, number: str, encoder: str = "") -> str:
     """Return a table of `python -m evaluation`, as the command prints it; of HANS an encoder's."""
-    from evaluation.results import Result, shown_table
-    from evaluation.suites import SUITES
+    from evaluation.suites.results import Result, shown_table
+    from evaluation.suites.table import SUITES
 
     results = [
         Result(

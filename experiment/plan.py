@@ -10,37 +10,32 @@ import torch
 from baselines.config import ALL_PRESETS
 from data.tasks import TASKS
 from experiment.cells import to_try
-from experiment.grid import baseline, pairings
 from experiment.opening import Inputs, Run
 from experiment.settings import SMALL
-from heads.config import RATES, head_config
+from heads.config import RATES, READERS, head_config
 from heads.published import fitting_labels
-from minbert.folder import CheckpointFolder
 from report.run_folder import provenance
-from runtime.device import choose_device, choose_precision
 from runtime.options import shown_value
 from runtime.processes import world_size
 from runtime.store import FORMATS
 
 NOTES = {
-    "mini": "the small BERT that ships with this project; the original: "
-    "--backbone bert-base-uncased",
-    "mini-sts": "mini, distilled into a sentence encoder; ships with this project",
-    "bundled": "synthetic data that ships with this project; the course's: --data cs224n",
+    "mini": 'using the included model "mini"; for BERT-base: --backbone bert-base-uncased',
+    "mini-sts": 'using the included model "mini-sts", which was distilled from a sentence encoder',
+    "bundled": "using the included synthetic data; for the course's: --data cs224n",
 }
 
 
 def plan(inputs: Inputs) -> str:
     """Return the plan in words."""
     settings = inputs.settings
-    device = choose_device(settings.device)
-    precision = str(choose_precision(settings.precision, device)).removeprefix("torch.")
+    precision = str(inputs.dtype).removeprefix("torch.")
     # Where the model and data that ship with the project are used, say so.
     named = [name for name in (settings.backbone, settings.data) if not Path(name).is_dir()]
-    lines = [f"{name:10}{NOTES[name]}" for name in named if name in NOTES]
+    lines = [f"note      {NOTES[name]}" for name in named if name in NOTES]
     lines += [
-        f"backbone  {settings.backbone} ({inputs.backbone_folder})",
-        f"machine   {device}, {precision} products, {torch.get_num_threads()} threads"
+        f"backbone  {settings.backbone} ({inputs.checkpoint})",
+        f"machine   {inputs.device}, {precision} products, {torch.get_num_threads()} threads"
         + (f", {world_size()} processes" if world_size() > 1 else ""),
         f"data      {inputs.data_folder}",
     ]
@@ -51,16 +46,26 @@ def plan(inputs: Inputs) -> str:
     if inputs.files:
         chosen = f"the best of {len(inputs.selection)} STS training pairs"
         lines.append(f"          checkpoint kept: {chosen if inputs.selection else 'the last'}")
-    cells = " ".join(f"{task}/{encoder}" for task, encoder in pairings(settings))
+    heads = [
+        (stage.baseline, f"{head.cell.task} {READERS[head.cell.reader]}")
+        for stage in inputs.stages
+        for training in stage.trainings
+        for head in training.heads
+    ]
+    planned = [name for baseline, name in heads if not baseline]
+    compared = [name for baseline, name in heads if baseline]
     lines.append(
-        f"cells     {settings.seeds} seed(s) x {' '.join(settings.pretrain)} x {cells}; "
-        f"{' '.join(settings.tunings)}, {settings.features} features, preset {settings.preset}"
+        f"to train  {len(planned)} head(s): {', '.join(dict.fromkeys(planned))}; SimCSE: "
+        f"{' '.join(settings.pretrain)}; encoder: {' '.join(settings.tunings)}; "
+        f"{settings.seeds} seed(s), {settings.features} features, preset {settings.preset}"
     )
+    if compared:
+        names = ", ".join(dict.fromkeys(compared))
+        lines.append(
+            f"baseline  {len(compared)} head(s): {names} without SimCSE (--no-baseline skips this)"
+        )
     if inputs.published_labels is not None and set(settings.tune) != {"none"}:
         lines.append(f"own head  {_published_head(inputs, inputs.published_labels)}")
-    if tasks := baseline(settings):
-        before = " ".join(f"{task}/bi" for task in tasks)
-        lines.append(f"before    none x {before}; frozen")
     if settings.train_rows != ("all",):
         lines.append(f"labels    {' '.join(settings.train_rows)}")
     lines += rates_in_words(inputs)
@@ -108,13 +113,13 @@ def rates_in_words(inputs: Inputs) -> list[str]:
 def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
     """Return a line if a rate is quick's and the encoder larger than what those are for, or []."""
     settings = inputs.settings
-    backbone = CheckpointFolder(inputs.backbone_folder).bert_config
+    backbone = inputs.checkpoint.bert_config
     size = backbone.hidden_size, backbone.num_hidden_layers
     if settings.preset != "quick" or (size[0] <= SMALL[0] and size[1] <= SMALL[1]):
         return []
     found = []
-    for name in inputs.files:
-        rate = settings.simcse_config(name, settings.seed).learning_rate
+    for name, config in inputs.simcse_configs.items():
+        rate = config.learning_rate
         published = ALL_PRESETS["report"][name].learning_rate
         if rate == ALL_PRESETS["quick"][name].learning_rate != published:
             found.append(f"{name} {shown_value(rate)} (--simcse-lr {shown_value(published)})")
@@ -131,15 +136,15 @@ def _too_high(inputs: Inputs, given: dict[str, float]) -> list[str]:
 
 def run_config(run: Run) -> dict[str, Any]:
     """Return everything needed to repeat the run: the content of config.json."""
-    settings = run.settings
-    device = choose_device(settings.device)
+    inputs, settings = run.inputs, run.settings
     heads = {
-        f"{task} {tune}": asdict(settings.head_config(task, tune, settings.seed))
-        for task in run.splits
-        for tune in settings.tune
+        f"{head.cell.task} {head.cell.tune}": asdict(head.config)
+        for stage in reversed(inputs.stages)  # those of the first seed
+        for training in stage.trainings
+        for head in training.heads
     }
     joint = {"joint": list(map(asdict, settings.joints))} if "joint" in settings.tune else {}
-    simcse = {name: asdict(settings.simcse_config(name, settings.seed)) for name in run.texts}
+    simcse = {name: asdict(config) for name, config in inputs.simcse_configs.items()}
     return {
         "format": FORMATS["training"],
         "command": sys.argv,
@@ -147,8 +152,8 @@ def run_config(run: Run) -> dict[str, Any]:
         "simcse": simcse,
         "heads": heads,
         **joint,
-        "device": str(device),
-        "precision": str(choose_precision(settings.precision, device)),
+        "device": str(inputs.device),
+        "precision": str(inputs.dtype),
         "threads": torch.get_num_threads(),
         "processes": world_size(),
         "sha256": run.digests,

@@ -145,6 +145,7 @@ def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
 
 
 def gpu_is_there() -> bool:
+    """Return whether a GPU can be used; tables that need one run only where they are named."""
     import torch
 
     return torch.cuda.is_available()

@@ -33,6 +33,9 @@ OBJECTIVES = tuple(ALL_PRESETS["quick"])
 # Settings that change where or how a run is done, but not its numbers.
 NOT_IN_NAME = ("run_dir", "resume", "dry_run", "threads", "cost_seconds")
 
+# Of run folders; raised so that new ones do not get the names of those of earlier versions.
+LAYOUT = 2
+
 LAST_SEED = 2**31
 
 FEWEST = 10  # labelled examples that are worth a training
@@ -325,6 +328,7 @@ class Settings:
         unused += [] if self.no_baseline else ["no_baseline"]
         left_out = (*NOT_IN_NAME, *unused)
         values = {name: value for name, value in asdict(self).items() if name not in left_out}
+        values["layout"] = LAYOUT
         words = ("+".join(getattr(self, n)) for n in ("pretrain", "task", "encoder", "tune"))
         return Path("runs") / "_".join((*words, digest(values)[:8]))
 

@@ -66,39 +66,39 @@ def export_folder(cell: FinishedCell, head: SavedHead, out: Path) -> None:
 def model_card(cell: FinishedCell, head: SavedHead, out: Path, as_classifier: bool) -> str:
     """Return README.md: what it is, how it scored, which command made it, how it is used."""
     if as_classifier:
-        kind = "cross-encoder" if head.reader == "cross" else "classifier"
-        tells = "both texts are read at once" if head.task.is_pair else "a text is read"
-        tells += ", and BERT's pooler and classifier score its [CLS]"
+        name = "cross-encoder" if head.reader == "cross" else "classifier"
+        reads = "both texts are read at once" if head.task.is_pair else "a text is read"
+        reads += ", and BERT's pooler and classifier score its [CLS]"
         use = _classifier_use(head, out)
     else:
-        kind = "bi-encoder"
-        tells = "every text is encoded alone, and a small head reads the embeddings"
+        name = "bi-encoder"
+        reads = "every text is encoded alone, and a small head reads the embeddings"
         use = _embeddings_use(head, out)
-    task, made = head.task, cell.scores[0]
+    task, entry = head.task, cell.scores[0]
     # RUN/heads/CELL.safetensors: the run's settings are two folders up.
     config = read_object(cell.path.parent.parent / "config.json", DataError)
-    stage = "as loaded" if made["pretrain"] == "none" else f"SimCSE, `{made['pretrain']}`"
+    stage = "as loaded" if entry["pretrain"] == "none" else f"SimCSE, `{entry['pretrain']}`"
     return f"""\
 ---
 library_name: sentence-transformers
 pipeline_tag: {"sentence-similarity" if task.is_pair else "text-classification"}
-tags: [simcse, {kind}]
+tags: [simcse, {name}]
 ---
 
 # {cell.name}
 
-A {kind} for {task.about}: {tells}.
+A {name} for {task.about}: {reads}.
 
 | | |
 |---|---|
-| backbone | {made["backbone"]} |
+| backbone | {entry["backbone"]} |
 | contrastive stage | {stage} |
-| tuning | {made["tune"]} |
-| head's features | {made["features"]} |
+| tuning | {entry["tune"]} |
+| head's features | {entry["features"]} |
 | pooling | {head.encoder.pooling} |
-| data | {made["data"]}, task {task.name} |
-| training rows | {made.get("train_rows", "all")} |
-| seed | {made["seed"]} |
+| data | {entry["data"]}, task {task.name} |
+| training rows | {entry.get("train_rows", "all")} |
+| seed | {entry["seed"]} |
 | made by | `{_command(config)}` |
 
 ## Scores
@@ -168,9 +168,11 @@ def _score_rows(cell: FinishedCell, task: Task) -> Iterator[str]:
         seen = entry.get("overlap", {}).get("sentences")
         fields = [entry["split"], f"{entry['n']:,}", "not known" if seen is None else f"{seen:.1%}"]
         for metric in task.metrics:
-            value, around = entry["metrics"].get(metric), entry.get("interval", {}).get(metric)
-            told = "not defined" if value is None else f"{value:.3f}"
-            fields.append(f"{told} [{around['low']:.3f}, {around['high']:.3f}]" if around else told)
+            value, interval = entry["metrics"].get(metric), entry.get("interval", {}).get(metric)
+            field = "not defined" if value is None else f"{value:.3f}"
+            if interval:
+                field += f" [{interval['low']:.3f}, {interval['high']:.3f}]"
+            fields.append(field)
         yield f"| {' | '.join(fields)} |"
 
 

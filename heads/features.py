@@ -31,20 +31,18 @@ Columns = Callable[[], list[np.ndarray]]
 
 @dataclass(frozen=True)
 class BiFeatures:
-    """The bi-encoder's features: every text is encoded by itself; the head sees u, or u and v."""
+    """The bi-encoder's features: each text is encoded separately; the head sees u, or u and v."""
 
     form: str  # `interaction`, `concat` or `cls`
     parts: ClassVar[tuple[int, ...]] = ()  # the shape of an item's embedding, before H
     cached: ClassVar[str] = "1"  # in what the cached file is named by
-    alone: ClassVar[bool] = True  # whether each text is encoded by itself
+    alone: ClassVar[bool] = True  # whether each text is encoded separately
 
     def items(self, texts: Item) -> list[Item]:
-        """Return each text as an item."""
         # A text that occurs in many pairs is one item and is encoded once.
         return [(text,) for text in texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
-        """Return the texts as token ids."""
         return encoder.tokenize([text for (text,) in items])
 
     def embed(self, encoder: SentenceEncoder, batch: PackedBatch) -> Tensor:
@@ -92,7 +90,6 @@ class CrossFeatures:
     alone: ClassVar[bool] = False
 
     def items(self, texts: Item) -> list[Item]:
-        """Return the pair as the only item."""
         # No part of it can be reused for another pair: that is the cost of a cross-encoder.
         return [texts]
 
@@ -132,11 +129,9 @@ class CrossFeatures:
         return torch.cat([unit_rms(cls), both], dim=-1)
 
     def bare(self, columns: Columns) -> np.ndarray | None:
-        """Return None: nothing is known of a joined pair without a head."""
-        return None
+        return None  # nothing is known of a joined pair without a head
 
     def width(self, hidden_size: int, num_texts: int) -> int:
-        """Return F, the number of features of an example."""
         return hidden_size * (5 if self.form == "interaction" else 1)
 
 
@@ -153,7 +148,6 @@ class LateFeatures:
     alone: ClassVar[bool] = True
 
     def items(self, texts: Item) -> list[Item]:
-        """Return the pair as the only item."""
         return [texts]
 
     def tokenize(self, encoder: SentenceEncoder, items: Sequence[Item]) -> TokenSequences:
@@ -188,11 +182,10 @@ class LateFeatures:
         return np.asarray(columns()[0][:, 3].mean(axis=-1))
 
     def width(self, hidden_size: int, num_texts: int) -> int:
-        """Return F, the number of features of an example."""
         return hidden_size * (4 if self.form == "concat" else 6)
 
 
-# How an example becomes a head's input: the only place where the encoders differ in a run.
+# By reader, how an example becomes a head's input: all that a run's encoders differ in.
 Features = BiFeatures | LateFeatures | CrossFeatures
 FEATURES: dict[str, type[Features]] = {
     "bi": BiFeatures,

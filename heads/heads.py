@@ -49,8 +49,7 @@ class Head(nn.Module, ABC):
 
     @property
     def num_outputs(self) -> int:
-        """The number of logits C per example."""
-        return 1
+        return 1  # C
 
     def forward(self, features: Tensor) -> Tensor:
         """Return logits: (B, C) from (B, F), or (B,) where C is 1."""
@@ -75,7 +74,6 @@ class SentimentHead(Head):
 
     @property
     def num_outputs(self) -> int:
-        """One logit per class."""
         return self.largest + 1
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:

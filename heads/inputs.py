@@ -11,6 +11,7 @@ Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -31,35 +32,29 @@ from runtime.store import Work, kept
 EMBEDDINGS = "embeddings.npy"
 
 
+@dataclass(frozen=True, eq=False)
 class FrozenInputs:
-    """Features of examples whose encoder does not change; a head trains on them in seconds."""
+    """Features of examples whose encoder does not change; a head trains on them in seconds.
 
-    def __init__(
-        self,
-        embeddings: np.ndarray,
-        index: np.ndarray,
-        features: Features,
-        device: torch.device,
-        cls: np.ndarray | None = None,
-    ):
-        """Wrap frozen embeddings.
+    Attributes:
+        embeddings: (n, *parts, H) of items, memory-mapped.
+        index: (N, items per example) rows of `embeddings`.
+        features: how they are combined.
+        device: of the features.
+        cls: (n, H), the states of [CLS] of the same texts, if they were kept.
+    """
 
-        Args:
-            embeddings: (n, *parts, H) of items, memory-mapped.
-            index: (N, items per example) rows of `embeddings`.
-            features: how they are combined.
-            device: of the features.
-            cls: (n, H), the states of [CLS] of the same texts, if they were kept.
-        """
-        self.embeddings, self.index, self.features = embeddings, index, features
-        self.device, self.cls = device, cls
+    embeddings: np.ndarray
+    index: np.ndarray
+    features: Features
+    device: torch.device
+    cls: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.index)
 
     def of(self, rows: np.ndarray) -> "FrozenInputs":
-        """Return the inputs of some of the examples."""
-        return FrozenInputs(self.embeddings, self.index[rows], self.features, self.device, self.cls)
+        return replace(self, index=self.index[rows])
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""
@@ -85,7 +80,6 @@ class FrozenInputs:
         return [np.asarray(self.cls[column]) for column in self.index.T]
 
     def reading(self) -> AbstractContextManager[Any]:
-        """Return the context in which predictions are made."""
         return torch.inference_mode()
 
 
@@ -126,7 +120,6 @@ class LiveInputs:
         return np.split(embeddings, self.rows.shape[1])
 
     def reading(self) -> AbstractContextManager[Any]:
-        """Return the context in which predictions are made."""
         return self.encoder.reading(self.sequences)
 
 

@@ -27,7 +27,6 @@ class Course:
 
     @property
     def steps(self) -> int:
-        """The number of its batches in a training of its own."""
         return self.steps_per_epoch * self.epochs
 
 

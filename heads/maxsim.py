@@ -96,9 +96,10 @@ def matched(states: Tensor, borders: Tensor, places: Tensor) -> Tensor:
     # Unit length is too short by sqrt(H) for a mean square of 1.
     x = torch.nn.functional.normalize(states.float(), dim=-1) * states.shape[-1] ** 0.5
     y = x[best_matches(x, borders, places)]
-    each = torch.stack([x, (x - y).abs(), x * y], dim=1)  # (T, 3, H)
+    blocks = torch.stack([x, (x - y).abs(), x * y], dim=1)  # (T, 3, H)
     # The mean over each text's tokens, then from the batch's order to a, b, a, b, ...
-    means = torch.segment_reduce(each, "mean", lengths=borders.diff(), axis=0)[places]  # (2n, 3, H)
+    # (2n, 3, H)
+    means = torch.segment_reduce(blocks, "mean", lengths=borders.diff(), axis=0)[places]
     first, second = means[0::2], means[1::2]  # (n, 3, H) each
     # Of |x - y| and x * y the mean of both directions: it does not matter which text is first.
     both = (first + second)[:, 1:] / 2  # (n, 2, H)
@@ -111,16 +112,17 @@ def matched(states: Tensor, borders: Tensor, places: Tensor) -> Tensor:
 def token_states(encoder: SentenceEncoder, texts: Sequence[str]) -> list[np.ndarray]:
     """Return the token states of each text, (its tokens, H) float32."""
     sequences = encoder.tokenize(texts)
-    found: list[np.ndarray] = [np.empty(0)] * len(sequences)
+    states_of: list[np.ndarray] = [np.empty(0)] * len(sequences)
     with encoder.reading(sequences):
         for rows in batches_by_tokens(sequences.lengths, encoder.batch_tokens):
             batch = sequences.pack(rows)
             with autocast(encoder.device, encoder.dtype):
                 states = encoder.model.packed(batch.to(encoder.device)).last_hidden_state
             # (tokens of the batch, H) -> (tokens of a text, H) each, at the text's own place.
-            for row, own in zip(rows, states.float().cpu().split(list(batch.lengths)), strict=True):
-                found[row] = own.numpy()
-    return found
+            by_text = states.float().cpu().split(list(batch.lengths))
+            for row, text in zip(rows, by_text, strict=True):
+                states_of[row] = text.numpy()
+    return states_of
 
 
 def compared(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.ndarray:

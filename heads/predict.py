@@ -101,6 +101,6 @@ def predicted_lines(head: SavedHead, rows: Iterable[tuple[str, Item]]) -> Iterat
         hard = head.head.predict(logits).tolist()
         # (N,) or (N, C) -> (N, 1) or (N, C): one list of numbers per row.
         soft = head.head.soft(logits).reshape(len(piece), -1).tolist()
-        for id, decided, behind in zip(ids, hard, soft, strict=True):
-            numbers = [f"{value:.6f}" for value in behind]
-            yield "\t".join([printable(id), *([] if scored else [str(decided)]), *numbers])
+        for id, prediction, values in zip(ids, hard, soft, strict=True):
+            numbers = [f"{value:.6f}" for value in values]
+            yield "\t".join([printable(id), *([] if scored else [str(prediction)]), *numbers])

@@ -191,12 +191,10 @@ class FinishedCell:
 
     @property
     def name(self) -> str:
-        """The cell's name, `sup-sts-bi-frozen-interaction-42`."""
-        return self.path.stem
+        return self.path.stem  # `sup-sts-bi-frozen-interaction-42`
 
     @property
     def task(self) -> str:
-        """The name of its task."""
         return str(self.scores[0]["task"])
 
     @property

@@ -90,7 +90,6 @@ class HeadTask:
 
     @property
     def features(self) -> Features:
-        """How an example becomes the head's input."""
         return FEATURES[self.reader](self.config.features)
 
 
@@ -308,9 +307,15 @@ class HeadTrainer:
         self.trained.eval()
 
     def predict(self, task: str, inputs: HeadInputs) -> np.ndarray:
-        """Return predictions (N,) of any examples of a task, in evaluation mode."""
+        """Return predictions (N,) float64 of any examples of a task, in evaluation mode.
+
+        Raises:
+            TrainingError: training has diverged.
+        """
         self.trained.eval()
-        return predictions(self.heads[task], inputs, self.step)
+        logits = torch.from_numpy(head_logits(self.heads[task], inputs))
+        check_finite(logits.abs().max().item(), self.step)
+        return np.asarray(self.heads[task].predict(logits).double().numpy())
 
     def predict_unseen(self, task: str) -> dict[str, np.ndarray]:
         """Return the predictions of a task's splits but train."""
@@ -428,14 +433,3 @@ def head_soft(head: Head, inputs: HeadInputs) -> np.ndarray:
     """Return what a head decides by, float64: probabilities, (N,) or (N, C), or scores, (N,)."""
     logits = torch.from_numpy(head_logits(head, inputs)).double()
     return np.asarray(head.soft(logits).numpy())
-
-
-def predictions(head: Head, inputs: HeadInputs, step: int) -> np.ndarray:
-    """Return a head's predictions (N,) float64; it and its encoder are in evaluation mode.
-
-    Raises:
-        TrainingError: training has diverged before this `step`.
-    """
-    logits = torch.from_numpy(head_logits(head, inputs))
-    check_finite(logits.abs().max().item(), step)
-    return np.asarray(head.predict(logits).double().numpy())

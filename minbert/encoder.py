@@ -126,7 +126,7 @@ class SentenceEncoder:
     @classmethod
     def from_pretrained(
         cls,
-        path_or_name: str | Path,
+        path_or_name: str | Path | CheckpointFolder,
         pooling: str | None = None,
         device: str = "auto",
         precision: str = "auto",
@@ -135,7 +135,7 @@ class SentenceEncoder:
         """Load a checkpoint from a folder, the local Hugging Face cache, or the hub.
 
         Args:
-            path_or_name: e.g. `bert-base-uncased`.
+            path_or_name: e.g. `bert-base-uncased`; or a folder that is open already.
             pooling: None uses the pooling that the checkpoint states (as a sentence-transformers
                 folder does), else the raw [CLS] state. Another than the stated one is warned of.
             device: `auto`, `cpu` or `cuda`.

@@ -45,12 +45,14 @@ class CheckpointFolder:
         self.path = path
 
     @classmethod
-    def find(cls, path_or_name: str | Path) -> "CheckpointFolder":
+    def find(cls, path_or_name: "str | Path | CheckpointFolder") -> "CheckpointFolder":
         """Open a folder, or what the local Hugging Face cache or the hub has under a name.
 
         Raises:
             CheckpointError: it is in none of the three; the message lists the places.
         """
+        if isinstance(path_or_name, CheckpointFolder):
+            return path_or_name
         return cls(find_checkpoint(path_or_name))
 
     def __str__(self) -> str:

@@ -34,9 +34,9 @@ def compare_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report compare",
         description="""\
-Is A better than B, or can the data not tell? Two runs, or two files of predictions
-in CS224N's format, are compared on the same examples: the difference, its 95 %
-interval, a paired test, and Holm's correction for all comparisons made together.""",
+Is A significantly better than B? Compares two runs, or two files of predictions in
+CS224N's format, on the same examples: the difference, its 95% confidence interval,
+a paired test, and Holm's correction for all comparisons made together.""",
         epilog="""\
 examples:
   two runs of run_multitask.py, seeds and all:
@@ -78,15 +78,13 @@ def cost_command(words: Sequence[str]) -> None:
         words,
         prog="python -m report cost",
         description="""\
-Measure what bi- and cross-encoder of a finished run cost on this machine: a pair, a search, the
-most similar two of many.
-What would take longer than the budget is projected from measured rates, and marked with ~.
+Measure what the encoders of a finished run cost on this machine: one pair, many pairs, a search.
+The search is computed from the measured speeds, and marked with ~.
 RUN/costs.json keeps the numbers; python -m report html RUN puts them into the page.""",
     )
     import torch
 
-    from evaluation.costs import cost_lines
-    from report.costs import measure_run, write_costs
+    from report.costs import cost_lines, measure_run, write_costs
     from report.run_folder import COSTS
 
     if options.threads:
@@ -108,19 +106,23 @@ class PageOptions:
 
 
 def page_command(words: Sequence[str]) -> None:
-    """Write a run's page."""
+    """Print a run's verdict and write its page."""
     options = parse(
         PageOptions,
         words,
         prog="python -m report html",
         description="""\
-Write a finished run's page, RUN/report.html: the verdict, scores with intervals, where the
-encoders differ, examples, costs, curves, settings. One file, which opens without a network.
-Costs are those of RUN/costs.json; python -m report cost RUN measures them for longer.""",
+Print a finished run's verdict and write its report, RUN/report.html: the answer, scores, where
+the encoders differ, cost, training. It is one file, which opens without a network. Costs are
+those of RUN/costs.json; python -m report cost RUN measures them for longer.""",
     )
-    from report.page.write import write_page
+    from report.finished import FinishedRun
+    from report.page.write import write_finished
+    from report.table import verdict_text
 
-    say(f"page: {write_page(options.run, options.data)}")
+    run = FinishedRun.read(options.run, options.data)
+    say(f"{verdict_text(run.cells, run.judged, run.learning)}\n")
+    say(f"Report: {write_finished(run)} (open in a browser)")
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {

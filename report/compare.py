@@ -15,13 +15,10 @@ from evaluation.metrics import labels_of
 from evaluation.significance import Pair, sentence, shown
 from evaluation.table import markdown
 from report.cell import Cell
+from report.judging import Judged, Runs, Scored, judge, to_json
 from report.run_folder import RunFolder
-from report.verdict import Judged, Place, judge, to_json
 from runtime.files import write_text
 from runtime.streams import Say
-
-# What is compared on each split: name -> seed -> predictions (N,), of which N rows, and which two.
-Sides = dict[Place, tuple[dict[str, dict[int, np.ndarray]], Sequence[Example], list[Pair]]]
 
 
 def compare(
@@ -56,19 +53,13 @@ def compare(
             raise DataError(f"{path}: not found; expected a run folder or a file of predictions")
     if a.is_dir() != b.is_dir():
         raise DataError(f"{a}, {b}: a folder and a file; give two runs or two prediction files")
-    sides = (_of_runs if a.is_dir() else _of_files)(a, b, data, gold)
-    judged = judge(
-        {place: systems for place, (systems, _, _) in sides.items()},
-        {place: labels_of(rows) for place, (_, rows, _) in sides.items()},
-        {place: clusters_of(rows) for place, (_, rows, _) in sides.items()},
-        {place: pairs for place, (_, _, pairs) in sides.items()},
-    )
-    if not any(each.comparisons for each in judged):
+    judged = judge((_of_runs if a.is_dir() else _of_files)(a, b, data, gold))
+    if not any(place.comparisons for place in judged):
         raise DataError(f"{a}, {b}: no seed in common; compare runs of equal seeds")
     say(f"A  {a}\nB  {b}\n\n{_table(judged)}\n")
-    for each in judged:
-        for versus in each.comparisons:
-            say(f"{each.task} {each.split}, {versus.metric}: {sentence(versus)}")
+    for place in judged:
+        for versus in place.comparisons:
+            say(f"{place.task} {place.split}, {versus.metric}: {sentence(versus)}")
     if json_file:
         content = {"a": str(a), "b": str(b), **to_json(judged)}
         write_text(json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
@@ -78,16 +69,22 @@ def compare(
 def _table(judged: list[Judged]) -> str:
     """Return every metric of every system with its interval, as a Markdown table."""
     rows = []
-    for each in judged:
-        for estimate in each.estimates:
+    for place in judged:
+        for estimate in place.estimates:
             value = "undefined" if estimate.mean is None else f"{estimate.mean:.3f}"
             spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
-            place = [each.task, each.split, estimate.system, estimate.metric, str(estimate.n)]
-            rows.append([*place, value + spread, shown(estimate.interval)])
-    return markdown(["task", "split", "system", "metric", "n", "value", "95 %"], rows)
+            what = [place.task, place.split, estimate.system, estimate.metric, str(estimate.n)]
+            rows.append([*what, value + spread, shown(estimate.interval)])
+    return markdown(["task", "split", "system", "metric", "n", "value", "95% CI"], rows)
 
 
-def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
+def _scored(
+    task: str, split: str, systems: Runs, examples: Sequence[Example], pairs: list[Pair]
+) -> Scored:
+    return Scored(task, split, systems, labels_of(examples), clusters_of(examples), pairs)
+
+
+def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scored]:
     first, second = read_predictions(a), read_predictions(b)
     task = first.task
     if second.task != task:
@@ -98,7 +95,7 @@ def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
         name: {0: np.array(side.aligned(examples, path))}
         for name, side in (("A", first), ("B", second))
     }
-    return {(task.name, split): (systems, examples, [("A", "B")])}
+    return [_scored(task.name, split, systems, examples, [("A", "B")])]
 
 
 def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
@@ -116,10 +113,10 @@ def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
     )
 
 
-def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
+def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scored]:
     runs = RunFolder(a, read_only=True), RunFolder(b, read_only=True)
     first, second = (_by_place(run) for run in runs)
-    sides: Sides = {}
+    scored = []
     for (task, split), ours in first.items():
         theirs = second.get((task, split), {})
         names = [(name, name) for name in ours if name in theirs]
@@ -128,9 +125,9 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
         if not names:
             continue
         home = data or next(cell.data for cell in ours[names[0][0]].values())
-        path = gold or split_file(data_folder(home), TASKS[task], split)
-        examples: list[Example] = TASKS[task].read(path)
-        systems, _, pairs = sides[task, split] = {}, examples, []
+        examples = TASKS[task].read(gold or split_file(data_folder(home), TASKS[task], split))
+        systems: Runs = {}
+        pairs = []
         for name, other in names:
             both = [ours[name], theirs[other]]
             if all(len(seeds) == 1 for seeds in both):
@@ -141,14 +138,15 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> Sides:
                 systems[side] = {
                     seed: run.predictions(cell, examples) for seed, cell in seeds.items()
                 }
-    if not sides:
+        scored.append(_scored(task, split, systems, examples, pairs))
+    if not scored:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
-    return sides
+    return scored
 
 
-def _by_place(run: RunFolder) -> dict[Place, dict[str, dict[int, Cell]]]:
+def _by_place(run: RunFolder) -> dict[tuple[str, str], dict[str, dict[int, Cell]]]:
     """Return the cells of each split by system and seed."""
-    places: dict[Place, dict[str, dict[int, Cell]]] = {}
+    places: dict[tuple[str, str], dict[str, dict[int, Cell]]] = {}
     for cell in run.cells():
         systems = places.setdefault((cell.task, cell.split), {})
         systems.setdefault(cell.system, {})[cell.seed] = cell

@@ -1,49 +1,188 @@
-"""The heads of a finished run, opened and measured: what each costs.
+"""What the encoders of a finished run cost: one pair, many pairs, a search.
 
-Cells that differ in weights alone cost the same, so each task and encoder is measured once, in the
-cell with the best dev score. `costs.json` of the run folder keeps the numbers, from which the
-command's tables and the page's figures are made.
+A bi-encoder reads every text once and then compares what it keeps of two texts; a cross-encoder
+reads every pair. Cells that differ in weights alone cost the same, so each task and encoder is
+measured once, in the cell with the best dev score. `costs.json` of the run folder keeps the
+numbers, from which the command's tables and the page's figures are made.
+
+Legend: N texts or pairs, H the size of an embedding.
 """
 
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import fill
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from data.examples import DataError
 from data.locate import data_folder
 from data.tasks import TASKS, split_file
-from evaluation.costs import (
-    Cost,
-    Reader,
-    break_even,
-    cost_sentences,
-    measure_cost,
-    measured_on,
-    story,
-)
-from heads.maxsim import compared, token_states
-from heads.saved import SavedHead, load_head
-from minbert.flops import encoder_flops, linear_flops
+from heads.config import READERS
 from report.cell import Cell, of_most_labels
 from report.run_folder import COSTS, RunFolder
 from runtime.files import read_json, write_text
 from runtime.progress import progress
 from runtime.streams import Say
 
+# Pages read costs without torch.
+if TYPE_CHECKING:
+    from heads.saved import SavedHead
+
+FIRST, MOST = 16, 2**20  # items: the smallest and the largest amount that is measured
+FACTOR = 4  # from one amount to the next: all the smaller ones together cost a third of the largest
+SINGLES = 9  # examples that are timed one by one
+SEARCHED = 10_000  # texts of the search that is reported
 TYPICAL = 1000  # examples that costs are measured on
+SAMPLE = 512  # distinct texts that are compared; the values do not matter to the speed
+BLOCK = 4096  # pairs that a head compares at a time
+LONGER = 60  # seconds per head that are suggested where the machine was busy
+# Durations below so many seconds are written in a unit of so many.
+UNITS = ((1e-3, 1e-6, "µs"), (1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"))
+
+Texts = tuple[str, ...]
+Cost = dict[str, Any]  # of one head, as in costs.json: see `cost_of`
+
+
+# --- measuring
+
+
+def rate(work: Callable[[int], object], budget: float) -> float:
+    """Return how many items per second `work` does, by the largest amount that was measured.
+
+    Args:
+        work: does so many items.
+        budget: seconds. Amounts grow until the next one would take longer than is left; the
+            smallest is measured even if it takes longer.
+    """
+    started = time.perf_counter()
+    work(FIRST)  # not timed: the first call warms up
+    amount = FIRST
+    while True:
+        begun = time.perf_counter()
+        work(amount)
+        ended = time.perf_counter()
+        seconds = max(ended - begun, 1e-9)  # a clock may stand still during the smallest work
+        if amount >= MOST or FACTOR * seconds > budget - (ended - started):
+            return amount / seconds
+        amount *= FACTOR
+
+
+def seconds_of_one(work: Callable[[int], object]) -> float:
+    """Return the median seconds of `work(1)`, `work(2)`, ... after `work(0)`."""
+    work(0)
+    seconds = []
+    for number in range(1, SINGLES + 1):
+        begun = time.perf_counter()
+        work(number)
+        seconds.append(time.perf_counter() - begun)
+    return median(seconds)
+
+
+def speeds(
+    examples: Sequence[Texts],
+    budget: float,
+    score: Callable[[Sequence[Texts]], np.ndarray],
+    encode: Callable[[Sequence[str]], Any] | None = None,
+    compare: Callable[[Any, Any], np.ndarray] | None = None,
+) -> Cost:
+    """Return the speeds of a head, measured in about `budget` seconds.
+
+    Args:
+        examples: typical ones, as their texts, which are read again and again; at least one.
+        budget: seconds.
+        score: N examples, as their texts, -> logits.
+        encode: N texts -> what is kept of them: (N, H) float32, or of each its tokens' (T, H).
+            None where an example is not read as two separate texts.
+        compare: what is kept of the first texts of N pairs, and of the second -> logits (N,).
+    """
+    share = budget if encode is None else budget / 3
+    alone = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
+    cost: Cost = {
+        "milliseconds": 1000 * alone,
+        "examples_per_second": rate(lambda n: score(_cycled(examples, n)), share),
+        "texts_per_second": None,
+        "comparisons_per_second": None,
+        "bytes_per_text": None,
+    }
+    if encode is None or compare is None:
+        return cost
+    texts = [text for pair in examples for text in pair]
+    cost["texts_per_second"] = rate(lambda n: encode(_cycled(texts, n)), share)
+    # A sample, repeated: products of equal rows take as long as any others.
+    kept = encode(texts[:SAMPLE])
+    block: Any = _cycled(kept, BLOCK)
+    if isinstance(kept, np.ndarray):
+        block = np.stack(block)
+
+    def compare_all(n: int) -> None:
+        for start in range(0, n, BLOCK):
+            part = block[: n - start]
+            compare(part, part)
+
+    cost["comparisons_per_second"] = rate(compare_all, share)
+    cost["bytes_per_text"] = sum(text.nbytes for text in kept) / len(kept)
+    return cost
+
+
+def _cycled(items: Sequence[Any], count: int) -> list[Any]:
+    return [items[place % len(items)] for place in range(count)]
+
+
+def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost:
+    """Return what one head on one encoder costs on this machine, from raw text to prediction.
+
+    The convolutions of IS-BERT are not among the operations.
+
+    Returns:
+        encoder: `bi`, `late` or `cross`.
+        passes, tokens, flops: per example, on average; passes of the encoder, operations of
+            encoder and head.
+        milliseconds: of one example alone, the median of a few.
+        examples_per_second: in batches.
+        texts_per_second: that are encoded separately; None where no text is kept.
+        comparisons_per_second: of what is kept of such texts, by the head; None likewise.
+        bytes_per_text: that are kept of it; None likewise.
+    """
+    from heads.maxsim import compared, token_states
+    from minbert.flops import encoder_flops, linear_flops
+
+    if head.features.alone:
+        lengths = head.encoder.tokenize([text for texts in examples for text in texts]).lengths
+    else:
+        lengths = head.features.tokenize(head.encoder, examples).lengths
+    model = head.encoder.model
+    flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
+    # What is kept of texts that are read separately, and how the head compares them.
+    ways: tuple[Any, ...] = ()
+    if len(examples[0]) == 2 and head.reader == "bi":
+        ways = (
+            lambda texts: head.embed([(text,) for text in texts]),
+            lambda first, second: head.judge([first, second]),
+        )
+    elif head.reader == "late":
+        ways = (
+            lambda texts: token_states(head.encoder, texts),
+            lambda first, second: head.judge([compared(first, second)]),
+        )
+    return {
+        "encoder": head.reader,
+        "passes": len(lengths) // len(examples),
+        "tokens": float(lengths.sum() / len(examples)),
+        "flops": flops / len(examples) + linear_flops(head.head),
+        **speeds(examples, budget, head.logits, *ways),
+    }
+
+
+# --- a run
 
 
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure a run that has just ended, in about `seconds` in all, and say what it costs.
+    """Measure a run that has just ended, in about `seconds` in all, and print what it costs.
 
     Nothing is measured where costs of its best cells are there, perhaps of a longer measurement.
 
@@ -61,24 +200,22 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     best = best_cells(RunFolder(run, read_only=True))
     try:
         costs = read_json(run / COSTS)
-        measured_on(costs)
-        cost_sentences(costs)
+        lines = cost_lines(costs)
         known = {cell.name for cell in best} <= {cell["cell"] for cell in costs["cells"]}
     except (OSError, ValueError, KeyError, TypeError):
         known = False  # none, or nothing that a page could show
     if not known:
         costs = measure_run(run, seconds / len(best), device, lambda line: None)
-    for sentence in cost_sentences(costs):
-        say(f"\n{fill(sentence, 100, break_on_hyphens=False)}")
+        lines = cost_lines(costs)
+    say("\n" + "\n".join(lines))
     if not known:
-        say("")
         write_costs(run / COSTS, costs, say)
 
 
 def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
-    """Write what `measure_run` returned, and say where it is."""
+    """Write what `measure_run` returned, and print where it is."""
     write_text(path, json.dumps(costs, indent=2, allow_nan=False) + "\n")
-    say(f"costs     {path}")
+    say(f"Cost details: {path}")
 
 
 def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, Any]:
@@ -96,49 +233,39 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
         machine: its name, cores, device, precision of the products, threads, and the load average
             of the minute before (or None).
         budget: as given.
-        cells: one per task and encoder, with its name, task and `evaluation.costs.Cost`.
+        cells: one per task and encoder, with its name, its task, and its cost (`cost_of`).
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
-        story: the most similar two of 10,000 sentences in one sentence; "" without both encoders.
 
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
+    from heads.saved import load_head
+
     folder = RunFolder(run, read_only=True)
     best = best_cells(folder)
     home = data_folder(best[0].data)
-    names = list(dict.fromkeys(cell.task for cell in best))
     texts = {}
-    for name in names:
+    for name in dict.fromkeys(cell.task for cell in best):
         dev = TASKS[name].read(split_file(home, TASKS[name], "dev"))
         # The same examples every time, drawn from all of the file.
         rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
         texts[name] = [dev[row].texts for row in rows]
     machine: dict[str, Any] = {}
-    measured: list[tuple[Cell, Cost]] = []
+    cells = []
     with progress("costs", len(best), "head") as bar:
         for cell in best:
             say(f"measuring {cell.name}")
             head = load_head(folder.head_path(cell.name), device)
             machine = machine or _machine(head)
-            own = texts[cell.task]
-            measured.append((cell, measure_cost(reader_of(head, own), own, budget)))
+            cost = cost_of(head, texts[cell.task], budget)
+            cells.append({"cell": cell.name, "task": cell.task, "cost": cost})
             bar.update()
-    of_kind = {(cell.task, cost.encoder): cost for cell, cost in measured}
-    break_evens, stories = {}, []
-    for name in names:
-        if (name, "bi") not in of_kind or (name, "cross") not in of_kind:
-            continue
-        bi, cross = of_kind[name, "bi"], of_kind[name, "cross"]
-        break_evens[name] = break_even(bi, cross)
-        stories.append((TASKS[name].label_kind != "score", story(bi, cross)))
     return {
         "run": str(run),
         "machine": machine,
         "budget": budget,
-        "cells": [{"cell": c.name, "task": c.task, "cost": asdict(cost)} for c, cost in measured],
-        "break_even": break_evens,
-        # Of a similarity task, of another one if there is none.
-        "story": min(stories, key=lambda each: each[0])[1] if stories else "",
+        "cells": cells,
+        "break_even": break_evens(cells),
     }
 
 
@@ -160,7 +287,9 @@ def _score(cell: Cell) -> float:
     return -1.0 if score is None else score
 
 
-def _machine(head: SavedHead) -> dict[str, Any]:
+def _machine(head: "SavedHead") -> dict[str, Any]:
+    import torch
+
     return {
         "name": f"{platform.machine()}, {platform.system()}",
         "cores": os.cpu_count(),
@@ -172,28 +301,125 @@ def _machine(head: SavedHead) -> dict[str, Any]:
     }
 
 
-def reader_of(head: SavedHead, examples: Sequence[tuple[str, ...]]) -> Reader:
-    """Return a saved head as functions, with tokens and operations of these examples on average.
+# --- what follows from the speeds
 
-    The convolutions of IS-BERT are not among the operations.
-    """
-    if head.features.alone:
-        lengths = head.encoder.tokenize([text for texts in examples for text in texts]).lengths
-    else:
-        lengths = head.features.tokenize(head.encoder, examples).lengths
-    model = head.encoder.model
-    flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
-    # What is kept of texts that are read alone, and how the head compares them.
-    ways: dict[str, tuple[Any, Any]] = {
-        "bi": (lambda texts: head.embed([(text,) for text in texts]), lambda *c: head.judge(c)),
-        "late": (partial(token_states, head.encoder), lambda *c: head.judge([compared(*c)])),
-        "cross": (None, None),
+
+def break_evens(cells: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    """Return `break_even` of each task of pairs that has a bi-encoder and a cross-encoder."""
+    costs = {(cell["task"], cell["cost"]["encoder"]): cell["cost"] for cell in cells}
+    return {
+        task: break_even(costs[task, "bi"], costs[task, "cross"])
+        for task, encoder in costs
+        if encoder == "bi" and (task, "cross") in costs and TASKS[task].num_texts == 2
     }
-    return Reader(
-        head.reader,
-        len(lengths) // len(examples),
-        float(lengths.sum() / len(examples)),
-        flops / len(examples) + linear_flops(head.head),
-        head.logits,
-        *ways[head.reader],
-    )
+
+
+def break_even(bi: Cost, cross: Cost) -> float | None:
+    """Return in how many pairs a text must be for the bi-encoder to take less time; None if never.
+
+    1 is a text that is in one pair only; among N texts, all with all, it is in N - 1. Encoding
+    costs a text once, e seconds; a comparison costs c; the cross-encoder x per pair. With P pairs
+    of N texts, each text in 2P/N of them, N e + P c < P x where 2P/N > 2e / (x - c).
+    """
+    saved = 1 / cross["examples_per_second"] - 1 / bi["comparisons_per_second"]
+    return float(2 / bi["texts_per_second"] / saved) if saved > 0 else None
+
+
+def search_seconds(cost: Cost) -> float | None:
+    """Return how long a search for one text among SEARCHED takes, by the measured speeds.
+
+    A cross-encoder reads SEARCHED pairs. The others encode the text, and compare it with what is
+    kept of the SEARCHED. None where no text is kept.
+    """
+    if cost["encoder"] == "cross":
+        return float(SEARCHED / cost["examples_per_second"])
+    if cost["comparisons_per_second"] is None:
+        return None
+    # Both texts of one pair were encoded in these milliseconds.
+    one_text = cost["milliseconds"] / 1000 / cost["passes"]
+    return float(one_text + SEARCHED / cost["comparisons_per_second"])
+
+
+# --- costs.json in words
+
+
+def cost_lines(costs: dict[str, Any]) -> list[str]:
+    """Return what each encoder costs, a table per task, from the content of costs.json.
+
+    Raises:
+        KeyError: it is not a run's costs.
+    """
+    by_task: dict[str, list[Cost]] = {}
+    for cell in costs["cells"]:
+        by_task.setdefault(cell["task"], []).append(cell["cost"])
+    lines = []
+    for task, of_task in by_task.items():
+        lines += [f"Cost ({task}; {measured_on(costs)}):", "", *_table(task, of_task)]
+        if task in costs["break_even"]:
+            lines.append(cheaper(costs["break_even"][task]))
+        lines.append("")
+    return lines[:-1]
+
+
+def _table(task: str, costs: Sequence[Cost]) -> list[str]:
+    """Return a column per encoder of a task, as lines."""
+    item = "pair" if TASKS[task].num_texts == 2 else "text"
+    rows = [
+        ["", *(READERS[cost["encoder"]] for cost in costs)],
+        [f"one {item}", *(in_words(cost["milliseconds"] / 1000) for cost in costs)],
+        [f"{item}s per second, batched", *(f"{c['examples_per_second']:,.0f}" for c in costs)],
+    ]
+    searches = [search_seconds(cost) if item == "pair" else None for cost in costs]
+    if any(searches):
+        marks = ["" if cost["encoder"] == "cross" else "*" for cost in costs]
+        words = [f"~{in_words(s or 0)}{mark}" for s, mark in zip(searches, marks, strict=True)]
+        rows.append([f"search {SEARCHED:,} texts", *words])
+    widths = [max(map(len, column)) + 4 for column in zip(*rows, strict=True)]
+    lines = [
+        "".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    if any(searches):
+        stored = "* with precomputed embeddings. " if any(marks) else ""
+        lines.append(f"{stored}~ = extrapolated.")
+    return lines
+
+
+def cheaper(pairs: float | None) -> str:
+    """Return from how many pairs per text the bi-encoder is cheaper."""
+    if pairs is None:
+        return (
+            "The cross-encoder is always cheaper here: scoring two stored embeddings takes as "
+            "long as reading the pair."
+        )
+    if pairs <= 1:
+        return "The bi-encoder is cheaper even if every text is used only once."
+    return f"The bi-encoder is cheaper once each text is used in {pairs:.1f} or more pairs."
+
+
+def measured_on(costs: dict[str, Any]) -> str:
+    """Return the machine that costs.json was measured on, and whether it was busy.
+
+    Raises:
+        KeyError: it does not say so.
+    """
+    machine = costs["machine"]
+    threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    about = "{name}, {device}, {precision}, ".format(**machine) + threads
+    load, cores = machine["load"], machine["cores"]
+    if load is None:
+        return about
+    about += f", load {load:.1f} on {cores} cores"
+    if cores and load > cores:
+        again = f"python -m report cost {costs['run']} --budget {LONGER}"
+        about += f" - machine busy, timings unreliable; repeat with: {again}"
+    return about
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration in words: `40 µs`, `3.2 ms`, `5.0 s`, `12 min`, `65 h`, `90 days`."""
+    for limit, unit, name in UNITS:
+        if seconds < limit:
+            return f"{seconds / unit:.{1 if seconds < 10 * unit else 0}f} {name}"
+    hours = seconds / 3600
+    return f"{hours:.0f} h" if hours < 100 else f"{hours / 24:,.0f} days"

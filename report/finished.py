@@ -13,12 +13,11 @@ import numpy as np
 from data.examples import DataError, Example
 from data.locate import data_folder
 from data.tasks import TASKS, Splits, Task, split_file
-from evaluation.metrics import labels_of
 from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
+from report.judging import Judged, judge_cells, read_judged
 from report.learning import LearningCurves, learning_curves
 from report.run_folder import COMPARISONS, COSTS, RunFolder, read_curves
-from report.verdict import Judged, judge_cells, read_judged
 from runtime.files import read_json
 
 DUEL = ("bi", "cross")  # whose errors are compared row by row
@@ -35,7 +34,7 @@ class FinishedRun:
         learning: the curves by number of labels; the other attributes are of the most labels.
         shown: the cells that sections are about: those of the test split if it has labels.
         splits: the labelled dev and test examples of each task.
-        judged: what the data can tell of the cells, as comparisons.json has it.
+        judged: metrics and comparisons of the cells, as comparisons.json has them.
         predictions: of each cell of `shown` by its place, (N,) float64.
         soft: what lies behind them (see RunFolder.write_soft), {} if it was not kept.
         curves: metrics.jsonl, the records of each curve.
@@ -106,7 +105,6 @@ class FinishedRun:
 
     @property
     def tasks(self) -> list[Task]:
-        """Return the tasks of the run."""
         return [TASKS[name] for name in _tasks(self.cells)]
 
     def setting(self, cell: Cell) -> str:
@@ -125,45 +123,30 @@ class FinishedRun:
             if len({getattr(other, name) for other in self.cells}) > 1
         ]
 
-    def systems(self, task: Task) -> dict[str, list[Cell]]:
-        """Return a task's shown systems by label: the cells of their seeds."""
-        systems: dict[str, list[Cell]] = {}
-        for cell in self.shown:
-            if cell.task == task.name:
-                systems.setdefault(self.label(cell), []).append(cell)
-        return systems
-
     def settings(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
-        """Return a task's shown cells by setting and encoder."""
+        """Return a task's shown cells by setting and reader."""
         settings: dict[str, dict[str, list[Cell]]] = {}
         for cell in self.shown:
             if cell.task == task.name:
-                encoders = settings.setdefault(self.setting(cell), {})
-                encoders.setdefault(cell.encoder, []).append(cell)
+                readers = settings.setdefault(self.setting(cell), {})
+                readers.setdefault(cell.encoder, []).append(cell)
         return settings
 
     def duels(self, task: Task) -> dict[str, dict[str, list[Cell]]]:
         """Return the settings in which a bi- and a cross-encoder ran."""
         settings = self.settings(task)
-        return {name: kinds for name, kinds in settings.items() if {*DUEL} <= {*kinds}}
+        return {name: readers for name, readers in settings.items() if {*DUEL} <= {*readers}}
 
     def examples(self, cell: Cell) -> list[Example]:
         """Return the N examples that a cell predicted."""
         examples: list[Example] = getattr(self.splits[cell.task], cell.split)
         return examples
 
-    def of_seeds(self, cells: Sequence[Cell]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the predictions of a system's cells one after the other, and their labels."""
-        predictions = np.concatenate([self.predictions[cell.place()] for cell in cells])
-        return predictions, np.concatenate([labels_of(self.examples(cell)) for cell in cells])
-
     def estimate(self, cell: Cell, metric: str) -> Estimate | None:
         """Return the metric of a cell's system: mean over seeds and interval."""
-        for each in self.judged:
-            if (each.task, each.split) == (cell.task, cell.split):
-                for estimate in each.estimates:
-                    if (estimate.system, estimate.metric) == (cell.system, metric):
-                        return estimate
+        for place in self.judged:
+            if (place.task, place.split) == (cell.task, cell.split):
+                return place.scores(metric).get(cell.system)
         return None
 
 

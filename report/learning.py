@@ -1,10 +1,13 @@
-"""How the answer depends on the number of labels: learning curves, and where they cross.
+"""How the answer depends on the number of labels, and on the encoder's learning rate.
+
+Learning curves and where they cross; the scores by which tuned encoders chose their rates.
 
 Legend: K sizes, S seeds, N rows, B resamples.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 
 import numpy as np
 
@@ -16,18 +19,20 @@ from evaluation.significance import Estimate, compare
 from heads.config import READERS
 from report.cell import Cell, best_known
 from report.run_folder import RunFolder
+from report.verdict import metric_name, sentence_case, setting, task_name
+from runtime.options import shown_value
 from runtime.progress import progress
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where one encoder overtakes the other for good, as labels grow.
+    """Where one reader overtakes the other for good, as labels grow.
 
     Attributes:
-        ahead, behind: who is ahead with the most labels, and who is not, such as `cross` and `bi`.
-        labels: at how many it overtakes, None if it is ahead at every size.
-        low, high: of the 95 % interval over rows and seeds; 0 and infinity are outside the sizes.
-        share: of resamples in which the curves cross, or end with the other ahead.
+        ahead, behind: who is better with the most labels, and who is not, such as `cross`, `bi`.
+        labels: at how many it overtakes, None if it is better at every size.
+        low, high: of the 95% interval over rows and seeds; 0 and infinity are outside the sizes.
+        share: of resamples in which the curves cross, or end with the other one better.
     """
 
     ahead: str
@@ -43,40 +48,40 @@ class LearningCurves:
     """A task's main metric by number of labels, under one setting.
 
     Attributes:
-        task, setting, split: what was scored.
-        points: encoder -> (labels, score) by size.
-        crossing: of the cheapest and the dearest encoder; None with one, or where a score is
+        task, pretrain, tune, split: what was scored.
+        points: reader -> (labels, score) by size.
+        crossing: of the cheapest and the dearest reader; None with one, or where a score is
             undefined.
     """
 
     task: str
-    setting: str
+    pretrain: str
+    tune: str
     split: str
     points: dict[str, list[tuple[int, Estimate]]]
     crossing: Crossing | None
 
     def sentence(self) -> str:
-        """Return what the curves say, "" with one encoder."""
+        """Return what the curves say, "" with one reader."""
         if self.crossing is None:
             return ""
-        one, (first, last) = self.crossing, self._ends()
-        ahead, other = READERS[one.ahead], READERS[one.behind]
-        where = f"{self.task}, {self.setting}: "
-        if one.labels is None:
-            return (
-                f"{where}the {ahead} is ahead at every size from {first:,} to {last:,} labels "
-                f"(the curves cross in {one.share:.0%} of resamples)"
-            )
-        low = f"{_rounded(one.low):,}" if one.low > 0 else f"below {first:,}"
-        high = f"{_rounded(one.high):,}" if np.isfinite(one.high) else f"not within {last:,}"
-        return (
-            f"{where}the {ahead} overtakes the {other} at about {_rounded(one.labels):,} labels "
-            f"[{low}, {high}]"
-        )
-
-    def _ends(self) -> tuple[int, int]:
+        crossing, task = self.crossing, sentence_case(task_name(self.task))
+        where = f"{task} ({setting(self.pretrain, self.tune)})"
+        better, other = READERS[crossing.ahead], READERS[crossing.behind]
         sizes = [labels for points in self.points.values() for labels, _ in points]
-        return min(sizes), max(sizes)
+        first, last = min(sizes), max(sizes)
+        if crossing.labels is None:
+            return (
+                f"{where}: the {better} scores higher at every training size tested ({first:,} to "
+                f"{last:,} labels); the curves cross in {crossing.share:.0%} of bootstrap "
+                "resamples."
+            )
+        low = f"{_rounded(crossing.low):,}" if crossing.low > 0 else f"below {first:,}"
+        high = f"{_rounded(crossing.high):,}" if np.isfinite(crossing.high) else f"over {last:,}"
+        return (
+            f"{where}: the {better} becomes better than the {other} at about "
+            f"{_rounded(crossing.labels):,} labels (95% CI {low} to {high})."
+        )
 
 
 def _rounded(labels: float) -> int:
@@ -92,33 +97,27 @@ def learning_curves(
     Raises:
         DataError: predictions are missing or damaged.
     """
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in best_known(cells):
-        groups.setdefault((cell.task, cell.setting), []).append(cell)
-    several = {key: own for key, own in groups.items() if len({c.train_rows for c in own}) > 1}
+        groups.setdefault((cell.task, cell.pretrain, cell.tune), []).append(cell)
+    several = [group for group in groups.values() if len({c.train_rows for c in group}) > 1]
     curves = []
     with progress("learning curves", len(several), "curve", delay=2) as bar:
-        for (task, setting), own in several.items():
-            curves.append(_curves(task, setting, own, splits, folder))
+        for group in several:
+            curves.append(_curves(group, splits[group[0].task], folder))
             bar.update()
     return curves
 
 
-def _curves(
-    task: str,
-    setting: str,
-    cells: list[Cell],
-    splits: Mapping[str, Splits],
-    folder: RunFolder,
-) -> LearningCurves:
-    split, metric = cells[0].split, TASKS[task].main_metric
-    examples = getattr(splits[task], split)
+def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCurves:
+    task, split = cells[0].task, cells[0].split
+    metric, examples = TASKS[task].main_metric, getattr(splits, split)
     gold = labels_of(examples)
     systems: dict[str, dict[int, np.ndarray]] = {}
     for cell in cells:
         systems.setdefault(cell.system, {})[cell.seed] = folder.predictions(cell, examples)
     clusters = clusters_of(examples)
-    estimates, _ = compare(task, metric, systems, gold, [], clusters)
+    estimates, _ = compare(task, metric, systems, gold, [], clusters=clusters)
     by_system = {estimate.system: estimate for estimate in estimates}
     points: dict[str, dict[int, Estimate]] = {}
     named: dict[str, dict[int, str]] = {}
@@ -128,42 +127,41 @@ def _curves(
         named.setdefault(cell.encoder, {})[cell.labels] = cell.system
     defined = all(estimate.mean is not None for estimate in estimates)
     common = sorted(set.intersection(*(set(sizes) for sizes in named.values())))
-    found = None
+    cross = None
     if len(named) > 1 and defined and len(common) > 1:
-        kinds = [kind for kind in READERS if kind in named]
-        first, last = kinds[0], kinds[-1]
-        pairs = [(systems[named[first][n]], systems[named[last][n]]) for n in common]
-        found = crossing(task, metric, common, pairs, gold, clusters, (first, last))
-    ordered = {kind: sorted(own.items()) for kind, own in points.items()}
-    return LearningCurves(task, setting, split, ordered, found)
+        readers = [reader for reader in READERS if reader in named]
+        ends = readers[0], readers[-1]
+        pairs = {n: (systems[named[ends[0]][n]], systems[named[ends[1]][n]]) for n in common}
+        cross = crossing(task, ends, pairs, gold, clusters)
+    ordered = {reader: sorted(sizes.items()) for reader, sizes in points.items()}
+    return LearningCurves(task, cells[0].pretrain, cells[0].tune, split, ordered, cross)
 
 
 def crossing(
     task: str,
-    metric: str,
-    sizes: Sequence[int],
-    pairs: Sequence[tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
+    readers: tuple[str, str],
+    pairs: Mapping[int, tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
     labels: np.ndarray,
     clusters: np.ndarray,
-    encoders: tuple[str, str],
 ) -> Crossing | None:
-    """Return where the curves of two encoders cross, with its interval over rows and seeds.
+    """Return where the curves of two readers cross, with its interval over rows and seeds.
 
-    All sizes are resampled together: the same rows, and the same seeds, for both encoders. None
+    All sizes are resampled together: the same rows, and the same seeds, for both readers. None
     where no seed is that of all cells.
 
     Args:
-        task, metric: what is scored.
-        sizes: (K,) numbers of labels, rising.
-        pairs: by size the predictions (N,) of both encoders by seed.
+        task: whose main metric is scored.
+        readers: which two.
+        pairs: by number of labels, rising, the predictions (N,) of both readers by seed; K sizes.
         labels: (N,).
         clusters: (N,) as of `clusters_of`.
-        encoders: which two.
     """
-    seeds = [seed for seed in pairs[0][0] if all(seed in one for both in pairs for one in both)]
+    sizes, both = list(pairs), [runs for pair in pairs.values() for runs in pair]
+    seeds = [seed for seed in both[0] if all(seed in runs for runs in both)]
     if not seeds:
         return None
-    runs = [own[seed] for both in pairs for own in both for seed in seeds]
+    runs = [by_seed[seed] for by_seed in both for seed in seeds]
+    metric = TASKS[task].main_metric
     measure = weighted_metric(metric, TASKS[task], np.array(runs, np.float64), labels)
     shape = (len(sizes), 2, len(seeds))
 
@@ -174,7 +172,7 @@ def crossing(
 
     means = differences(np.ones((1, len(labels)))).mean(axis=1)[:, 0]
     sign = 1.0 if means[-1] > 0 else -1.0
-    ahead, behind = encoders[:: int(sign)]
+    ahead, behind = readers[:: int(sign)]
     draw = np.random.default_rng(SEED)
     drawn = []
     for weights in weightings(clusters):
@@ -214,3 +212,53 @@ def overtaking(sizes: Sequence[int], lead: np.ndarray) -> float:
     share = lead[k] / (lead[k] - lead[k + 1])
     logarithms = np.log([sizes[k], sizes[k + 1]])
     return float(np.exp(logarithms[0] + share * (logarithms[1] - logarithms[0])))
+
+
+# Learning rates: the scores on held-out training examples that tuned encoders chose them by.
+
+
+def chosen_rates(cells: Sequence[Cell]) -> str:
+    """Return the encoder rates of a system's seeds, `5e-5 5e-4`; a dash where none was chosen."""
+    rates = sorted({cell.rates["rate"] for cell in cells if cell.rates})
+    return " ".join(map(shown_value, rates)) or "-"
+
+
+def _scores_by_rate(cells: Sequence[Cell]) -> dict[float, float]:
+    """Return the mean score of a system's seeds at each rate."""
+    scores: dict[float, list[float]] = {}
+    for cell in cells:
+        for tried in cell.rates.get("tried", []):
+            if tried["score"] is not None:
+                scores.setdefault(tried["rate"], []).append(tried["score"])
+    return {rate: mean(of_seeds) for rate, of_seeds in scores.items()}
+
+
+def rate_sentences(cells: Sequence[Cell]) -> list[str]:
+    """Return, for each setting in which readers chose rates, who leads at each and at the best."""
+    settings: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    for cell in {cell.name: cell for cell in cells if cell.rates}.values():  # splits share it
+        readers = settings.setdefault((cell.task, cell.pretrain, cell.tune), {})
+        readers.setdefault(cell.encoder, []).append(cell)
+    sentences = []
+    for (task, pretrain, tune), readers in settings.items():
+        by_reader = {reader: _scores_by_rate(cells) for reader, cells in readers.items()}
+        rates = sorted(set.intersection(*(set(scores) for scores in by_reader.values())))
+        if len(by_reader) > 1 and rates:
+            metric = f" {metric_name(TASKS[task].main_metric)}"
+            leads = []
+            for rate in rates:
+                lead = _lead({reader: scores[rate] for reader, scores in by_reader.items()})
+                leads.append(f"at {shown_value(rate)} {lead}{metric}")
+                metric = ""  # named once
+            best = _lead({reader: max(scores.values()) for reader, scores in by_reader.items()})
+            sentences.append(
+                f"Learning-rate search on {task_name(task)} ({setting(pretrain, tune)}, held-out "
+                f"training examples): {'; '.join(leads)}; with the best rate for each, {best}."
+            )
+    return sentences
+
+
+def _lead(scores: dict[str, float]) -> str:
+    """Return who leads, and how far before the next: `the bi-encoder leads by 0.014`."""
+    first, second = sorted(scores, key=lambda reader: scores[reader], reverse=True)[:2]
+    return f"the {READERS[first]} leads by {scores[first] - scores[second]:.3f}"

@@ -1,4 +1,4 @@
-"""What a run prints when it ends: the table and the verdict."""
+"""What a run prints when it ends: the table, the verdict, and where everything is."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,13 @@ from evaluation.metrics import METRICS
 from evaluation.significance import shown, signed
 from evaluation.table import markdown
 from report.cell import ALL, COSINE, Cell, by_system, of_most_labels
-from report.learning import LearningCurves
-from report.rates import at_one_rate, chosen_rates
-from report.verdict import Judged, verdict_of
+from report.judging import Judged
+from report.learning import LearningCurves, chosen_rates, rate_sentences
+from report.verdict import verdict_of
 
+WIDTH = 100
 GROUP = ("task", "pretrain", "encoder", "tune", "features", "split")
-HEADER = (*GROUP, "n", *METRICS, "95 %", "cosine", "seen", "on unseen", "seconds", "sent/s")
+NOTHING = "-"
 
 
 def summary(
@@ -25,91 +26,93 @@ def summary(
     learning: Sequence[LearningCurves],
     folder: Path,
 ) -> str:
-    """Return how a run ends: the table, where everything is, and the verdict as the last."""
-    table = results_table(cells, judged)
-    where = f"{table}\nresults, predictions, heads and curves: {folder}"
-    return f"{where}\n\n{verdict_text(cells, judged, learning)}".rstrip()
+    """Return how a run ends: the table, the verdict, and where everything is."""
+    verdict = verdict_text(cells, judged, learning)
+    parts = [results_table(cells, judged), verdict, f"Results saved to {folder}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def verdict_text(
     cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
 ) -> str:
-    """Return the verdict in paragraphs: the answer, what it rests on, and the learning curves."""
-    headline, details = verdict_of(of_most_labels(cells), judged)
-    sentences = [f"{one}." for one in at_one_rate(of_most_labels(cells))]
-    sentences += f"{headline} {details}".strip().splitlines()
-    sentences += [f"{one.sentence()}." for one in learning if one.crossing]
-    return "\n\n".join(fill(one, 100, break_on_hyphens=False) for one in sentences)
+    """Return the verdict as lines: the answer, then all paragraphs."""
+    headline, paragraphs = answer(cells, judged, learning)
+    return "\n\n".join(
+        # What is set in lines stays as it is.
+        words if "\n" in words else fill(words, WIDTH, break_on_hyphens=False)
+        for words in filter(None, [headline, *paragraphs])
+    )
+
+
+def answer(
+    cells: Sequence[Cell], judged: Sequence[Judged], learning: Sequence[LearningCurves]
+) -> tuple[str, list[str]]:
+    """Return the verdict, headline and paragraphs, with what curves and learning rates show."""
+    headline, paragraphs = verdict_of(judged)
+    curves = [curve.sentence() for curve in learning if curve.crossing]
+    return headline, [*paragraphs, *curves, *rate_sentences(of_most_labels(cells))]
 
 
 def differences(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield a line on every two systems of each task, on test where that has labels.
 
-    In the task's main metric, and of the bare cosines: their difference and its interval.
+    In the task's main metric, and of cosine similarities: their difference and its interval.
     """
-    tested = {one.task for one in judged if one.split == "test"}
-    for one in judged:
-        if one.split != "test" and one.task in tested:
+    tested = {place.task for place in judged if place.split == "test"}
+    for place in judged:
+        if place.split != "test" and place.task in tested:
             continue
-        for versus in one.comparisons:
-            wanted = versus.metric in (TASKS[one.task].main_metric, COSINE)
+        for versus in place.comparisons:
+            wanted = versus.metric in (place.main_metric, COSINE)
             if wanted and versus.difference is not None:
                 pair = f"{versus.a} - {versus.b}: {signed(versus)}"
-                yield f"{one.task}, {one.split}, {versus.metric}: {pair}"
+                yield f"{place.task}, {place.split}, {versus.metric}: {pair}"
 
 
 def results_table(cells: Sequence[Cell], judged: Sequence[Judged] = ()) -> str:
-    """Return a Markdown table, one row per cell; several seeds become mean ± standard deviation.
+    """Return a Markdown table, one row per system; several seeds become mean ± standard deviation.
 
-    `95 %` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
-    `cosine` is Spearman's correlation of the bare cosine, without any head (STS; of late
-    interaction MaxSim; a cross-encoder has none).
-    `rate` is the encoder's, where one was chosen (those of several seeds).
-    `seen` is the share of rows with a sentence that the run trained on or selected checkpoints by;
-    `on unseen` is the task's main metric (accuracy or Pearson) on the other rows.
+    `95% CI` is the interval of the task's main metric; that of a mean over seeds is in `judged`.
+    `cosine` is Spearman's correlation of cosine similarity, without any head (STS; of late
+    interaction MaxSim; a cross-encoder has none). `rate` is the encoder's, where one was chosen.
+    `train overlap` is the share of rows with a sentence that the run trained on or selected
+    checkpoints by; `no overlap` is the task's main metric on the other rows.
+    Columns that say nothing are left out.
     """
-    of_means = {
-        (each.task, each.split, system): estimate.interval
-        for each in judged
-        for system, estimate in each.main_estimates().items()
+    estimates = {
+        (place.task, place.split, system): estimate.interval
+        for place in judged
+        for system, estimate in place.scores(place.main_metric).items()
     }
     few = any(cell.train_rows != ALL for cell in cells)
-    searched = any(cell.rates for cell in cells)
     rows = []
-    for members in by_system(cells):
-        first, task = members[0], TASKS[members[0].task]
-        if len(members) > 1:
-            interval = of_means.get((first.task, first.split, first.system))
-        else:
-            own = first.interval.get(task.main_metric)
-            interval = Interval(**own) if own else None
-        metrics = [
-            _spread([cell.metrics[name] for cell in members]) if name in task.metrics else "-"
-            for name in METRICS
-        ]
-        bare = [cell.metrics.get(COSINE) for cell in members]
+    for seeds in by_system(cells):
+        first, task = seeds[0], TASKS[seeds[0].task]
+        interval = estimates.get((first.task, first.split, first.system))
+        if len(seeds) == 1:
+            stated = first.interval.get(task.main_metric)
+            interval = Interval(**stated) if stated else None
         has_cosine = task.label_kind == "score" and task.is_pair and first.encoder != "cross"
-        seen = statistics.mean(cell.overlap["sentences"] for cell in members)
-        rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in members]
-        speed = statistics.mean(cell.sentences_per_second for cell in members)
-        rows.append(
-            [
-                *(getattr(first, name) for name in GROUP),
-                *([str(first.labels)] if few else []),
-                *([chosen_rates(members)] if searched else []),
-                str(first.n),
-                *metrics,
-                shown(interval) or "-",
-                _spread(bare) if has_cosine else "-",
-                f"{seen:.1%}",
-                _spread(rest),
-                f"{statistics.mean(cell.seconds for cell in members):.1f}",
-                f"{speed:.0f}",
-            ]
-        )
-    optional = [name for name, there in (("labels", few), ("rate", searched)) if there]
-    header = (*GROUP, *optional, *HEADER[len(GROUP) :])
-    return markdown(header, rows)
+        cosines = [cell.metrics.get(COSINE) for cell in seeds]
+        rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
+        overlap = statistics.mean(cell.overlap["sentences"] for cell in seeds)
+        speed = statistics.mean(cell.sentences_per_second for cell in seeds)
+        row = {name: getattr(first, name) for name in GROUP}
+        row["labels"] = str(first.labels) if few else NOTHING
+        row["rate"] = chosen_rates(seeds)
+        row["n"] = str(first.n)
+        for name in METRICS:
+            scores = [cell.metrics[name] for cell in seeds]
+            row[name] = _spread(scores) if name in task.metrics else NOTHING
+        row["95% CI"] = shown(interval) or NOTHING
+        row["cosine (Spearman)"] = _spread(cosines) if has_cosine else NOTHING
+        row["train overlap"] = f"{overlap:.1%}"
+        row["no overlap"] = _spread(rest)
+        row["seconds"] = f"{statistics.mean(cell.seconds for cell in seeds):.1f}"
+        row["sentences/s"] = f"{speed:.0f}"
+        rows.append(row)
+    header = [name for name in rows[0] if any(row[name] != NOTHING for row in rows)]
+    return markdown(header, [[row[name] for name in header] for row in rows])
 
 
 def _spread(values: list[float | None]) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from runtime.commands import begin, exit_code
 from runtime.options import parse
@@ -18,31 +19,28 @@ from search.options import (
     QueryOptions,
 )
 
+COMMANDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "index": (IndexOptions, INDEX_ABOUT),
+    "query": (QueryOptions, QUERY_ABOUT),
+    "pairs": (PairsOptions, PAIRS_ABOUT),
+    "mine": (MineOptions, MINE_ABOUT),
+}
 # `index` keeps the parts that it has finished, the other commands have nothing to keep.
 KEPT = "\ninterrupted; the same command goes on from what it had finished"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the commands; return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    command, rest = words[:1], words[1:]
-    if command == ["index"]:
-        made = parse(IndexOptions, rest, **INDEX_ABOUT)
-        return exit_code(lambda: work(made), KEPT)
-    if command == ["query"]:
-        asked = parse(QueryOptions, rest, **QUERY_ABOUT)
+    command, *words = [*(sys.argv[1:] if argv is None else argv)] or [""]
+    if command not in COMMANDS:
+        helped = command in ("-h", "--help")
+        print(HELP, file=sys.stdout if helped else sys.stderr)
+        return 0 if helped else 2
+    settings, about = COMMANDS[command]
+    options = parse(settings, words, **about)
+    if command in ("query", "pairs"):
         need_reader()
-        return exit_code(lambda: work(asked))
-    if command == ["pairs"]:
-        mined = parse(PairsOptions, rest, **PAIRS_ABOUT)
-        need_reader()
-        return exit_code(lambda: work(mined))
-    if command == ["mine"]:
-        wanted = parse(MineOptions, rest, **MINE_ABOUT)
-        return exit_code(lambda: work(wanted))
-    helped = command in (["-h"], ["--help"])
-    print(HELP, file=sys.stdout if helped else sys.stderr)
-    return 0 if helped else 2
+    return exit_code(lambda: work(options), KEPT if command == "index" else "\ninterrupted")
 
 
 def work(options: IndexOptions | QueryOptions | PairsOptions | MineOptions) -> None:
@@ -52,7 +50,7 @@ def work(options: IndexOptions | QueryOptions | PairsOptions | MineOptions) -> N
     if options.threads:
         torch.set_num_threads(options.threads)
     if isinstance(options, IndexOptions):
-        from search.build import make_index
+        from search.index import make_index
 
         make_index(options)
     elif isinstance(options, QueryOptions):
@@ -60,9 +58,9 @@ def work(options: IndexOptions | QueryOptions | PairsOptions | MineOptions) -> N
 
         answer(options)
     elif isinstance(options, PairsOptions):
-        from search.pairs import mine_pairs
+        from search.query import print_pairs
 
-        mine_pairs(options)
+        print_pairs(options)
     else:
         from search.mine import mine
 

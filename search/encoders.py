@@ -10,12 +10,8 @@ import torch
 from baselines.isbert import load_tuned
 from data.examples import DataError
 from heads.saved import load_head, read_head
-from minbert.checkpoint import tensors_digest
-from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from minbert.fast.int8 import Int8
 from minbert.hub import find_checkpoint
-from search.index import Index
 
 
 def open_encoder(name: str, pooling: str | None, device: str, precision: str) -> SentenceEncoder:
@@ -30,45 +26,11 @@ def open_encoder(name: str, pooling: str | None, device: str, precision: str) ->
 def identity(encoder: SentenceEncoder) -> str:
     """Return a SHA-256 of what decides the embeddings, rounding left aside.
 
-    So an index that was made on a GPU can be queried on a CPU, and in another precision. int8
-    counts as another encoder: its vectors differ by more than rounding.
+    So an index that was made on a GPU can be queried on a CPU, and in another precision.
     """
-    return identities(encoder)[0]
-
-
-def identities(encoder: SentenceEncoder) -> list[str]:
-    """Return an encoder's fingerprints wherever and in whatever precision it computes."""
-    plain, weights = copy.copy(encoder), tensors_digest(encoder.model.state_dict())
-    found = []
-    for device in ("cpu", "cuda"):
-        for dtype in (torch.float32, torch.bfloat16):
-            plain.device, plain.dtype = torch.device(device), dtype
-            found.append(plain.fingerprint(weights))
-    return found
-
-
-def encoder_of(index: Index, device: str, precision: str) -> SentenceEncoder:
-    """Return the encoder that made an index.
-
-    Raises:
-        CheckpointError: it is not found, or is another by now.
-    """
-    meta = index.meta
-    encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
-    if identity(encoder) != meta.encoder:
-        # Is it the same encoder with int8, or without?
-        other = copy.copy(encoder)
-        other.int8 = None if encoder.int8 else Int8()
-        if identity(other) == meta.encoder:
-            advice = "float32 or bfloat16, not int8" if encoder.int8 else "int8"
-            raise CheckpointError(
-                f"{index.folder}: made in another precision; give --precision {advice}"
-            )
-        raise CheckpointError(
-            f"{meta.backbone}: not the encoder that made {index.folder}, its files have changed; "
-            "index again"
-        )
-    return encoder
+    plain = copy.copy(encoder)
+    plain.device, plain.dtype = torch.device("cpu"), torch.float32
+    return plain.fingerprint()
 
 
 CrossEncoder = Callable[[str, Sequence[str]], np.ndarray]  # query, N texts -> scores (N,)

@@ -1,19 +1,22 @@
 """An index: texts with their vectors, in a folder that can grow.
 
-    INDEX/meta.json             the encoder, the parts in order, their counts
-    INDEX/parts/NAME/           up to 8,192 texts: vectors.npy, texts.tsv, offsets.npy, SHA256SUMS
+    INDEX/meta.json            the encoder, the parts in order, their counts
+    INDEX/parts/NUMBER-KEY/    16,384 texts, of the last part fewer: vectors.npy, texts.tsv and
+                               offsets.npy, kept by `runtime.store`
 
-A part's name is a hash of its encoder and texts. meta.json is written last: a query sees the index
-before a command or after it, and an interrupted command finds the parts that it had finished.
+meta.json is written last: a query sees the index before a command or after it, and an interrupted
+command finds the parts that it had finished.
 Legend: N texts, n of a part, H hidden_size.
 """
 
+import json
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +24,29 @@ import numpy as np
 import minbert
 from data.examples import DataError
 from data.tables import decoded_lines, numbered_lines
-from runtime.files import digest, file_digest, read_json, sealed_files
+from minbert.config import CheckpointError
+from minbert.encoder import SentenceEncoder
+from runtime.files import (
+    SUMS,
+    digest,
+    fault_of,
+    read_object,
+    save_array,
+    sweep,
+    texts_digest,
+    write_text,
+)
+from runtime.progress import progress
+from runtime.store import FORMATS, Work, kept
+from search.encoders import identity, open_encoder
+from search.options import IndexOptions
 
 # Texts of a part: what an interruption costs at most, and the rows of a matrix product.
-PART = 8192
-FORMAT = 2  # since 2 an encoder's fingerprint has a format of its own
-# What NumPy raises of a missing or damaged file.
-UNREADABLE = (OSError, ValueError, EOFError, TokenError)
+PART = 16_384
+# Texts of one call of the encoder, and of a step of the progress bar: with 1,024, encoding takes a
+# fifth longer.
+STEP = 4096
+META, PARTS = "meta.json", "parts"
 STDIN = Path("-")
 
 
@@ -38,12 +57,22 @@ class Row(NamedTuple):
     text: str
 
 
+Numbered = Iterator[tuple[int, Row]]  # with the number of the line
+
+
 @dataclass(frozen=True)
 class Part:
-    """A part as meta.json lists it."""
+    """A part as meta.json lists it.
 
-    name: str
+    Attributes:
+        folder: its name in INDEX/parts.
+        count: n.
+        texts: SHA-256 of its ids and texts.
+    """
+
+    folder: str
     count: int
+    texts: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +85,7 @@ class Meta:
         encoder: the encoder's identity, a SHA-256.
         hidden_size: H.
         last_line: the number of the last text's line; lines of files that are added count from it.
-        parts: in order.
+        parts: in order; all but the last are full.
         version: of this project, when the index was last written.
     """
 
@@ -73,10 +102,11 @@ class Meta:
         """Return N."""
         return sum(part.count for part in self.parts)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the content of meta.json; count and digest follow from the parts."""
-        derived = {"count": self.count, "digest": digest([part.name for part in self.parts])}
-        return {"format": FORMAT, **derived, **asdict(self)}
+    def write(self, folder: Path) -> None:
+        """Write meta.json, with its own digest."""
+        content = {"format": FORMATS["index part"], "count": self.count, **asdict(self)}
+        content["digest"] = digest(content)
+        write_text(folder / META, json.dumps(content, indent=1) + "\n")
 
 
 def read_meta(folder: Path) -> Meta | None:
@@ -85,33 +115,35 @@ def read_meta(folder: Path) -> Meta | None:
     Raises:
         DataError: the folder holds something else, or a damaged index.
     """
-    path = folder / "meta.json"
+    path = folder / META
     if not path.is_file():
         if folder.exists() and (not folder.is_dir() or _has_other_files(folder)):
             raise DataError(f"{folder}: holds other files and no index; name another folder")
         return None
+    content = read_object(path, DataError)
+    if content.get("format") != FORMATS["index part"]:
+        raise DataError(
+            f"{path}: written by another version of this project; delete the folder and index again"
+        )
     try:
-        raw = read_json(path)
-        if raw.pop("format") != FORMAT:
-            raise DataError(f"{path}: written by another version of this project; index again")
-        count, parts = raw.pop("count"), tuple(Part(**part) for part in raw.pop("parts"))
-        if raw.pop("digest") != digest([part.name for part in parts]):
+        stated = content.pop("digest")
+        if stated != digest(content):
             raise ValueError("its digest is another")
-        if not all(part.name.isalnum() for part in parts):  # names of folders in parts/
+        del content["format"], content["count"]
+        parts = tuple(Part(**part) for part in content.pop("parts"))
+        if any(Path(part.folder).name != part.folder for part in parts):  # folders in parts/
             raise ValueError("a part's name is none")
-        meta = Meta(**raw, parts=parts)
-        if meta.count != count:
-            raise ValueError("its counts differ")
-        return meta
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, DataError):
-            raise
+        return Meta(**content, parts=parts)
+    except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
 
 
 def _has_other_files(folder: Path) -> bool:
     """Return whether a folder holds more than parts, and hidden files that a crash may leave."""
-    return any(path.name != "parts" and path.name[0] != "." for path in folder.iterdir())
+    return any(path.name != PARTS and path.name[0] != "." for path in folder.iterdir())
+
+
+# --- read
 
 
 class Index:
@@ -120,6 +152,7 @@ class Index:
     Attributes:
         folder: where it is.
         meta: what it says of itself.
+        blocks: the parts' vectors in order, (n, H) float32 each, of length 1.
     """
 
     def __init__(self, folder: Path):
@@ -134,105 +167,221 @@ class Index:
                 f"{folder}: no index; make it with: python -m search index FILE --out {folder}"
             )
         self.folder, self.meta = folder, meta
-        self._starts = np.cumsum([0, *(part.count for part in meta.parts)])
-        self._opened: dict[int, Texts] = {}  # by the number of the part
+        self._parts = [OpenPart(folder / PARTS / part.folder) for part in meta.parts]
+        self._starts = np.cumsum([0, *map(len, self._parts)])
+        self.blocks = [part.vectors for part in self._parts]
 
     def __len__(self) -> int:
         return self.meta.count
 
-    @cached_property
-    def blocks(self) -> list[np.ndarray]:
-        """Return the parts' vectors in order, (n, H) float32 each, of length 1, memory-mapped.
-
-        Raises:
-            DataError: a part is missing or damaged.
-        """
-        return [read_vectors(self.folder, part, self.meta.hidden_size) for part in self.meta.parts]
-
     def rows(self, numbers: Iterable[int]) -> list[Row]:
-        """Return the texts of these row numbers, with their ids.
-
-        Raises:
-            DataError: a part is missing or damaged.
-        """
+        """Return the texts of these row numbers, with their ids."""
         rows = []
         for number in map(int, numbers):
             which = int(np.searchsorted(self._starts, number, side="right")) - 1
-            if which not in self._opened:
-                self._opened[which] = Texts(self.folder, self.meta.parts[which])
-            rows.append(self._opened[which].row(number - int(self._starts[which])))
+            rows.append(self._parts[which].row(number - int(self._starts[which])))
         return rows
 
-
-class Texts:
-    """The texts of a part, memory-mapped."""
-
-    def __init__(self, folder: Path, part: Part):
-        """Open them.
+    def encoder(self, device: str, precision: str) -> SentenceEncoder:
+        """Return the encoder that made the index.
 
         Raises:
-            DataError: they are missing or damaged.
+            CheckpointError: it is not found, or is another by now.
         """
-        path = part_folder(folder, part.name) / "texts.tsv"
-        try:
-            self.lines = np.memmap(path, np.uint8, mode="r")
-            self.offsets = np.load(path.with_name("offsets.npy"), mmap_mode="r")
-        except UNREADABLE as error:
-            raise _damaged(path, error) from None
-        if len(self.offsets) != part.count + 1 or self.offsets[-1] != len(self.lines):
-            raise _damaged(path, f"{len(self.offsets) - 1} texts, {len(self.lines)} bytes")
-        _check_unchanged(path)
-        _check_unchanged(path.with_name("offsets.npy"))
+        meta = self.meta
+        encoder = open_encoder(meta.backbone, meta.pooling, device, precision)
+        if identity(encoder) != meta.encoder:
+            raise CheckpointError(
+                f"{meta.backbone}: not the encoder that made {self.folder}, its files have "
+                "changed; index again"
+            )
+        return encoder
+
+
+class OpenPart:
+    """A part, memory-mapped.
+
+    Attributes:
+        vectors: (n, H) float32, of length 1; "c" is what PyTorch takes without a warning.
+    """
+
+    def __init__(self, folder: Path):
+        """Open a part.
+
+        Raises:
+            DataError: it is missing or damaged.
+        """
+        fault = fault_of(folder) if (folder / SUMS).is_file() else f"{SUMS} is missing"
+        if fault:
+            raise DataError(
+                f"{folder}: damaged ({fault}); delete it and run the command that made the index "
+                "again"
+            )
+        self.vectors: np.ndarray = np.load(folder / "vectors.npy", mmap_mode="c")
+        self._lines = np.memmap(folder / "texts.tsv", np.uint8, mode="r")
+        self._offsets = np.load(folder / "offsets.npy", mmap_mode="r")
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.vectors)
 
     def row(self, number: int) -> Row:
         """Return one text with its id."""
-        line = bytes(self.lines[self.offsets[number] : self.offsets[number + 1]])
+        line = bytes(self._lines[self._offsets[number] : self._offsets[number + 1]])
         id, _, text = line.decode().rstrip("\n").partition("\t")
         return Row(id, text)
 
 
-def part_folder(folder: Path, name: str) -> Path:
-    """Return where a part of an index is."""
-    return folder / "parts" / name
+# --- made and extended
 
 
-def read_vectors(folder: Path, part: Part, hidden_size: int) -> np.ndarray:
-    """Return a part's vectors (n, H), memory-mapped: "c" is what PyTorch takes without a warning.
+def make_index(options: IndexOptions) -> None:
+    """Make, continue or extend an index.
 
     Raises:
-        DataError: they are missing or damaged.
+        UserError: something that the options name cannot be used; the message is one line.
+        OSError: the index cannot be written.
     """
-    path = part_folder(folder, part.name) / "vectors.npy"
-    try:
-        vectors: np.ndarray = np.load(path, mmap_mode="c")
-    except UNREADABLE as error:
-        raise _damaged(path, error) from None
-    if vectors.shape != (part.count, hidden_size) or vectors.dtype != np.float32:
-        raise _damaged(path, f"{vectors.dtype} {vectors.shape}")
-    _check_unchanged(path)
-    return vectors
-
-
-def _check_unchanged(path: Path) -> None:
-    """Raise DataError if a file is not what its folder's list says; earlier versions wrote none."""
-    listed = sealed_files(path.parent).get(path.name)
-    if listed and listed != file_digest(path):
-        raise _damaged(path, "its content has changed")
-
-
-def _damaged(path: Path, error: object) -> DataError:
-    return DataError(
-        f"{path}: missing or damaged ({error}); delete {path.parent} and run the command that made "
-        "the index again"
+    old = read_meta(options.out)
+    if options.file != STDIN and not options.file.exists():
+        next(lines_of(options.file), None)  # says so before an encoder is loaded
+    name = options.backbone or (old.backbone if old else "mini-sts")
+    pooling = options.pooling or (old.pooling if old else None)
+    encoder = open_encoder(name, pooling, options.device, options.precision)
+    if Path(name).expanduser().is_dir():
+        name = str(Path(name).expanduser().resolve())  # a query may come from another folder
+    made_by = Meta(name, pooling, identity(encoder), encoder.model.config.hidden_size)
+    lines_before = old.last_line if old and options.append else 0
+    rows = read_rows(options.file, options.ids, lines_before)
+    with progress("index", _num_lines(options.file), "text") as bar:
+        meta = Builder(options.out, made_by, encoder, bar.update).index(rows, options.append)
+    new = meta.count - (old.count if old else 0)
+    print(
+        f"{meta.count:,} texts, {new:,} of them new, {meta.hidden_size} dimensions: {options.out}"
     )
 
 
-def read_rows(
-    path: Path, with_ids: bool = False, lines_before: int = 0
-) -> Iterator[tuple[int, Row]]:
+def _num_lines(path: Path) -> int | None:
+    """Return how many lines a file has, for the progress bar; None for what is read only once."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        blocks = iter(partial(file.read, 2**20), b"")  # a line may be as long as the file
+        return sum(block.count(b"\n") for block in blocks)
+
+
+class Builder:
+    """Writes parts of an index; only texts that are new to it are encoded."""
+
+    def __init__(
+        self,
+        folder: Path,
+        made_by: Meta,
+        encoder: SentenceEncoder,
+        tick: Callable[[int], Any] = lambda count: None,
+    ):
+        """Begin; nothing is written yet.
+
+        Args:
+            folder: of the index.
+            made_by: what its meta.json says, before there are parts.
+            encoder: encodes new texts.
+            tick: called with a number of texts as they are done.
+        """
+        self.folder, self.made_by, self.encoder, self.tick = folder, made_by, encoder, tick
+
+    def index(self, rows: Numbered, append: bool = False) -> Meta:
+        """Make the index hold `rows`, or add them to it; return what its meta.json says then.
+
+        Without `append`, rows that it holds already must be the first of `rows`: an interrupted
+        command is continued, and lines that the file has gained are added.
+
+        Args:
+            rows: line numbers, texts and ids.
+            append: all of `rows` are new.
+
+        Raises:
+            DataError: the index holds other texts, or changed meanwhile.
+            CheckpointError: another encoder made it, or this one gives no finite vectors.
+            UserError: a part is damaged.
+        """
+        sweep(self.folder)
+        old = read_meta(self.folder)
+        if old and old.encoder != self.made_by.encoder:
+            pooled = f" with --pooling {old.pooling}" if old.pooling else ""
+            raise CheckpointError(
+                f"{self.folder}: made by another encoder, {old.backbone}{pooled}, or its weights "
+                "have changed; name another --out"
+            )
+        parts = list(old.parts) if old else []
+        last_line = old.last_line if old else 0
+        if not append:
+            self._check_begins(rows, parts)
+        # A last part that is not full is replaced by one with more texts, so that the parts do not
+        # depend on how many commands added them.
+        tail = parts.pop() if parts and parts[-1].count < PART else None
+        while chunk := list(islice(rows, PART - (tail.count if tail else 0))):
+            parts.append(self._write(len(parts), [row for _, row in chunk], tail))
+            last_line, tail = chunk[-1][0], None
+        if tail:
+            parts.append(tail)
+        if old and old.parts == tuple(parts):
+            return old
+        if read_meta(self.folder) != old:
+            raise DataError(f"{self.folder}: changed meanwhile; run the same command again")
+        meta = replace(self.made_by, last_line=last_line, parts=tuple(parts))
+        meta.write(self.folder)
+        for part in set(old.parts if old else ()) - set(parts):
+            shutil.rmtree(self.folder / PARTS / part.folder, ignore_errors=True)
+        return meta
+
+    def _check_begins(self, rows: Numbered, parts: list[Part]) -> None:
+        """Take the texts that the index holds from `rows`; parts that were lost are made again."""
+        for number, part in enumerate(parts):
+            part_rows = [row for _, row in islice(rows, part.count)]
+            if _digest(part_rows) != part.texts:
+                raise DataError(
+                    f"{self.folder}: holds other texts; add to them with --append, or name "
+                    "another --out"
+                )
+            self._write(number, part_rows)
+
+    def _write(self, number: int, new_rows: list[Row], tail: Part | None = None) -> Part:
+        """Return the part of the texts of `tail` and new ones; it is made unless it is there."""
+        held = OpenPart(self.folder / PARTS / tail.folder) if tail else None
+        held_rows = [held.row(place) for place in range(len(held))] if held else []
+        rows = [*held_rows, *new_rows]
+
+        def make(work: Work) -> None:
+            vectors = [held.vectors] if held else []
+            for start in range(0, len(new_rows), STEP):
+                vectors.append(self._encode(new_rows[start : start + STEP]))
+            lines = [f"{row.id}\t{row.text}\n".encode() for row in rows]
+            save_array(work.folder / "vectors.npy", np.concatenate(vectors))
+            save_array(work.folder / "offsets.npy", np.cumsum([0, *map(len, lines)]))
+            (work.folder / "texts.tsv").write_bytes(b"".join(lines))
+
+        made_of = {"encoder": self.made_by.encoder, "texts": _digest(rows)}
+        folder = kept("index part", made_of, make, self.folder / PARTS, name=f"{number:05d}")
+        self.tick(len(new_rows))
+        return Part(folder.name, len(rows), made_of["texts"])
+
+    def _encode(self, rows: list[Row]) -> np.ndarray:
+        """Return (n, H) float32 of length 1."""
+        texts = [row.text for row in rows]
+        vectors = self.encoder.encode(texts, show_progress=False, normalize_embeddings=True)
+        if not np.isfinite(vectors).all():
+            raise CheckpointError(f"{self.made_by.backbone}: gives vectors that are not finite")
+        return np.asarray(vectors)
+
+
+def _digest(rows: list[Row]) -> str:
+    return texts_digest("", chain.from_iterable(rows))
+
+
+# --- files of texts
+
+
+def read_rows(path: Path, with_ids: bool = False, lines_before: int = 0) -> Numbered:
     """Yield (line number, text) of a file; texts are stripped, empty lines skipped, but counted.
 
     Args:
@@ -244,7 +393,7 @@ def read_rows(
         DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the
             end, no text at all.
     """
-    name, found = _name(path), False
+    name, is_empty = _name(path), True
     for number, line in lines_of(path):
         counted = lines_before + number
         id, _, text = line.strip().partition("\t") if with_ids else (str(counted), "", line)
@@ -252,9 +401,9 @@ def read_rows(
             continue
         if not id.strip() or not text.strip():
             raise DataError(f"{name}:{number}: expected ID<TAB>TEXT; add ids, or leave out --ids")
-        found = True
+        is_empty = False
         yield counted, Row(id.strip(), text.strip())
-    if not found:
+    if is_empty:
         raise DataError(f"{name}: is empty; expected one text per line")
 
 

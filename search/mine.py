@@ -17,7 +17,7 @@ from data.examples import DataError, Triplet
 from data.triplets import iter_pairs
 from runtime.files import whole_file
 from runtime.progress import progress
-from search.encoders import encoder_of, open_cross_encoder
+from search.encoders import open_cross_encoder
 from search.index import Index
 from search.nearest import top_k
 from search.options import MineOptions
@@ -35,8 +35,8 @@ def mine(options: MineOptions) -> None:
     """
     pairs = read_pairs(options.pairs)
     count = sum(map(len, pairs.values()))
-    found = list(triplets(pairs, options))
-    if not found:
+    mined = list(triplets(pairs, options))
+    if not mined:
         raise DataError(
             f"{options.index}: no text is far enough below a positive; raise --to-rank, or lower "
             "--relative-margin or --margin"
@@ -45,11 +45,11 @@ def mine(options: MineOptions) -> None:
         whole_file(options.out) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
-        rows = (triplet.texts for triplet in found)
+        rows = (triplet.texts for triplet in mined)
         csv.writer(file).writerows([("sent0", "sent1", "hard_neg"), *rows])
-    without = count - len({triplet.texts[:2] for triplet in found})
+    without = count - len({triplet.texts[:2] for triplet in mined})
     left = f"; {without:,} found no negative" if without else ""
-    print(f"{len(found):,} triplets of {count:,} pairs are in {options.out}{left}")
+    print(f"{len(mined):,} triplets of {count:,} pairs are in {options.out}{left}")
 
 
 def read_pairs(path: Path) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
         options: where and how to find negatives.
     """
     index = Index(options.index)
-    encoder = encoder_of(index, options.device, options.precision)
+    encoder = index.encoder(options.device, options.precision)
     cross = None
     if options.rerank:
         cross = open_cross_encoder(options.rerank, options.device, options.precision)
@@ -84,27 +84,27 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
     with progress("mine", len(anchors), "anchor") as bar:
         for start in range(0, len(anchors), ANCHORS):
             chunk = anchors[start : start + ANCHORS]
-            both = [*chunk, *(text for anchor in chunk for text in pairs[anchor])]
-            vectors = encoder.encode(both, show_progress=False, normalize_embeddings=True)
-            rest = iter(vectors[len(chunk) :].astype(np.float64))
-            cosines, rows = top_k(vectors[: len(chunk)], index.blocks, depth)
-            for anchor, vector, scores, numbers in zip(chunk, vectors, cosines, rows, strict=False):
+            texts = [*chunk, *(text for anchor in chunk for text in pairs[anchor])]
+            vectors = encoder.encode(texts, show_progress=False, normalize_embeddings=True)
+            vectors_of_positives = iter(vectors[len(chunk) :].astype(np.float64))
+            nearest = zip(*top_k(vectors[: len(chunk)], index.blocks, depth), strict=True)
+            for anchor, vector, (cosines, numbers) in zip(chunk, vectors, nearest, strict=False):
                 positives = pairs[anchor]
                 # The least similar of them, to be on the safe side.
-                positive = min(float(next(rest) @ vector) for _ in positives)
+                positive = min(float(next(vectors_of_positives) @ vector) for _ in positives)
                 # By text, which an index may hold more than once.
                 near = {
-                    row.text: score
-                    for row, score in zip(index.rows(numbers), scores, strict=True)
+                    row.text: cosine
+                    for row, cosine in zip(index.rows(numbers), cosines, strict=True)
                     if row.text not in (anchor, *positives)
                 }
-                texts, scores = list(near), np.array(list(near.values()))
+                candidates, scores = list(near), np.array(list(near.values()))
                 if cross:
-                    judged = cross(anchor, [*positives, *texts])
+                    judged = cross(anchor, [*positives, *candidates])
                     positive, scores = min(judged[: len(positives)]), judged[len(positives) :]
-                chosen = [texts[place] for place in choose(scores, positive, options, draw)]
+                negatives = [candidates[at] for at in choose(scores, positive, options, draw)]
                 for text in positives:
-                    yield from (Triplet(anchor, text, negative) for negative in chosen)
+                    yield from (Triplet(anchor, text, negative) for negative in negatives)
                 bar.update(1)
 
 
@@ -118,8 +118,8 @@ def choose(scores: np.ndarray, positive: float, options: MineOptions, draw: Rand
         draw: for --random.
     """
     most = positive - max(options.margin, options.relative_margin * abs(positive))
-    kept = np.flatnonzero(scores <= most)
-    ranked = kept[np.argsort(-scores[kept], kind="stable")].tolist()
+    allowed = np.flatnonzero(scores <= most)
+    ranked = allowed[np.argsort(-scores[allowed], kind="stable")].tolist()
     ranked = ranked[options.from_rank - 1 : options.to_rank]
     count = min(options.per_pair, len(ranked))
     drawn = round(options.random * count)

@@ -35,9 +35,8 @@ DEVICE: Any = {
     "group": "machine",
 }
 PRECISION: Any = {
-    "help": "of the encoder; auto: bfloat16 where the hardware has it; int8: faster on a CPU, less "
-    "exact, and the same for an index and its queries",
-    "choices": ("auto", "float32", "bfloat16", "int8"),
+    "help": "of the encoder; auto: bfloat16 where the hardware has it",
+    "choices": ("auto", "float32", "bfloat16"),
 }
 THREADS: Any = {"help": "CPU threads; 0 leaves it to PyTorch", "least": 0, "most": 4096}
 
@@ -55,25 +54,16 @@ class IndexOptions:
         metavar="NAME",
     )
     pooling: str | None = option(None, "what the checkpoint states, else [CLS]", choices=POOLINGS)
-    vectors: Path | None = option(
-        None,
-        "take ids and vectors from this folder, in which python -m minbert.encode has left those "
-        "of FILE",
-        metavar="DIR",
-    )
     append: bool = option(False, "add the texts of FILE to those that the index holds")
     ids: bool = option(False, "lines are ID<TAB>TEXT; without it, ids are line numbers")
     device: str = option("auto", **DEVICE)
     precision: str = option("auto", **PRECISION)
     threads: int = option(0, **THREADS)
 
-    def __post_init__(self) -> None:
-        if self.vectors and self.ids:
-            raise DataError("--ids: with --vectors, the ids are those of the vectors")
-
 
 INDEX_ABOUT = {
     "prog": "python -m search index",
+    "gone": {"--vectors": "leave it out; the texts of FILE are encoded here"},
     "description": """\
 Encode the texts of a file into an index. Where INDEX holds the first texts of FILE
 already, only the others are encoded: the same command continues after an
@@ -82,9 +72,7 @@ interruption, and adds the lines that FILE has gained since.""",
 examples:
   python -m search index sentences.txt --out my-index --backbone runs/backbones/sup-1a2b3c4d
   zcat sentences.txt.gz | python -m search index - --out my-index
-  python -m search index products.tsv --ids --out my-index --append
-  python -m minbert.encode texts.txt.gz --out vectors --ray --workers 8
-  python -m search index texts.txt.gz --vectors vectors --out my-index""",
+  python -m search index products.tsv --ids --out my-index --append""",
 }
 
 

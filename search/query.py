@@ -1,4 +1,4 @@
-"""Queries answered: the nearest texts of an index, re-ranked if asked for, as tables or as JSON."""
+"""Answers from an index: the nearest texts of queries, re-ranked if asked for; similar pairs."""
 
 import json
 import sys
@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from data.examples import DataError
+from runtime.progress import progress
 from runtime.streams import printable
-from search.encoders import CrossEncoder, encoder_of, open_cross_encoder
+from search.encoders import CrossEncoder, open_cross_encoder
 from search.index import STDIN, Index, Row, lines_of
-from search.nearest import top_k
-from search.options import QueryOptions
+from search.nearest import similar_pairs, top_k
+from search.options import PairsOptions, QueryOptions
 
 # Queries that one pass over the index answers; a terminal waits for each.
 QUERIES = 256
+# Float32 vectors of length 1 are not quite so: the cosine of a text with itself misses 1 by less.
+LENGTH_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def answer(options: QueryOptions) -> None:
         UserError: something that the options name cannot be used; the message is one line.
     """
     index = Index(options.index)
-    encoder = encoder_of(index, options.device, options.precision)
+    encoder = index.encoder(options.device, options.precision)
     cross = None
     if options.rerank:
         cross = open_cross_encoder(options.rerank, options.device, options.precision)
@@ -51,9 +54,11 @@ def answer(options: QueryOptions) -> None:
     for queries in _queries(options):
         started = time.perf_counter()
         vectors = encoder.encode(queries, show_progress=False, normalize_embeddings=True)
-        cosines, rows = top_k(vectors, index.blocks, depth)
-        for query, own, numbers in zip(queries, cosines, rows, strict=True):
-            hits = [Hit(row, cos) for row, cos in zip(index.rows(numbers), own, strict=True)]
+        for query, cosines, numbers in zip(
+            queries, *top_k(vectors, index.blocks, depth), strict=True
+        ):
+            rows = index.rows(numbers)
+            hits = [Hit(row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
             hits = _reranked(cross, query, hits)[: options.top_k]
             print(_as_json(query, hits) if options.json else _as_table(query, hits), flush=True)
         seconds, count = seconds + time.perf_counter() - started, count + len(queries)
@@ -72,11 +77,11 @@ def _queries(options: QueryOptions) -> Iterator[list[str]]:
                 raise DataError(f"query {text!r}: expected a text in UTF-8")
         yield texts
         return
-    asked = sys.stdin is not None and sys.stdin.isatty()
-    if asked:
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    if is_terminal:
         print("one query per line; Ctrl-D ends", file=sys.stderr)
     lines = filter(None, (line.strip() for _, line in lines_of(STDIN)))
-    while group := list(islice(lines, 1 if asked else QUERIES)):
+    while group := list(islice(lines, 1 if is_terminal else QUERIES)):
         yield group
 
 
@@ -103,3 +108,32 @@ def _as_table(query: str, hits: Sequence[Hit]) -> str:
         id, text = printable(hit.row.id), printable(hit.row.text)
         lines.append(f"{place:4}  {score}{hit.cosine:6.3f}  {id:{width}}  {text}")
     return "\n".join([*lines, ""])
+
+
+def print_pairs(options: PairsOptions) -> None:
+    """Print the most similar pairs of an index, or all above a threshold as they are found.
+
+    Raises:
+        UserError: there is no index, or it is damaged.
+    """
+    index, count = Index(options.index), 0
+    threshold, most = options.threshold - LENGTH_ERROR, None if options.all else options.top
+    with progress("pairs", len(index) ** 2, "cosine", delay=1.0) as bar:
+        for cosines, pairs in similar_pairs(index.blocks, threshold, most, bar.update):
+            if len(pairs):
+                bar.clear()
+            for cosine, pair in zip(cosines.tolist(), pairs, strict=True):
+                first, second = index.rows(pair)
+                print(_pair_line(cosine, first, second, options.json), flush=True)
+            count += len(pairs)
+    if not options.json:
+        cut = ", cut by --top" if count == most else ""
+        print(f"{count:,} pair(s) of cosine {options.threshold:g} or more{cut}: {options.index}")
+
+
+def _pair_line(cosine: float, first: Row, second: Row, as_json: bool) -> str:
+    if as_json:
+        sides = {"first": first._asdict(), "second": second._asdict()}
+        return json.dumps({"cosine": cosine, **sides})
+    ids = f"{printable(first.id)}  {printable(second.id)}"
+    return f"{cosine:.4f}  {ids}  {printable(first.text)} | {printable(second.text)}"

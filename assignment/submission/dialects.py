@@ -1,13 +1,21 @@
-"""Every way in which courses spell predictions: names of files, headers, separators, numbers.
+"""How courses spell files of predictions, and the one reader of all of them.
 
-The code of CS224N's minBERT project (2023-24) writes `sst-dev-output.csv` with a header between
-tabs above rows `id , value`, its hand-out asks for `sst-dev-out.csv` with `id, value`; its first
-half puts an option in front of the name. The GPT-2 project after it writes `para-dev-output.csv`
-in the same way, where "yes" and "no" may be tokens of the model that was asked for the next word.
+| course | file | header | row |
+|---|---|---|---|
+| CS224N's minBERT project (2023-24), its code | sst-dev-output.csv | id \\t NAME | id , value |
+| its hand-out | sst-dev-out.csv | id, NAME | id, value |
+| its first half | finetune-sst-dev-out.csv | id \\t NAME | id , value |
+| CS224N's GPT-2 project after it | para-dev-output.csv | id \\t NAME | id, value or token |
+| Göttingen's course (2025-26) | sst-sentiment-dev-output.csv | id,NAME | id\\tvalue |
+
+Rows are separated by a comma or by tabs, whichever a line has, and headers in both spellings of
+`Predicted_Similarity` (`data.predictions`).
 """
 
 import io
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +23,7 @@ from typing import NamedTuple
 
 from assignment.submission.opening import Document
 from data.examples import DataError
-from data.predictions import id_and_answer, predicted_task, prediction_fields
+from data.predictions import id_and_answer, predicted_task, predicted_value, prediction_fields
 from data.tables import decoded_lines
 from data.tasks import TASKS, Task, read_sst
 
@@ -32,60 +40,24 @@ CFIMDB = replace(
 ASKED = {**TASKS, "cfimdb": CFIMDB}
 CS224N = ("sst", "para", "sts")
 SPLITS = ("dev", "test")
-NAME = re.compile(
-    rf"(?:(?P<option>.+)-)?(?P<task>{'|'.join(ASKED)})-(?P<split>dev|test)-(?:output|out)\.csv"
-)
-# A file is taken for one of predictions by its name, a nearly right one too, or by its header.
-MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
-COLUMN = "predicted_"
-GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens "yes" and "no", for pairs of questions
+EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
+COLUMN = "predicted_"  # what every header holds
+GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens of "yes" and "no", for pairs of questions
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How a course spells a file of predictions.
-
-    Attributes:
-        about: whose it is.
-        ending: of the file's name, after `TASK-SPLIT-`.
-        header: the first line.
-        row: of an id and a value.
-        columns: task -> the column's name, where it is not that of CS224N's code.
-        floats: whether 0 and 1 of a paraphrase are written as floats.
-    """
-
-    about: str
-    ending: str
-    header: str
-    row: str
-    columns: dict[str, str]
-    floats: bool = False
-
-    def file_name(self, task: str, split: str) -> str:
-        """Return the name of a task's file."""
-        return f"{task}-{split}-{self.ending}"
-
-    def text(self, task: Task, answers: Iterable[tuple[str, float | None]]) -> str:
-        """Return the file of a task's answers, (id, value) each; None is no answer."""
-        whole = task.label_kind != "score" and (task.whole_predictions or not self.floats)
-        lines = [self.header.format(column=self.columns.get(task.name, task.prediction_header))]
-        for id, value in answers:
-            spelled = "" if value is None else str(int(value) if whole else float(value))
-            lines.append(self.row.format(id=id, value=spelled))
-        return "".join(lines)
-
-
-CORRECTED = {"sts": "Predicted_Similarity"}  # CS224N's code has a typing error
-DIALECTS = {
-    "code": Dialect(
-        "CS224N's starter code", "output.csv", "id \t {column} \n", "{id} , {value} \n", {}, True
-    ),
-    "handout": Dialect(
-        "CS224N's hand-out", "out.csv", "id, {column}\n", "{id}, {value}\n", CORRECTED
-    ),
-    "tab": Dialect("tab-separated", "out.csv", "id\t{column}\n", "{id}\t{value}\n", CORRECTED),
+# The task's word in the name of a file -> the task.
+WORDS = {
+    **{name: name for name in ASKED},  # CS224N
+    "sst-sentiment": "sst",  # Göttingen, and the next two
+    "quora-paraphrase": "para",
+    "sts-similarity": "sts",
 }
+NAME = re.compile(
+    rf"(?:(?P<option>.+)-)?(?P<word>{'|'.join(WORDS)})-(?P<split>dev|test)-(?:output|out)\.csv"
+)
+# A file is taken for one of predictions by its name, a nearly right one too, or by its header.
+MEANT = re.compile(r"(?=.*(sst|para|quora|sts|cfimdb))(?=.*(dev|test))(?=.*(out|pred))", re.I)
 
 
 class Named(NamedTuple):
@@ -99,69 +71,109 @@ class Named(NamedTuple):
 def named(name: str) -> Named | None:
     """Return what a file's name says, None if no course writes such a name."""
     match = NAME.fullmatch(name)
-    return Named(match["task"], match["split"], match["option"] or "") if match else None
+    return Named(WORDS[match["word"]], match["split"], match["option"] or "") if match else None
 
 
 def is_predictions(document: Document) -> bool:
     """Return whether a file is meant as predictions, under a wrong name perhaps."""
-    return MEANT.match(document.name) is not None or COLUMN in _first_line(document).lower()
+    first_line = document.content.partition(b"\n")[0].decode(errors="replace")
+    return MEANT.match(document.name) is not None or COLUMN in first_line.lower()
 
 
-def _first_line(document: Document) -> str:
-    return document.content.partition(b"\n")[0].decode(errors="replace")
+Key = tuple[str, int]  # an id, and its how-manieth occurrence in the file
 
 
-class Row(NamedTuple):
-    """One row: its line, the id that it answers, and the answer as spelled."""
+def numbered(ids: Iterable[str]) -> Iterator[Key]:
+    """Yield ids with how often each has occurred up to there: one may occur twice in data."""
+    occurrences: Counter[str] = Counter()
+    for id in ids:
+        occurrences[id] += 1
+        yield id, occurrences[id]
+
+
+class Answer(NamedTuple):
+    """The value of one row: None where it gives no answer, NaN where it is none."""
 
     line: int
-    id: str
-    answer: str
+    value: float | None
 
 
 @dataclass(frozen=True)
-class Rows:
+class Table:
     """What a document holds.
 
     Attributes:
-        task: as its header says; None where it has none.
-        rows: those that could be read, in order.
+        task: as name and header say; None where they say nothing, or not the same.
+        answers: of the rows that could be read, in order.
         whole: whether all lines were read.
     """
 
     task: Task | None
-    rows: list[Row]
+    answers: dict[Key, Answer]
     whole: bool
 
 
-def read_rows(document: Document, faults: list[str]) -> Rows:
-    """Return the rows of a document; add a line to `faults` for each that is wrong."""
+def read_table(document: Document, faults: list[str]) -> Table:
+    """Return the answers of a document of any dialect; add a line to `faults` for each fault."""
     shown = document.shown
-    task, rows, whole = None, [], True
+    rows, whole = [], True
     try:
-        table = prediction_fields(_lines(document))
-        line, header = next(table, (1, []))
-        try:
-            task = predicted_task(shown, line, header)
-        except DataError as error:
-            faults.append(f"{error}; correct line {line}, or put the header above it")
-            # An id has a digit and a header none: of a file without a header, the first row counts.
-            if len(header) == 2 and any(map(str.isdigit, header[0])):
-                rows.append(Row(line, header[0].lower(), header[1]))
-        for line, fields in table:
-            try:
-                rows.append(Row(line, *id_and_answer(f"{shown}:{line}", fields)))
-            except DataError as error:
-                faults.append(f"{error}; correct the row")
+        for row in prediction_fields(_lines(document)):
+            rows.append(row)
     except DataError as error:  # no text, or too much of it
         faults.append(str(error))
         whole = False
-    return Rows(task, rows, whole)
+    header_task = _take_header(shown, rows, faults) if rows or whole else None
+    name = named(document.name)
+    task = ASKED[name.task] if name else header_task
+    if task is None:
+        faults.append(f"{shown}: neither name nor header tells its task; rename it {EXAMPLE}")
+    elif header_task and header_task.prediction_header != task.prediction_header:
+        header = header_task.prediction_header
+        faults.append(f"{shown}:1: {header} is not of {task.name}; rename it, or the column")
+        task = None
+    ids, answers = [], []
+    for line, fields in rows:
+        where = f"{shown}:{line}"
+        try:
+            id, text = id_and_answer(where, fields)
+        except DataError as error:
+            faults.append(f"{error}; correct the row")
+            continue
+        ids.append(id)
+        answers.append(Answer(line, _value(where, text, task, faults) if task else None))
+    return Table(task, dict(zip(numbered(ids), answers, strict=True)), whole)
 
 
 def _lines(document: Document) -> Iterator[tuple[int, str]]:
-    shown = document.shown
-    for line, text in decoded_lines(io.BytesIO(document.content), shown):
+    for line, text in decoded_lines(io.BytesIO(document.content), document.shown):
         if line > MOST_ROWS:
-            raise DataError(f"{shown}:{line}: more than {MOST_ROWS:,} lines; submit fewer")
+            raise DataError(f"{document.shown}:{line}: more than {MOST_ROWS:,} lines; submit fewer")
         yield line, text
+
+
+def _take_header(shown: str, rows: list[tuple[int, list[str]]], faults: list[str]) -> Task | None:
+    """Take the header from the rows, and return the task that it names."""
+    line, header = rows[0] if rows else (1, [])
+    task = None
+    try:
+        task = predicted_task(shown, line, header)
+    except DataError as error:
+        faults.append(f"{error}; correct line {line}, or put the header above it")
+    # An id has a digit and a header none: of a file without a header, the first row counts.
+    if task or not (len(header) == 2 and any(map(str.isdigit, header[0]))):
+        del rows[:1]
+    return task
+
+
+def _value(where: str, text: str, task: Task, faults: list[str]) -> float | None:
+    """Return the value that a row gives; add one that is no label to the faults."""
+    if not text:  # the hand-out allows an empty one
+        return None
+    # No token is a class of ours, so nothing is taken for another answer.
+    answer = GPT2_ANSWERS.get(text, text) if task.name == "para" else text
+    try:
+        return predicted_value(where, answer, task)
+    except DataError as error:
+        faults.append(f"{error}; correct it, or leave it empty for no answer")
+        return math.nan

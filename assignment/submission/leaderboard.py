@@ -1,8 +1,7 @@
 """`python -m assignment leaderboard FOLDER --gold DIR`: a class's submissions, ranked and tested.
 
-Neighbours are compared on the same rows: in each task's main metric by its paired test (McNemar,
-paired permutation), in the aggregate by the interval of the difference. Holm's correction is over
-the whole board, once for the aggregate and once for the tasks, which repeat its question.
+Neighbours are compared on the same rows, by the interval of the difference of their aggregates.
+Holm's correction is over the whole board.
 """
 
 import re
@@ -18,26 +17,23 @@ from assignment.submission.opening import open_submission, short
 from assignment.submission.score import (
     MOVER,
     aggregate,
-    combined,
-    decimals,
+    aggregate_interval,
     labelled,
     main_metric,
     measured_as,
-    p_value,
-    weight,
 )
 from assignment.submission.validate import CODES, DATA, Gold, check, one_per_task
 from data.examples import DataError
-from evaluation.intervals import Interval
+from evaluation.intervals import LEVEL, Interval
 from evaluation.metrics import task_metrics
-from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence, shown
+from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence
 from evaluation.table import markdown
+from report.page.tables import Table, interval, number, word
 from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
 AGGREGATE = "aggregate"
-LEAST_SHOWN = 0.0001
 # What Markdown, or a page made of it, would take for more than words.
 MARKUP = re.compile(r"([\\`*\[\]<>|&~!])")
 
@@ -60,21 +56,17 @@ class Board:
     """All that a leaderboard shows.
 
     Attributes:
-        tasks: those that count.
         split: the split that counts.
-        rows: how many examples each task has.
+        rows: task -> how many examples it has, of those that count.
         places: the best first.
         ahead: each place against the next, in the aggregate.
-        by_task: the same in each task's main metric.
         broken: name and first fault of each submission that cannot be scored.
     """
 
-    tasks: tuple[str, ...]
     split: str
     rows: dict[str, int]
     places: list[Place]
     ahead: list[Comparison]
-    by_task: dict[str, list[Comparison]]
     broken: list[tuple[str, str]]
 
 
@@ -96,8 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment leaderboard",
         description="""\
-Rank the submissions of a folder, each a folder or a zip: scores with 95 % intervals, and
-whether each is really ahead of the next (paired tests on the same rows, Holm's correction).
+Rank the submissions of a folder, each a folder or a zip: scores with 95% intervals, and
+whether each is really ahead of the next (the same rows, Holm's correction).
 A broken submission is listed with its first fault and stops no other.""",
         epilog=f"""\
 examples:
@@ -142,7 +134,7 @@ def leaderboard(options: LeaderboardOptions) -> None:
     if not submissions and not broken:
         raise DataError(f"{folder}: no submission in it; expected folders and zips")
     board = make_board(submissions, labels, split, broken)
-    print("\n\n".join(markdown_tables(board)))
+    print("\n\n".join(in_markdown(board)))
     if options.html:
         write_text(options.html, render(board, folder.resolve().name))
 
@@ -153,13 +145,13 @@ def read_submission(path: Path, gold: Gold, tasks: tuple[str, ...], split: str) 
     Raises:
         DataError: the first fault of what counts.
     """
-    checked = [check(one, gold) for one in open_submission(path) if is_predictions(one)]
-    found, faults = one_per_task(checked, [(task, split) for task in tasks], path.name)
-    # A file of the right task under a wrong name explains what is missing.
-    unnamed = [one.faults[0] for one in checked if one.faults and one.split in ("", split)]
+    checked = [check(file, gold) for file in open_submission(path) if is_predictions(file)]
+    chosen, faults = one_per_task(checked, [(task, split) for task in tasks], path.name)
     if faults:
+        # A file of the right task under a wrong name explains what is missing.
+        unnamed = [file.faults[0] for file in checked if file.faults and file.split in ("", split)]
         raise DataError((unnamed + faults)[0])
-    return {task: labelled(one, gold)[0] for (task, _), one in found.items()}
+    return {task: labelled(file, gold)[0] for (task, _), file in chosen.items()}
 
 
 def make_board(
@@ -169,103 +161,106 @@ def make_board(
     broken: Sequence[tuple[str, str]] = (),
 ) -> Board:
     """Return the leaderboard of submissions, predictions (N,) of each task by name."""
-    values = {name: aggregate(main_scores(found, labels)) for name, found in submissions.items()}
+    values = {
+        name: aggregate(main_scores(predictions, labels))
+        for name, predictions in submissions.items()
+    }
     # An undefined aggregate has no rank; names decide between equal ones.
     order = sorted(submissions, key=lambda name: (values[name] is None, -(values[name] or 0), name))
-    pairs = list(pairwise(order))
+    ranking = [values[name] for name in order]
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in order}
-    by_task: dict[str, list[Comparison]] = {}
+    versus: dict[str, list[Comparison]] = {}  # task -> each place against the next
     for task, gold in labels.items() if order else ():
         systems = {name: {0: submissions[name][task]} for name in order}
-        own, by_task[task] = compare(measured_as(task), main_metric(task), systems, gold, pairs)
-        for found in own:
-            estimates[found.system][task] = found
+        pairs = list(pairwise(order))
+        scores, versus[task] = compare(measured_as(task), main_metric(task), systems, gold, pairs)
+        for score in scores:
+            estimates[score.system][task] = score
     places = []
-    for name in order:
-        value = values[name]
-        rank, interval = None, None
+    for name, value in zip(order, ranking, strict=True):
+        rank, spread = None, None
         if value is not None:
-            rank = 1 + [values[other] for other in order].index(value)  # equal ones share it
-            parts = [
-                (weight(task, len(labels)), one.mean, one.interval)
-                for task, one in estimates[name].items()
-            ]
-            interval = combined(value, parts)
-        interval = interval and interval.within(0, 1)
-        places.append(Place(name, rank, value, interval, estimates[name]))
+            rank = 1 + ranking.index(value)  # equal ones share it
+            parts = {task: (score.mean, score.interval) for task, score in estimates[name].items()}
+            spread = aggregate_interval(value, parts)
+        spread = spread and spread.within(0, 1)
+        places.append(Place(name, rank, value, spread, estimates[name]))
     ahead = [
-        _ahead(first, second, {task: versus[k] for task, versus in by_task.items()})
+        _ahead(first, second, {task: tests[k] for task, tests in versus.items()})
         for k, (first, second) in enumerate(pairwise(places))
     ]
-    family = iter(adjusted([one for versus in by_task.values() for one in versus]))
-    tested = {task: [next(family) for _ in versus] for task, versus in by_task.items()}
-    sizes = {task: len(gold) for task, gold in labels.items()}
-    return Board(tuple(labels), split, sizes, places, adjusted(ahead), tested, list(broken))
+    rows = {task: len(gold) for task, gold in labels.items()}
+    return Board(split, rows, places, adjusted(ahead), list(broken))
 
 
-def main_scores(found: Predictions, labels: Predictions) -> dict[str, float | None]:
+def main_scores(predictions: Predictions, labels: Predictions) -> dict[str, float | None]:
     """Return the main metric of each task."""
     return {
-        task: task_metrics(measured_as(task), found[task], gold)[main_metric(task)]
+        task: task_metrics(measured_as(task), predictions[task], gold)[main_metric(task)]
         for task, gold in labels.items()
     }
 
 
 def _ahead(first: Place, second: Place, by_task: Mapping[str, Comparison]) -> Comparison:
     """Return the comparison of a place with the next in the aggregate."""
-    difference, interval, p = None, None, None
+    difference, spread, p = None, None, None
     if first.value is not None and second.value is not None:
         difference = first.value - second.value
-        parts = [
-            (weight(task, len(by_task)), one.difference, one.interval)
-            for task, one in by_task.items()
-        ]
-        interval = combined(difference, parts)
-        p = p_value(difference, interval)
-    n = sum(one.n for one in by_task.values())
+        parts = {task: (test.difference, test.interval) for task, test in by_task.items()}
+        spread = aggregate_interval(difference, parts)
+        p = p_value(difference, spread)
+    n = sum(test.n for test in by_task.values())
     names = first.name, second.name
-    return Comparison(*names, AGGREGATE, n, (0,), difference, interval, MOVER, p)
+    return Comparison(*names, AGGREGATE, n, (0,), difference, spread, MOVER, p)
 
 
-def markdown_tables(board: Board) -> list[str]:
-    """Return the ranking, the tests between neighbours and the broken ones, as Markdown."""
-    tables = []
-    if board.places:
-        metrics = [f"{task} {main_metric(task)}" for task in board.tasks]
-        rows = []
-        for place in board.places:
-            rank = "-" if place.rank is None else str(place.rank)
-            row = [rank, _escaped(place.name), decimals(place.value), shown(place.interval)]
-            for one in place.estimates.values():
-                row.append(f"{decimals(one.mean)} {shown(one.interval)}".rstrip())
-            rows.append(row)
-        tables.append(markdown(["rank", "submission", "aggregate", "95 %", *metrics], rows))
-    if board.ahead:
-        escaped = [replace(one, a=_escaped(one.a), b=_escaped(one.b)) for one in board.ahead]
-        tables.append("\n".join(f"- {sentence(one)}" for one in escaped))
-    tests = []
-    for task, comparisons in board.by_task.items():
-        for versus in comparisons:
-            difference = "undefined"
-            if versus.difference is not None:
-                difference = f"{versus.difference:+.3f}"
-            names = [_escaped(versus.a), _escaped(versus.b), f"{task} {versus.metric}"]
-            p_values = [_p(versus.p), _p(versus.p_holm)]
-            tests.append([*names, difference, shown(versus.interval), versus.test, *p_values])
-    if tests:
-        header = ["a", "b", "metric", "a minus b", "95 %", "test", "p", "p (Holm)"]
-        tables.append(markdown(header, tests))
-    if board.broken:
-        rows = [[_escaped(word) for word in one] for one in board.broken]
-        tables.append(markdown(["broken", "first fault"], rows))
-    return tables
+def p_value(difference: float, interval: Interval | None) -> float | None:
+    """Return the two-sided p of a difference being 0, from the side of its interval towards 0.
+
+    It is below 0.05 exactly where the 95% interval leaves out 0; None where that says nothing.
+    """
+    from scipy.special import ndtr, ndtri  # a normal distribution's P(X < x), and its inverse
+
+    if difference == 0:
+        return 1.0
+    low, high = (interval.low, interval.high) if interval else (difference, difference)
+    towards = difference - low if difference > 0 else high - difference
+    if towards <= 0:
+        return None
+    errors = float(ndtri((1 + LEVEL) / 2))  # standard errors in half an interval
+    return float(2 * ndtr(-(abs(difference) / towards * errors)))
 
 
-def _p(p: float | None) -> str:
-    """Return a p value with four digits; none of them is nought."""
-    if p is None:
-        return "-"
-    return f"< {LEAST_SHOWN}" if p < LEAST_SHOWN else f"{p:.4f}"
+def tables(board: Board) -> tuple[Table, Table]:
+    """Return the ranking and the broken submissions."""
+    places = []
+    for place in board.places:
+        scores = [number(e.mean, 3, interval(e.interval)) for e in place.estimates.values()]
+        total = number(place.value, 3, interval(place.interval))
+        places.append([word(place.name), number(place.rank, 0), total, *scores])
+    metrics = (f"{task} {main_metric(task)}" for task in board.rows)
+    header = ("submission", "rank", "aggregate", *metrics)
+    broken = [[word(name), word(fault)] for name, fault in board.broken]
+    return (
+        Table(f"{board.split}: scores with 95% intervals", header, places),
+        Table("Submissions that could not be scored", ("broken", "first fault"), broken, "long"),
+    )
+
+
+def in_markdown(board: Board) -> list[str]:
+    """Return the tables, and the verdicts on neighbours below the ranking, as Markdown."""
+    texts = [
+        markdown(
+            table.header,
+            [[f"{_escaped(e.text)} {e.note}".rstrip() for e in row] for row in table.rows],
+        )
+        for table in tables(board)
+        if table.rows
+    ]
+    named = [replace(test, a=_escaped(test.a), b=_escaped(test.b)) for test in board.ahead]
+    if named:
+        texts.insert(1, "\n".join(f"- {sentence(test)}" for test in named))
+    return texts
 
 
 def _escaped(text: str) -> str:
@@ -279,41 +274,15 @@ def render(board: Board, name: str) -> str:
     Args:
         name: in its heading.
     """
-    from assignment.pages import filled_in
-    from report.page.tables import Entry, Table, interval, number, word
+    from assignment.pages import filled_in  # jinja2, which only a page needs
 
-    places = []
-    for place in board.places:
-        row = [word(place.name), number(place.rank, 0)]
-        row.append(number(place.value, 3, interval(place.interval)))
-        for one in place.estimates.values():
-            row.append(number(one.mean, 3, interval(one.interval)))
-        places.append(row)
-    tests = []
-    for task, comparisons in [("", board.ahead), *board.by_task.items()]:
-        for versus in comparisons:
-            row = [word(f"{versus.a} − {versus.b}"), word(f"{task} {versus.metric}".strip())]
-            row.append(number(versus.difference, 3, interval(versus.interval), sign=True))
-            row += [Entry(_p(p), p) for p in (versus.p_holm, versus.p)]
-            tests.append([*row, word(versus.test)])
-    metrics = (f"{task} {main_metric(task)}" for task in board.tasks)
-    header = ("A minus B", "metric", "difference", "p (Holm)", "p", "test")
+    places, broken = tables(board)
     return filled_in(
         "leaderboard.html.j2",
         name=name,
         split=board.split,
         rows=board.rows,
-        places=Table(
-            f"{board.split}: scores with 95 % intervals",
-            ("submission", "rank", "aggregate", *metrics),
-            places,
-        ),
-        verdicts=[sentence(one) for one in board.ahead],
-        tests=Table("Each place against the next, on the same rows", header, tests),
-        broken=Table(
-            "Submissions that could not be scored",
-            ("submission", "first fault"),
-            [[word(name), word(fault)] for name, fault in board.broken],
-            "long",
-        ),
+        places=places,
+        verdicts=[sentence(test) for test in board.ahead],
+        broken=broken,
     )

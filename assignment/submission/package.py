@@ -10,17 +10,10 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from assignment.submission.dialects import ASKED, CS224N, DIALECTS, SPLITS, is_predictions
+from assignment.submission.dialects import CS224N, SPLITS
 from assignment.submission.opening import Document, open_submission
-from assignment.submission.validate import (
-    CODES,
-    DATA,
-    Checked,
-    Expected,
-    Gold,
-    check,
-    one_per_task,
-)
+from assignment.submission.score import decimals
+from assignment.submission.validate import CODES, DATA, Gold, check, one_per_task
 from data.examples import DataError
 from data.tasks import TASKS
 from report.cell import Cell
@@ -30,24 +23,20 @@ from runtime.files import whole_file
 from runtime.options import option, parse
 
 FOLDER = "predictions"
+GONE = {"--dialect": "the zip has the files of the run, spelled as CS224N's code does"}
 
 
 @dataclass(frozen=True)
 class PackageOptions:
     """`python -m assignment package`."""
 
-    source: Path = option(
-        help="a run folder, or a folder of predictions", flag="source", metavar="RUN"
-    )
+    run: Path = option(help="a run folder", flag="run", metavar="RUN")
     out: Path = option(help="the zip to write", metavar="FILE.zip", required=True)
-    data: str | None = option(
-        None, f"{DATA} (default: the run's own; of a folder of predictions: bundled)", metavar="DIR"
-    )
+    data: str | None = option(None, f"{DATA} (default: the run's own)", metavar="DIR")
     tasks: tuple[str, ...] = option(
-        CS224N, "tasks that must be there, dev and test", choices=tuple(ASKED)
+        CS224N, "tasks that must be there, dev and test", choices=tuple(TASKS)
     )
     cells: tuple[str, ...] = option((), "heads to take instead of the best", metavar="CELL")
-    dialect: str = option("code", "whose names and rows", choices=tuple(DIALECTS))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,19 +47,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m assignment package",
         description="""\
 Write the zip that a course collects: dev and test predictions of each task under the
-course's names, checked first. From a run of run_multitask.py, the head with the best dev
+course's names, checked first. Of a run of run_multitask.py, the head with the best dev
 score of each task is taken.""",
         epilog=f"""\
 examples:
   the best heads of a run:
     python -m assignment package runs/first --out submission.zip
-  another head for one of the tasks, and the hand-out's spelling:
+  another head for one of the tasks:
     python -m assignment package runs/first --cells sup-sts-bi-frozen-concat-42 \\
-        --dialect handout --out submission.zip
-  files of any spelling, made into the course's:
-    python -m assignment package predictions --data downloads/cs224n --out submission.zip
+        --out submission.zip
 
 The same predictions always give the same bytes. {CODES}""",
+        gone=GONE,
     )
     return exit_code(lambda: package(options))
 
@@ -82,81 +70,53 @@ def package(options: PackageOptions) -> None:
         DataError: something is missing or wrong; every fault has been printed.
         OSError: the zip cannot be written.
     """
-    documents, data = _documents(options)
-    gold = Gold(options.data or data)
+    cells = RunFolder(options.run, read_only=True).cells()
+    if not cells:
+        raise DataError(f"{options.run}: no results.json in it; give the folder of a run")
+    documents = _documents(options, [cell for cell in cells if cell.task in options.tasks])
+    gold = Gold(options.data or cells[0].data)
     checked = [check(document, gold) for document in documents]
-    wanted = product(options.tasks, SPLITS)
-    chosen, faults = one_per_task(checked, wanted, str(options.source))
-    faults += [fault for one in chosen.values() for fault in one.faults]
+    chosen, faults = one_per_task(checked, product(options.tasks, SPLITS), str(options.run))
+    faults += [fault for file in chosen.values() for fault in file.faults]
     for fault in faults[:20]:
         print(fault)
     if faults:
-        raise DataError(f"{options.source}: {len(faults):,} fault(s), told above; nothing written")
-    dialect = DIALECTS[options.dialect]
-    texts = {}
-    for (task, split), one in chosen.items():
-        answers = _answers(one, gold.expected(task, split))
-        texts[dialect.file_name(task, split)] = dialect.text(ASKED[task], answers)
-        for note in one.notes:
-            print(f"note: {note}")
+        raise DataError(f"{options.run}: {len(faults):,} fault(s), told above; nothing written")
     with whole_file(options.out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, text in sorted(texts.items()):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}")  # of 1980, stored
+        for document in sorted(documents, key=lambda document: document.name):
+            entry = zipfile.ZipInfo(f"{FOLDER}/{document.name}")  # of 1980, stored
             entry.create_system = 3  # Unix, wherever this runs
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, text.encode("utf-8"))
-    print(f"{options.out}: {len(texts)} files, as in {dialect.about}")
+            archive.writestr(entry, document.content)
+    for note in (note for file in checked for note in file.notes):
+        print(f"note: {note}")
+    print(f"{options.out}: {len(documents)} files, as in CS224N's starter code")
 
 
-def _documents(options: PackageOptions) -> tuple[list[Document], str]:
-    """Return the files to package, and the data that they are of."""
-    source = options.source
-    if not (source / "results.json").is_file():
-        if options.cells:
-            raise DataError(f"{source}: --cells names heads of a run, and this is none's folder")
-        return [one for one in open_submission(source) if is_predictions(one)], "bundled"
-    found = RunFolder(source, read_only=True).cells()
-    cells = [cell for cell in found if cell.task in options.tasks]
-    chosen = _best_cells(cells)
+def _documents(options: PackageOptions, cells: Sequence[Cell]) -> list[Document]:
+    """Return the predictions of each task's head: the named one, else the best on dev."""
+    named = {cell.name: cell for cell in reversed(cells)}
     for name in options.cells:
-        named = [cell for cell in cells if cell.name == name]
-        if not named:
-            known = ", ".join(dict.fromkeys(cell.name for cell in cells))
-            raise DataError(f"{source}: no head {name!r}; --cells takes {known}")
-        chosen[named[0].task] = named[0]
+        if name not in named:
+            raise DataError(f"{options.run}: no head {name!r}; --cells takes {', '.join(named)}")
+    heads = {named[name].task: named[name] for name in options.cells}
+    scored = [(_main_score(cell), cell) for cell in cells if cell.split == "dev"]
+    ranked = [(-score, cell.name, cell) for score, cell in scored if score is not None]
+    for _, _, cell in sorted(ranked, key=lambda row: row[:2]):  # of equal scores the first name
+        heads.setdefault(cell.task, cell)
     documents = []
     for task in options.tasks:
-        if task not in chosen:
-            raise DataError(f"{source}: no dev score of {task}; name a head (--cells), or --tasks")
-        cell = chosen[task]
-        on_dev = "" if cell.split != "dev" else f", dev {_main_score(cell) or 0:.3f}"
-        print(f"{task:6}  {cell.name}{on_dev}")
-        for split in SPLITS:
-            path = source / predictions_name(cell.name, task, split)
-            documents += open_submission(path) if path.is_file() else []
-    return documents, cells[0].data
-
-
-def _best_cells(cells: Sequence[Cell]) -> dict[str, Cell]:
-    """Return the cell with the best dev score of each task, the first by name of equal ones."""
-    best: dict[str, Cell] = {}
-    for cell in sorted(cells, key=lambda cell: cell.name):
-        score = _main_score(cell)
-        if cell.split == "dev" and score is not None:
-            if cell.task not in best or score > (_main_score(best[cell.task]) or 0.0):
-                best[cell.task] = cell
-    return best
+        if task not in heads:
+            raise DataError(
+                f"{options.run}: no dev score of {task}; name a head (--cells), or --tasks"
+            )
+        head = heads[task]
+        on_dev = f", dev {decimals(_main_score(head))}" if head.split == "dev" else ""
+        print(f"{task:6}  {head.name}{on_dev}")
+        paths = [options.run / predictions_name(head.name, task, split) for split in SPLITS]
+        documents += [doc for path in paths if path.is_file() for doc in open_submission(path)]
+    return documents
 
 
 def _main_score(cell: Cell) -> float | None:
     return cell.metrics[TASKS[cell.task].main_metric]
-
-
-def _answers(one: Checked, expected: Expected | None) -> list[tuple[str, float | None]]:
-    """Return id and value of each row, in the data's order, and then of those that do not count."""
-    given = [(id, answer.value) for (id, _), answer in one.answers.items()]
-    if expected is None:
-        return given
-    rows = zip(expected.keys, one.predictions(expected), strict=True)
-    found = [(id, value) for (id, _), value in rows]
-    return found + [row for row in given if row[0] in expected.more]

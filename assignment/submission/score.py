@@ -7,7 +7,7 @@ squares, and so do those to its upper ends.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from assignment.submission.dialects import ASKED, CS224N, SPLITS, is_predictions
 from assignment.submission.opening import open_submission
 from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
-from evaluation.intervals import LEVEL, Interval, intervals
+from evaluation.intervals import Interval, intervals
 from evaluation.metrics import METRICS, task_metrics
 from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
@@ -29,10 +29,7 @@ from runtime.options import option, parse
 logger = logging.getLogger("assignment")
 
 MOVER = "MOVER"
-HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95 %")
-
-# A part of a sum: its weight, its value and its interval.
-Part = tuple[float, float | None, Interval | None]
+HEADER = ("file", "task", "split", "rows", "no answer", "metric", "value", "95%")
 
 
 def measured_as(task: str) -> str:
@@ -66,11 +63,6 @@ def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np
     return np.array([other if answer is None else answer for answer, other in rows], np.float64)
 
 
-def weight(task: str, tasks: int) -> float:
-    """Return how much the aggregate of so many tasks grows with a task's main metric."""
-    return (0.5 if ASKED[task].label_kind == "score" else 1.0) / tasks
-
-
 def aggregate(scores: Mapping[str, float | None]) -> float | None:
     """Return the course's aggregate of main metrics by task, None if one is undefined."""
     total = 0.0
@@ -81,35 +73,27 @@ def aggregate(scores: Mapping[str, float | None]) -> float | None:
     return total / len(scores)
 
 
-def combined(value: float, parts: Iterable[Part]) -> Interval | None:
-    """Return the interval of a weighted sum of independent parts, by MOVER; weights are positive.
+def aggregate_interval(
+    value: float, parts: Mapping[str, tuple[float | None, Interval | None]]
+) -> Interval | None:
+    """Return the interval of an aggregate, or of a difference of two, by MOVER.
+
+    Args:
+        value: of the aggregate.
+        parts: task -> the value and the interval of its main metric.
 
     Returns:
         None where no part has an interval, as all of its resamples agree.
     """
-    below, above = 0.0, 0.0
-    known = [(w, middle, found) for w, middle, found in parts if found and middle is not None]
-    for w, middle, found in known:
-        below += (w * (middle - found.low)) ** 2
-        above += (w * (found.high - middle)) ** 2
+    below, above, known = 0.0, 0.0, False
+    for task, (middle, interval) in parts.items():
+        if middle is not None and interval is not None:
+            # The aggregate grows half as fast with r as with an accuracy.
+            weight = (0.5 if ASKED[task].label_kind == "score" else 1.0) / len(parts)
+            below += (weight * (middle - interval.low)) ** 2
+            above += (weight * (interval.high - middle)) ** 2
+            known = True
     return Interval(value - below**0.5, value + above**0.5, MOVER) if known else None
-
-
-def p_value(difference: float, interval: Interval | None) -> float | None:
-    """Return the two-sided p of a difference being 0, from the side of its interval towards 0.
-
-    It is below 0.05 exactly where the 95 % interval leaves out 0; None where that says nothing.
-    """
-    from scipy.special import ndtr, ndtri  # a normal distribution's P(X < x), and its inverse
-
-    if difference == 0:
-        return 1.0
-    low, high = (interval.low, interval.high) if interval else (difference, difference)
-    towards = difference - low if difference > 0 else high - difference
-    if towards <= 0:
-        return None
-    errors = float(ndtri((1 + LEVEL) / 2))  # standard errors in half an interval
-    return float(2 * ndtr(-(abs(difference) / towards * errors)))
 
 
 def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
@@ -122,11 +106,11 @@ def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
     for note in checked.notes:
         logger.warning("%s", note)
     expected = gold.expected(checked.task, checked.split)
-    labels = gold.labels(checked.task, checked.split)
-    if expected is None or labels is None:
+    if expected is None or expected.labels is None:
         place = f"{checked.task} {checked.split}"
         raise DataError(f"{gold.folder}: no labels of {place}; give the folder that has them")
-    return filled(checked.task, checked.predictions(expected), labels), labels
+    answers = checked.predictions(expected)
+    return filled(checked.task, answers, expected.labels), expected.labels
 
 
 def check_sound(checked: Checked) -> None:
@@ -159,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv,
         prog="python -m assignment score",
         description="""\
-Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95 %
+Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95%
 intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
 all three tasks are given.""",
         epilog=f"""\
@@ -196,34 +180,33 @@ def score(options: ScoreOptions) -> None:
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     gold = Gold(options.gold)
-    documents = [one for path in options.paths for one in open_submission(path)]
+    documents = [document for path in options.paths for document in open_submission(path)]
     many = len(documents) > 1
-    kept = [one for one in documents if not many or is_predictions(one)]
-    checked = [check(one, gold, any_name=True) for one in kept]
-    for one in checked:
-        check_sound(one)
-    # The test files of a whole submission stay unscored where their labels are kept back.
-    labelled_ones = [
-        one for one in checked if not many or gold.labels(one.task, one.split) is not None
-    ]
-    rows = [row for one in labelled_ones for row in _scores(one, gold)]
+    rows: list[Score] = []
+    checked = [check(d, gold, any_name=True) for d in documents if not many or is_predictions(d)]
+    for document in checked:
+        check_sound(document)
+    for document in checked:
+        # The test files of a whole submission stay unscored where their labels are kept back.
+        if not many or gold.labels(document.task, document.split) is not None:
+            rows += _scores(document, gold)
     if not rows:
         raise DataError(f"{gold.folder}: no labels of what was given; give the folder of --gold")
     rows += [row for split in SPLITS for row in _aggregate(rows, split)]
     shown_rows = [[*map(str, row[:6]), decimals(row.value), shown(row.interval)] for row in rows]
     print(markdown(HEADER, shown_rows))
     if options.csv:
-        cells = [[*row[:7], *ends(row.interval)] for row in rows]
+        ends = [(i.low, i.high) if (i := row.interval) else (None, None) for row in rows]
+        cells = [[*row[:7], *low_high] for row, low_high in zip(rows, ends, strict=True)]
         write_text(options.csv, csv_text((*HEADER[:-1], "low", "high"), cells))
 
 
 def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
     """Yield the scores of a document in all metrics of its task."""
     predictions, labels = labelled(checked, gold)
-    task, split = checked.task, checked.split
-    values = task_metrics(measured_as(task), predictions, labels)
-    found = intervals(measured_as(task), predictions, labels)
-    place = checked.document.shown, task, split, len(labels), checked.unanswered
+    values = task_metrics(measured_as(checked.task), predictions, labels)
+    found = intervals(measured_as(checked.task), predictions, labels)
+    place = checked.document.shown, checked.task, checked.split, len(labels), checked.unanswered
     for metric in METRICS:
         if metric in found:
             yield Score(*place, metric, values[metric], found[metric])
@@ -231,24 +214,19 @@ def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
 
 def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
     """Yield the row of the aggregate where each of CS224N's tasks is there once."""
-    own = [
-        one
-        for one in scores
-        if one.split == split and one.task in CS224N and one.metric == main_metric(one.task)
+    parts = [
+        row
+        for row in scores
+        if row.split == split and row.task in CS224N and row.metric == main_metric(row.task)
     ]
-    if sorted(one.task for one in own) == sorted(CS224N):
-        value = aggregate({one.task: one.value for one in own})
-        parts = [(weight(one.task, len(own)), one.value, one.interval) for one in own]
-        interval = None if value is None else combined(value, parts)
-        rows, empty = sum(one.rows for one in own), sum(one.unanswered for one in own)
-        yield Score("all three", "all", split, rows, empty, "aggregate", value, interval)
+    if sorted(row.task for row in parts) == sorted(CS224N):
+        value = aggregate({row.task: row.value for row in parts})
+        known = {row.task: (row.value, row.interval) for row in parts}
+        interval = None if value is None else aggregate_interval(value, known)
+        rows, unanswered = sum(row.rows for row in parts), sum(row.unanswered for row in parts)
+        yield Score("all three", "all", split, rows, unanswered, "aggregate", value, interval)
 
 
 def decimals(value: float | None) -> str:
     """Return a score as tables show it."""
     return "undefined" if value is None else f"{value:.3f}"
-
-
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """Return the two ends of an interval, None each where there is none."""
-    return (interval.low, interval.high) if interval else (None, None)

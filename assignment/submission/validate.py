@@ -4,56 +4,42 @@ Every fault has its file, its line and what to do; the other commands ask the sa
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from assignment.submission.dialects import (
     ASKED,
     CS224N,
-    GPT2_ANSWERS,
     SPLITS,
+    Answer,
+    Key,
     Named,
-    Rows,
     is_predictions,
     named,
-    read_rows,
+    numbered,
+    read_table,
 )
 from assignment.submission.opening import Document, open_submission, short
-from data.examples import DataError, Example
+from data.examples import DataError
 from data.locate import data_folder
-from data.predictions import off_scale, predicted_value
+from data.predictions import off_scale
 from data.tables import read_header
 from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
 from runtime.commands import exit_code
 from runtime.options import option, parse
 
-EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
 NAMED = 3  # ids named of those missing
 LONGEST = 300  # characters of a fault
 DATA = (
     "folder with the tasks' files; bundled and cs224n stand for the project's own and the course's"
 )
 CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
-
-Key = tuple[str, int]  # an id, and its how-manieth occurrence in the file
-
-
-def numbered(ids: Iterable[str]) -> list[Key]:
-    """Return ids with how often each has occurred up to there: one may occur twice in data."""
-    seen: Counter[str] = Counter()
-    found = []
-    for id in ids:
-        seen[id] += 1
-        found.append((id, seen[id]))
-    return found
 
 
 @dataclass(frozen=True)
@@ -62,18 +48,15 @@ class Expected:
 
     Attributes:
         path: their file.
-        examples: those that count, in order.
+        keys: what the rows of a document are matched by, in order, of the N rows that count.
+        labels: (N,), None where there are none.
         more: ids of rows that may be predicted and do not count, as they have no readable label.
     """
 
     path: Path
-    examples: list[Example]
-    more: frozenset[str]
-
-    @cached_property
-    def keys(self) -> list[Key]:
-        """Return what the rows of a document are matched by, in order."""
-        return numbered(example.id for example in self.examples)
+    keys: list[Key]
+    labels: np.ndarray | None
+    more: set[str]
 
 
 class Gold:
@@ -95,9 +78,16 @@ class Gold:
     def labels(self, task: str, split: str) -> np.ndarray | None:
         """Return the labels (N,) of a split, None where there are none."""
         expected = self.expected(task, split)
-        if expected is None or not is_labelled(expected.examples):
-            return None
-        return labels_of(expected.examples)
+        return expected.labels if expected else None
+
+    def place(self, task: str, answers: dict[Key, Answer]) -> Named | None:
+        """Return the task and split of whose rows the first answer is."""
+        id, _ = next(iter(answers), ("", 0))
+        for split in SPLITS:
+            expected = self.expected(task, split)
+            if expected and (id, 1) in expected.keys:
+                return Named(task, split)
+        return None
 
     def _read(self, task: str, split: str) -> Expected | None:
         """Return the rows of a split, None if its file is not there.
@@ -109,18 +99,12 @@ class Gold:
         path = split_file(self.folder, record, split)
         if not path.is_file():
             return None
-        labelled = record.label in read_header(path, "\t")
-        examples = record.read(path, labelled=labelled)
+        examples = record.read(path, labelled=record.label in read_header(path, "\t"))
+        keys = list(numbered(example.id for example in examples))
         # Rows that the course's reader drops for their labels are still asked for.
-        ids = {example.id for example in record.read(path, labelled=False)}
-        return Expected(path, examples, frozenset(ids - {example.id for example in examples}))
-
-
-class Answer(NamedTuple):
-    """The value of one row: None where it gives no answer, NaN where it is none."""
-
-    line: int
-    value: float | None
+        more = {example.id for example in record.read(path, labelled=False)}
+        labels = labels_of(examples) if is_labelled(examples) else None
+        return Expected(path, keys, labels, more - {id for id, _ in keys})
 
 
 @dataclass(frozen=True)
@@ -138,12 +122,18 @@ class Checked:
     notes: list[str]
 
     @property
+    def is_plain(self) -> bool:
+        """Return whether its name is one of a course, without an option in front."""
+        name = named(self.document.name)
+        return name is not None and not name.option
+
+    @property
     def unanswered(self) -> int:
         """Return how many rows give no answer."""
         return sum(answer.value is None for answer in self.answers.values())
 
     def predictions(self, expected: Expected) -> list[float | None]:
-        """Return one answer per example, in the examples' order; there must be no faults."""
+        """Return one answer per expected row, in their order; there must be no faults."""
         return [self.answers[key].value for key in expected.keys]
 
 
@@ -157,33 +147,31 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     """
     faults: list[str] = []
     notes: list[str] = []
-    answers: dict[Key, Answer] = {}
     shown, place = document.shown, named(document.name)
-    rows = read_rows(document, faults)
-    record = ASKED[place.task] if place else rows.task
-    if record is None:
-        faults.append(f"{shown}: neither name nor header tells its task; rename it {EXAMPLE}")
-    elif rows.task and rows.task.prediction_header != record.prediction_header:
-        header = rows.task.prediction_header
-        faults.append(f"{shown}:1: {header} is not of {record.name}; rename it, or the column")
-    else:
-        answers = _answers(shown, record, rows, faults)
-        notes += _notes(shown, record, answers)
-        found = place or _place(record.name, rows, gold)
-        if found is None:
-            faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
-        elif place is None and not any_name:
-            right = f"{found.task}-{found.split}-output.csv"
-            faults.append(f"{shown}: not a name that the course knows; rename it {right}")
-        place = found
+    table = read_table(document, faults)
+    answers = table.answers if table.task else {}
+    if table.task:
+        notes += [f"{shown}: {note}" for note in _notes(table.task, answers)]
+        if place is None:
+            place = gold.place(table.task.name, answers)
+            if place is None:
+                faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
+            elif not any_name:
+                right = f"{place.task}-{place.split}-output.csv"
+                faults.append(f"{shown}: not a name that the course knows; rename it {right}")
         expected = place and gold.expected(place.task, place.split)
         if place and expected is None:
             notes.append(f"{shown}: ids not checked, {gold.folder} lacks its data")
-        elif place and expected:
-            faults += _compare(shown, place, expected, answers, rows, gold)
-    task, split = (place.task, place.split) if place else ("", "")
+        elif place and expected and answers and not answers.keys() & set(expected.keys):
+            actual = gold.place(place.task, answers)
+            those = f", they are of {actual.task} {actual.split}" if actual else ""
+            faults.append(f"{shown}: no row is of {expected.path.name}{those}; mixed up?")
+        elif expected:
+            faults += _unknown(shown, expected, answers)
+            faults += _missing(shown, expected, answers) if table.whole else []
     faults.sort(key=lambda fault: _line(shown, fault))
     faults = [short(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
+    task, split = (place.task, place.split) if place else ("", "")
     return Checked(document, task, split, answers, faults, notes)
 
 
@@ -193,81 +181,44 @@ def _line(shown: str, fault: str) -> float:
     return int(line) if line.isdecimal() else math.inf
 
 
-def _answers(shown: str, record: Task, rows: Rows, faults: list[str]) -> dict[Key, Answer]:
-    """Return the answer of each row; add those that are no label to the faults."""
-    answers = {}
-    for key, row in zip(numbered(row.id for row in rows.rows), rows.rows, strict=True):
-        value = None
-        if row.answer:  # the hand-out allows an empty one
-            value = math.nan
-            # None of these is a class of ours, so nothing is taken for another answer.
-            answer = (
-                GPT2_ANSWERS.get(row.answer, row.answer) if record.name == "para" else row.answer
-            )
-            try:
-                value = predicted_value(f"{shown}:{row.line}", answer, record)
-            except DataError as error:
-                faults.append(f"{error}; correct it, or leave it empty for no answer")
-        answers[key] = Answer(row.line, value)
-    return answers
-
-
-def _notes(shown: str, record: Task, answers: dict[Key, Answer]) -> list[str]:
+def _notes(task: Task, answers: dict[Key, Answer]) -> list[str]:
     """Return what is allowed, and yet seldom meant."""
-    found = []
+    notes = []
     given = [answer.value for answer in answers.values() if answer.value is not None]
     empty, values = len(answers) - len(given), [value for value in given if value == value]
     if empty:
-        found.append(f"{empty:,} of {len(answers):,} rows give no answer; none of them scores")
-    if outside := off_scale(values, record):
-        found.append(outside)
+        notes.append(f"{empty:,} of {len(answers):,} rows give no answer; none of them scores")
+    if outside := off_scale(values, task):
+        notes.append(outside)
     if len(values) > 1 and min(values) == max(values):
-        found.append(f"all answers are {values[0]:g}")
-    return [f"{shown}: {note}" for note in found]
+        notes.append(f"all answers are {values[0]:g}")
+    return notes
 
 
-def _place(task: str, rows: Rows, gold: Gold) -> Named | None:
-    """Return the task and split of whose rows the first one is."""
-    first = rows.rows[0].id if rows.rows else ""
-    for split in SPLITS:
-        if expected := gold.expected(task, split):
-            if (first, 1) in expected.keys:
-                return Named(task, split)
-    return None
-
-
-def _compare(
-    shown: str,
-    place: Named,
-    expected: Expected,
-    answers: dict[Key, Answer],
-    rows: Rows,
-    gold: Gold,
-) -> list[str]:
-    """Return which rows are unknown, double or missing."""
-    wanted = set(expected.keys)
-    if answers and not wanted & answers.keys():
-        found = _place(place.task, rows, gold)
-        those = f", they are of {found.task} {found.split}" if found else ""
-        return [f"{shown}: no row is of {expected.path.name}{those}; mixed up?"]
+def _unknown(shown: str, expected: Expected, answers: dict[Key, Answer]) -> list[str]:
+    """Return a fault for each row that is double, or is not expected."""
     faults = []
-    for (id, occurrence), answer in answers.items():
-        where = f"{shown}:{answer.line}: id {id[:60]!r}"
-        if (id, occurrence) in wanted:
-            continue
+    wanted = set(expected.keys)
+    for id, occurrence in answers.keys() - wanted:
+        where = f"{shown}:{answers[id, occurrence].line}: id {id[:60]!r}"
         if (id, 1) in wanted:
             faults.append(f"{where} is on line {answers[id, 1].line} too; delete one")
         elif id not in expected.more:
             faults.append(f"{where} is not in {expected.path.name}; predict the rows of that file")
-    missing = [id for id, occurrence in expected.keys if (id, occurrence) not in answers]
-    if missing and rows.whole:
-        names = ", ".join(repr(id[:60]) for id in missing[:NAMED])
-        more = ", ..." if len(missing) > NAMED else ""
-        faults.append(
-            f"{shown}: {len(missing):,} of the {len(wanted):,} rows of "
-            f"{expected.path.name} are missing ({names}{more}); predict every row"
-        )
     return faults
+
+
+def _missing(shown: str, expected: Expected, answers: dict[Key, Answer]) -> list[str]:
+    """Return a fault that counts the rows without an answer, [] where none is missing."""
+    missing = [id for id, occurrence in expected.keys if (id, occurrence) not in answers]
+    if not missing:
+        return []
+    names = ", ".join(repr(id[:60]) for id in missing[:NAMED])
+    more = ", ..." if len(missing) > NAMED else ""
+    return [
+        f"{shown}: {len(missing):,} of the {len(expected.keys):,} rows of {expected.path.name} "
+        f"are missing ({names}{more}); predict every row"
+    ]
 
 
 def one_per_task(
@@ -278,20 +229,19 @@ def one_per_task(
     A name without an option in front goes before one with it: `sst-dev-output.csv` is of the
     course's second half, `finetune-sst-dev-out.csv` of its first.
     """
-    found: dict[tuple[str, str], Checked] = {}
+    chosen: dict[tuple[str, str], Checked] = {}
     faults: list[str] = []
     for task, split in wanted:
-        own = [one for one in checked if (one.task, one.split) == (task, split)]
-        plain = [one for one in own if (name := named(one.document.name)) and not name.option]
-        chosen = plain or own
-        if not chosen:
+        candidates = [file for file in checked if (file.task, file.split) == (task, split)]
+        candidates = [file for file in candidates if file.is_plain] or candidates
+        if not candidates:
             faults.append(f"{where}: {task}-{split}-output.csv is missing; add it")
-        elif len(chosen) > 1:
-            names = " and ".join(one.document.shown for one in chosen[:3])
-            faults.append(f"{where}: {names} are both of {task} {split}; submit one of them")
+        elif len(candidates) > 1:
+            both = " and ".join(file.document.shown for file in candidates[:3])
+            faults.append(f"{where}: {both} are both of {task} {split}; submit one of them")
         else:
-            found[task, split] = chosen[0]
-    return found, faults
+            chosen[task, split] = candidates[0]
+    return chosen, faults
 
 
 @dataclass(frozen=True)
@@ -316,7 +266,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 Is a submission what the course asks for? Names of files, headers, rows that do not parse,
 ids that are missing, double or unknown, values that are no label: every fault comes with
 its file and line, and what to do. Both spellings of CS224N's minBERT project (2023-24)
-are read, and para and sst as its GPT-2 project writes them.""",
+are read, para and sst as its GPT-2 project writes them, and Göttingen's files.""",
         epilog=f"""\
 examples:
   all that CS224N's leaderboard wants, before it is handed in:
@@ -343,20 +293,20 @@ def validate(options: ValidateOptions) -> None:
     gold = Gold(options.data)
     documents = open_submission(path)
     single = not path.is_dir() and path.suffix.lower() != ".zip"
-    checked = [check(one, gold) for one in documents if single or is_predictions(one)]
+    checked = [check(file, gold) for file in documents if single or is_predictions(file)]
     missing: list[str] = []
     if not single:
         missing = one_per_task(checked, product(options.tasks, SPLITS), str(path))[1]
-    for one in checked:
-        shown = one.document.shown
-        if one.task and one.split:
-            print(f"{shown}: {len(one.answers):,} rows of {one.task} {one.split}")
-        for line in [*(f"note: {note}" for note in one.notes), *one.faults[: options.most]]:
+    for file in checked:
+        shown = file.document.shown
+        if file.task and file.split:
+            print(f"{shown}: {len(file.answers):,} rows of {file.task} {file.split}")
+        for line in [*(f"note: {note}" for note in file.notes), *file.faults[: options.most]]:
             print(line)
-        if len(one.faults) > options.most:
-            print(f"{shown}: ... and {len(one.faults) - options.most:,} more faults (--most N)")
+        if len(file.faults) > options.most:
+            print(f"{shown}: ... and {len(file.faults) - options.most:,} more faults (--most N)")
     for line in missing:
         print(line)
-    if faults := len(missing) + sum(len(one.faults) for one in checked):
+    if faults := len(missing) + sum(len(file.faults) for file in checked):
         raise DataError(f"{path}: {faults:,} fault(s), told above; correct them")
     print(f"{path}: as the course asks for it")

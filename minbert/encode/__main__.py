@@ -3,18 +3,18 @@
 import sys
 from collections.abc import Sequence
 
-from minbert.encode.options import DESCRIPTION, EXAMPLES, PROGRAM, Options
+from minbert.encode.options import DESCRIPTION, EXAMPLES, PROGRAM, EncodeOptions
 from runtime.commands import INTERRUPTED_UNSAVED, begin, exit_code
 from runtime.options import parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
-    options = parse(Options, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLES)
+    options = parse(EncodeOptions, argv, prog=PROGRAM, description=DESCRIPTION, epilog=EXAMPLES)
     return exit_code(lambda: work(options), INTERRUPTED_UNSAVED)
 
 
-def work(options: Options) -> None:
+def work(options: EncodeOptions) -> None:
     """Encode; what is heavy loads here."""
     from minbert.encode.folder import encode_files
 

@@ -1,41 +1,36 @@
 """Files of texts to a folder of vectors: one program at a time, one set of settings.
 
-DIR/manifest.json    settings, whether complete; then the encoder, rows, shards, and the
-                     seconds that they took one after another
+    DIR/manifest.json    settings, files, whether complete; then the encoder, rows and shards
+    DIR/vectors/         a folder per shard (`minbert.encode.shards`)
+
+One loop over shards encodes all files. It runs in this process, or on a Ray cluster.
 """
 
 import json
-from collections.abc import Iterable
-from itertools import chain
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import minbert
 from data.examples import DataError
-from minbert.encode.options import Options
-from minbert.encode.shards import (
-    FORMAT,
-    RECORDS,
-    VECTORS,
-    Record,
-    ShardEncoder,
-    Source,
-    format_of,
-    pyarrow,
-    record_path,
-)
+from minbert.encode.options import EncodeOptions
+from minbert.encode.over_ray import encode_on_ray
+from minbert.encode.shards import VECTORS, ShardEncoder, format_of
+from minbert.encode.texts import optional, shards_of, texts_of
 from minbert.hub import find_checkpoint
 from runtime.errors import MachineError
-from runtime.files import alone_in, read_object, sweep, write_text
+from runtime.files import HANDED_DOWN, alone_in, read_object, sweep, write_text
 from runtime.processes import num_started
 from runtime.progress import progress
+from runtime.store import FORMATS
 
 MANIFEST = "manifest.json"
 # What may change from one command to the next: where vectors are computed, not which.
 FREE = ("files", "out", "device", "batch_tokens", "threads", "ray", "workers")
 
 
-def encode_files(options: Options) -> None:
+def encode_files(options: EncodeOptions) -> None:
     """Encode all files into the folder, or what an earlier command has not finished.
 
     Raises:
@@ -45,132 +40,117 @@ def encode_files(options: Options) -> None:
     if num_started() > 1:
         raise MachineError("encoding runs without torchrun; use --ray --workers N")
     if format_of(options) == "parquet":
-        pyarrow("--format parquet")
-    names = [path.name for path in options.files]
-    for path, name in zip(options.files, names, strict=True):  # shards and ids are named by it
-        first = options.files[names.index(name)]
-        if first is not path:
-            raise DataError(
-                f"{first} and {path}: two files of one name; rename one, or encode them into two "
-                "folders"
-            )
-
+        optional("pyarrow.parquet", "--format parquet")
+    _check_files(options)
     # What the options name is opened before anything is written, so that no mistake leaves a folder
     # that refuses the right command.
-    for path in options.files:
-        Source(path, options.column, options.id_column).check()
-    encode = None if options.ray else ShardEncoder(options)
-    if encode is None:  # the workers open it
+    if options.ray:  # the workers open it
         find_checkpoint(options.backbone)
+        encode = partial(encode_on_ray, options)
+    else:
+        encode = partial(map, ShardEncoder(options))
+    texts = (
+        shard
+        for path in options.files
+        for shard in shards_of(path, options.column, options.id_column, options.shard_rows)
+    )
 
     def busy() -> None:
         raise DataError(f"{options.out}: another program is writing into it; wait, or name another")
 
     options.out.mkdir(parents=True, exist_ok=True)
     with alone_in(options.out, busy), progress("encode", None, "text") as bar:
-        sweep(options.out, deep=True)
-        _begin(options)
-        records = []
-        for record in _records(options, encode):
-            records.append(record)
-            bar.update(record.rows)
-
-        def place(record: Record) -> tuple[int, int]:
-            name, _, number = Path(record.file).stem.rpartition("-")
-            return names.index(name), int(number)
-
-        records.sort(key=place)
-        _finish(options, records)
-    rows = sum(record.rows for record in records)
-    print(f"{rows:,} texts in {len(records):,} shard(s): {options.out}")
+        sweep(options.out)
+        manifest = _begin(options)
+        shards = []
+        for shard in encode(texts):
+            shards.append(shard)
+            bar.update(shard["rows"])
+        rows = _finish(options, manifest, shards)
+    print(f"{rows:,} texts in {len(shards):,} shard(s): {options.out}")
 
 
-def _records(options: Options, encode: ShardEncoder | None) -> Iterable[Record]:
-    """Yield the records of all shards, which are then complete, in any order; without `encode`, of
-    Ray's workers.
+def _check_files(options: EncodeOptions) -> None:
+    """Raise DataError if two files have one name, by which shards and ids are named, or one file
+    cannot be read up to its first text; a shell's pipe, which is read once, is let be.
     """
-    if encode is None:
-        from minbert.encode.over_ray import encode_on_ray
-
-        yield from encode_on_ray(options)
-        return
+    by_name: dict[str, Path] = {}
     for path in options.files:
-        source = Source(path, options.column, options.id_column)
-        for number, texts in enumerate(source.shards(options.shard_rows)):
-            yield encode(source.shard_name(number), texts)
+        if path.name in by_name:
+            raise DataError(
+                f"{by_name[path.name]} and {path}: two files of one name; rename one, or encode "
+                "them into two folders"
+            )
+        by_name[path.name] = path
+        if not str(path).startswith(HANDED_DOWN):
+            next(texts_of(path, options.column, options.id_column))
 
 
-def _settings(options: Options) -> dict[str, Any]:
-    """Return what decides the vectors and how they are cut, as the manifest says it."""
-    settings = {name: value for name, value in vars(options).items() if name not in FREE}
-    return {**settings, "format": format_of(options)}
-
-
-def _begin(options: Options) -> None:
-    """Write the manifest's beginning, unless the folder has one with the same settings.
+def _begin(options: EncodeOptions) -> dict[str, Any]:
+    """Write the manifest's beginning and return it.
 
     Raises:
-        DataError: other settings, other files' shards, or files of something else.
+        DataError: the folder is of other settings, other files, another version, or something else.
     """
-    path = options.out / MANIFEST
-    if not path.exists():
-        known = {VECTORS, RECORDS}
-        if any(p.name not in known and p.name[0] != "." for p in options.out.iterdir()):
-            raise DataError(f"{options.out}: holds other files and no {MANIFEST}; name another")
-    else:
-        manifest, asked = read_object(path, DataError), _settings(options)
-        held = manifest.get("settings", {})
-        for name in asked:
-            if held.get(name) != asked[name]:
+    path, names = options.out / MANIFEST, [path.name for path in options.files]
+    settings = {name: value for name, value in vars(options).items() if name not in FREE}
+    settings["format"] = format_of(options)
+    if not path.exists() and any(path.name[0] != "." for path in options.out.iterdir()):
+        raise DataError(f"{options.out}: holds other files and no {MANIFEST}; name another")
+    if path.exists():
+        before = read_object(path, DataError)
+        try:
+            if before["format"] != FORMATS["vectors"]:
+                raise ValueError
+            settings_before, files_before = dict(before["settings"]), set(before["files"])
+        except (KeyError, TypeError, ValueError):
+            raise DataError(
+                f"{path}: of another version, or damaged; delete {options.out}, or name another "
+                "--out, and encode again"
+            ) from None
+        for name, value in settings.items():
+            if settings_before.get(name) != value:
                 raise DataError(
-                    f"{options.out}: made with {name} {held.get(name)}, not {asked[name]}; give "
-                    "that, or name another --out"
+                    f"{options.out}: made with {name} {settings_before.get(name)}, not {value}; "
+                    "give that, or name another --out"
                 )
-        if manifest.get("format") != FORMAT:
-            print(f"{options.out}: written by an older version; all shards are encoded again")
-    strangers = set(_held(options.out)) - {path.name for path in options.files}
-    if strangers:
-        raise DataError(
-            f"{options.out}: holds shards of {sorted(strangers)[0]}, which is not among the files; "
-            "name it too, or another --out"
-        )
-    _write(options, complete=False)
+        if strangers := files_before - set(names):
+            raise DataError(
+                f"{options.out}: holds shards of {min(strangers)}, which is not among the files; "
+                "name it too, or another --out"
+            )
+    manifest = {
+        "format": FORMATS["vectors"],
+        "version": minbert.__version__,
+        "settings": settings,
+        "files": names,
+    }
+    _write(path, {**manifest, "complete": False})
+    return manifest
 
 
-def _held(folder: Path) -> dict[str, list[Path]]:
-    """Return the shards' files and records in a folder, by the name of the file they are of."""
-    held: dict[str, list[Path]] = {}
-    for path in (*folder.glob(f"{VECTORS}/[!.]*"), *folder.glob(f"{RECORDS}/[!.]*")):
-        held.setdefault(path.name.rpartition("-")[0], []).append(path)
-    return held
-
-
-def _finish(options: Options, records: list[Record]) -> None:
-    """Delete shards that the files no longer have, and write the manifest.
+def _finish(options: EncodeOptions, manifest: dict[str, Any], shards: list[dict[str, Any]]) -> int:
+    """Delete shards that the files no longer have, write the manifest, and return its rows.
 
     Raises:
         DataError: the shards are of several encoders.
     """
-    encoders = {record.encoder for record in records}
+    encoders = {shard.pop("encoder") for shard in shards}
     if len(encoders) > 1:
         raise DataError(
             f"{options.out}: {len(encoders)} encoders made these shards; the workers' checkpoints "
             "or processors differ: give --device and --precision"
         )
-    kept = {options.out / VECTORS / record.file for record in records}
-    kept |= {record_path(options.out, Path(record.file).stem) for record in records}
-    for path in chain(*_held(options.out).values()):
-        if path not in kept:
-            path.unlink()
-    more = {
-        "encoder": encoders.pop(),
-        "rows": sum(record.rows for record in records),
-        "seconds": round(sum(record.seconds for record in records), 3),
-        "shards": [{"file": r.file, "rows": r.rows, "sha256": r.sha256} for r in records],
-    }
-    _write(options, complete=True, **more)
+
+    current = {Path(shard["file"]).parent.name for shard in shards}
+    for folder in (options.out / VECTORS).iterdir():
+        if folder.name not in current:
+            shutil.rmtree(folder)
+    rows = sum(shard["rows"] for shard in shards)
+    manifest = {**manifest, "complete": True, "encoder": encoders.pop(), "rows": rows}
+    _write(options.out / MANIFEST, {**manifest, "shards": shards})
+    return rows
 
 
-def _write(options: Options, **more: Any) -> None:
-    about = {"format": FORMAT, "version": minbert.__version__, "settings": _settings(options)}
-    write_text(options.out / MANIFEST, json.dumps(about | more, indent=1) + "\n")
+def _write(path: Path, manifest: dict[str, Any]) -> None:
+    write_text(path, json.dumps(manifest, indent=1) + "\n")

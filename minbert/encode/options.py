@@ -23,7 +23,7 @@ Exit codes: 0 done, 2 wrong input, 130 interrupted, 1 a bug in this project."""
 
 
 @dataclass(frozen=True)
-class Options:
+class EncodeOptions:
     """What the command line says."""
 
     files: tuple[Path, ...] = option(

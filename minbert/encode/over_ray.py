@@ -1,118 +1,72 @@
 """The same shards on a Ray cluster, or on the processors of one machine.
 
-One task per file reads it and hands out its shards; workers, each with an encoder of its own,
-encode and write them. Only texts and records travel. Ray replaces workers that die and gives their
-shard to another one; files appear whole, so nothing is left of the first attempt.
-All machines must see this project and the files under the same paths.
+This process reads the files; workers with an encoder each encode shards and keep them. Only texts
+travel. A shard whose worker died is tried again by Ray; folders appear whole, so nothing is left of
+the first attempt. All machines must see this project and the folder under the same paths.
 """
 
-import logging
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minbert.encode.options import Options
-from minbert.encode.shards import RECORDS, Record, ShardEncoder, Source, Text, optional
+from minbert.encode.options import EncodeOptions
+from minbert.encode.shards import ShardEncoder
+from minbert.encode.texts import Shard, optional
 from runtime.errors import MachineError, UserError
 
-# Workers that may die of a shard. Ray would try for ever; there are texts that take all memory.
-MOST_DEATHS = 3
-TRIES = ".tries"
-Row = dict[str, Any]
+# How often a shard is tried again whose worker died: there are texts that take all memory.
+RETRIES = 3
 
 
 class Worker:
-    """An encoder in a process of Ray's, called with one shard after another."""
+    """An encoder in a process of Ray's."""
 
-    def __init__(self, options: Options):
-        # An error here would look to Ray like a worker that died: the first shard reports it.
-        self.error, self.out = "", options.out
-        try:
-            self.encode = ShardEncoder(options)
-        except (UserError, OSError) as error:
-            self.error = str(error)
+    def __init__(self, options: EncodeOptions):
+        self.options = options
+        self.encoder: ShardEncoder | None = None
 
-    def __call__(self, shard: Row) -> Row:
-        """Return the record of a shard as a row, or a row with an error."""
-        error = self.error or shard["error"]
-        if not error:
-            try:
-                return {"error": "", **asdict(self._encode(shard))}
-            except (UserError, OSError) as raised:
-                error = str(raised)
-        return {"error": error, **asdict(Record("", 0, "", "", "", 0.0))}
-
-    def _encode(self, shard: Row) -> Record:
-        # One byte for every try; the file goes when the shard is complete.
-        tries = self.out / RECORDS / f".{shard['name']}{TRIES}"
-        tries.parent.mkdir(exist_ok=True)
-        with tries.open("ab") as file:
-            file.write(b".")
-            if file.tell() > MOST_DEATHS:
-                raise MachineError(
-                    f"{shard['name']}: {MOST_DEATHS} workers died of it; look for an endless line, "
-                    "or give fewer --shard-rows"
-                )
-        texts = [Text(*row) for row in zip(shard["ids"], shard["texts"], strict=True)]
-        record = self.encode(shard["name"], texts)
-        tries.unlink(missing_ok=True)
-        return record
+    def encode(self, shard: Shard) -> dict[str, Any]:
+        """Encode a shard unless it is there; return what the manifest says of it."""
+        # An error in __init__ would look to Ray like a worker that died.
+        self.encoder = self.encoder or ShardEncoder(self.options)
+        return self.encoder(shard)
 
 
-def shards_of(file: Row, options: Options) -> Iterator[Row]:
-    """Yield the shards of a file as rows, the last one with an error if it cannot be read."""
-    source = Source(Path(file["path"]), options.column, options.id_column)
-    try:
-        for number, shard in enumerate(source.shards(options.shard_rows)):
-            ids, texts = zip(*shard, strict=True)
-            yield {
-                "name": source.shard_name(number),
-                "ids": list(ids),
-                "texts": list(texts),
-                "error": "",
-            }
-    except UserError as error:
-        yield {"name": "", "ids": [""], "texts": [""], "error": str(error)}
-
-
-def encode_on_ray(options: Options) -> Iterator[Record]:
-    """Yield the records of all shards of the files, as they are done.
+def encode_on_ray(options: EncodeOptions, shards: Iterable[Shard]) -> Iterator[dict[str, Any]]:
+    """Encode shards, as many at a time as there are workers; yield in their order what the manifest
+    says of each.
 
     Raises:
         MachineError: Ray is not installed, has too few processors, or gave up a shard.
-        UserError: what a worker or a reader raised.
+        UserError: what a worker raised.
     """
-    ray = optional("ray", "ray.data", "--ray")
-    options = _from_anywhere(options)
-    for path in options.out.glob(f"{RECORDS}/.*{TRIES}"):  # of an earlier command
-        path.unlink()
+    ray = optional("ray", "--ray")
     with _running(ray):
-        workers, each = _share_out(options, ray.cluster_resources())
-        options = replace(options, threads=each["num_cpus"])
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
-        context.target_max_block_size = 1  # byte: no two shards travel together
-        files = [{"path": str(path)} for path in options.files]
-        # The reading tasks take no processor: the workers may hold all of them.
-        records = (
-            ray.data.from_items(files, override_num_blocks=len(files))
-            .flat_map(shards_of, fn_kwargs={"options": options}, num_cpus=0)
-            .map(
-                Worker,
-                fn_constructor_args=(options,),
-                compute=ray.data.ActorPoolStrategy(size=workers),
-                **each,
-            )
-        )
+        workers, resources = _share_out(options, ray.cluster_resources())
+        remote = ray.remote(max_restarts=-1, max_task_retries=RETRIES, **resources)(Worker)
+        options = replace(_from_anywhere(options), threads=resources["num_cpus"])
+        free = [remote.remote(options) for _ in range(workers)]
+        busy: dict[Any, Any] = {}  # {what will be a result: its worker}
+        results: deque[Any] = deque()  # in order
         try:
-            for row in records.iter_rows():
-                if error := row.pop("error"):
-                    raise UserError(error)
-                yield Record(**row)
+            for shard in shards:
+                if not free:
+                    (done,), _ = ray.wait(list(busy))
+                    free.append(busy.pop(done))
+                worker = free.pop()
+                results.append(worker.encode.remote(shard))
+                busy[results[-1]] = worker
+                while results[0] not in busy:
+                    yield ray.get(results.popleft())
+            yield from map(ray.get, results)
         except ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None)  # of an error that a worker raised
+            if isinstance(cause, UserError | OSError):
+                raise cause from None
             reason = " ".join(str(error).split())[:300]
             raise MachineError(f"--ray: stopped; the same command goes on ({reason})") from None
 
@@ -124,9 +78,6 @@ def _running(ray: Any) -> Iterator[None]:
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Plans and progress of Ray's own would stand between our bar and our last line.
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # a cluster that does not start is a bare Exception of Ray's
@@ -138,32 +89,27 @@ def _running(ray: Any) -> Iterator[None]:
         ray.shutdown()
 
 
-def _share_out(options: Options, cluster: dict[str, float]) -> tuple[int, dict[str, Any]]:
+def _share_out(options: EncodeOptions, cluster: dict[str, float]) -> tuple[int, dict[str, int]]:
     """Return the number of workers, and what each takes: processors, and a GPU if there are any.
 
     Raises:
         MachineError: the cluster does not have enough of them.
     """
     threads = options.threads or 1
-    most = int(cluster.get("CPU", 0)) // threads
-    each: dict[str, Any] = {"num_cpus": threads}
+    resources, room = {"num_cpus": threads}, int(cluster.get("CPU", 0)) // threads
     gpus = 0 if options.device == "cpu" else int(cluster.get("GPU", 0))
     if gpus or options.device == "cuda":
-        most, each["num_gpus"] = min(most, gpus), 1
-    if most < (options.workers or 1):
+        resources["num_gpus"], room = 1, min(room, gpus)
+    if room < (options.workers or 1):
         raise MachineError(
-            f"--ray: the cluster has room for {most} worker(s) of {threads} thread(s); give fewer "
+            f"--ray: the cluster has room for {room} worker(s) of {threads} thread(s); give fewer "
             "--workers or --threads"
         )
-    return options.workers or most, each
+    return options.workers or room, resources
 
 
-def _from_anywhere(options: Options) -> Options:
+def _from_anywhere(options: EncodeOptions) -> EncodeOptions:
     """Return the options with absolute paths, which processes in other folders can use."""
     backbone = Path(options.backbone).expanduser()
-    return replace(
-        options,
-        files=tuple(path.resolve() for path in options.files),
-        out=options.out.resolve(),
-        backbone=str(backbone.resolve()) if backbone.is_dir() else options.backbone,
-    )
+    name = str(backbone.resolve()) if backbone.is_dir() else options.backbone
+    return replace(options, out=options.out.absolute(), backbone=name)

@@ -21,18 +21,17 @@ from report.page.tables import Table
 # They differ from one another, and from all that matplotlib uses by itself.
 INK, MUTED, LINE, PAPER = "#010101", "#020202", "#030303", "#040404"
 SERIES = tuple(f"#05050{n}" for n in range(1, 7))
-BANDS = tuple(f"#06060{n}" for n in range(1, 6))
 COLOURS = {
     **{INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper"},
     **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)},
-    **{colour: f"band-{n}" for n, colour in enumerate(BANDS, 1)},
 }
-# Encoder -> colour, name, hatch: no difference by colour alone.
+# Reader -> colour, name, hatch: no difference by colour alone.
 LOOKS = {
     "bi": (SERIES[0], READERS["bi"], ""),
     "cross": (SERIES[1], READERS["cross"], "//"),
     "late": (SERIES[2], READERS["late"], ".."),
 }
+MARKERS = {"bi": "o", "late": "D", "cross": "s"}
 STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
@@ -109,7 +108,7 @@ def in_light_colours(svg: str) -> str:
     """Return a figure's SVG as a file of its own, in the page's light colours."""
     style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
     light = dict(re.findall(r"--([\w-]+): (#\w+);", style[: style.index("}")]))
-    return re.sub(r"var\(--([\w-]+)\)", lambda found: light[found[1]], svg) + "\n"
+    return re.sub(r"var\(--([\w-]+)\)", lambda name: light[name[1]], svg) + "\n"
 
 
 def _inline(svg: str, name: str) -> str:
@@ -135,6 +134,11 @@ def _spoken(svg: str, name: str, title: str, description: str) -> str:
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(description)}</desc>{svg[end + 1 :]}'
     )
+
+
+def line_style(reader: str) -> Any:
+    """Return how a reader's lines are dashed."""
+    return STYLES[list(LOOKS).index(reader)]
 
 
 def legend(axes: Any, columns: int = 2) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a run's page, the examples on which its encoders disagree, and how it was made."""
+"""The tables of a run's page, and the examples on which its encoders disagree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import TASKS, Task
+from data.tasks import Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
 from evaluation.significance import Comparison
 from evaluation.slices import Slice, groups, slices
+from heads.config import READERS
 from report.cell import COSINE, Cell, by_system
+from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
+from report.judging import mean_of_all
 from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
-from report.rates import scores_by_rate
-from runtime.options import shown_value
+from report.verdict import metric_name, sentence_case, task_name
 from runtime.progress import progress
 
-MOST = 10  # examples where each encoder is ahead, of each task and setting
+MOST = 10  # examples where each encoder is better, of each task and setting
 # The difference of the encoders' errors that has the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 
@@ -28,108 +30,95 @@ DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
 # Scores and comparisons.
 
 
-def score_tables(run: FinishedRun) -> tuple[list[Table], list[Table]]:
-    """Return all metrics of all systems, by task: on the split that is shown, and on others.
-
-    Systems have the mean over seeds, its 95 % interval, and the standard deviation. `seen` is the
-    share of rows with a sentence that the run trained on or selected by.
-    """
-    shown: list[Table] = []
-    others: list[Table] = []
-    for task in run.tasks:
-        for split in ("test", "dev"):
-            own = [c for c in run.cells if (c.task, c.split) == (task.name, split)]
-            if own:
-                tables = shown if own[0] in run.shown else others
-                tables.append(_scores(task, own, run))
-    return shown, others
+def score_tables(run: FinishedRun) -> list[Table]:
+    """Return all metrics of all systems, a table for each task."""
+    return [_scores(task, [c for c in run.shown if c.task == task.name], run) for task in run.tasks]
 
 
 def _scores(task: Task, cells: Sequence[Cell], run: FinishedRun) -> Table:
     rows = []
-    for own in by_system(cells):
-        row = [word(run.label(own[0]))]
-        for metric in task.metrics:
-            estimate = run.estimate(own[0], metric)
+    for seeds in by_system(cells):
+        row = [word(run.label(seeds[0]))]
+        for metric in (*task.metrics, COSINE):
+            estimate = run.estimate(seeds[0], metric)
             if estimate is None:  # nothing was judged
-                row.append(number(_mean_of_all([cell.metrics[metric] for cell in own])))
+                row.append(number(mean_of_all([cell.metrics.get(metric) for cell in seeds])))
             else:
                 spread = "" if estimate.deviation is None else f" ± {estimate.deviation:.3f}"
                 note = f"{interval(estimate.interval)}{spread}".strip()
                 row.append(number(estimate.mean, 3, note))
-        on_unseen = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in own]
-        cosine = run.estimate(own[0], COSINE)
+        rest = [cell.overlap["metrics_on_rest"].get(task.main_metric) for cell in seeds]
         row += [
-            number(
-                _mean_of_all([cell.metrics.get(COSINE) for cell in own]),
-                note=interval(cosine.interval) if cosine else "",
-            ),
-            number(_mean_of_all([cell.cls_cosine for cell in own])),
-            share(mean(cell.overlap["sentences"] for cell in own)),
-            number(_mean_of_all(on_unseen)),
-            number(own[0].n, 0),
+            number(mean_of_all([cell.cls_cosine for cell in seeds])),
+            share(mean(cell.overlap["sentences"] for cell in seeds)),
+            number(mean_of_all(rest)),
+            number(seeds[0].n, 0),
         ]
         rows.append(row)
-    bare = ("cosine", "cosine at [CLS]")
-    header = ("system", *task.metrics, *bare, "seen", f"{task.main_metric} on unseen", "rows")
-    caption = f"{task.name}, {cells[0].split}: {task.about}, with 95 % intervals"
+    metrics = [metric_name(metric) for metric in task.metrics]
+    cosines = ("cosine (Spearman)", "cosine at [CLS]")
+    header = ("system", *metrics, *cosines, "train overlap", "no overlap", "examples")
+    name = sentence_case(task_name(task.name))
+    caption = f"{name}, {cells[0].split}: {task.about}, with 95% confidence intervals"
     return filled(Table(caption, header, rows))
 
 
-def rate_table(run: FinishedRun) -> Table:
-    """Return the scores that tuned encoders' rates were chosen by; the chosen ones are bold."""
-    rates = sorted({tried["rate"] for cell in run.cells for tried in cell.rates.get("tried", [])})
-    rows = []
-    for own in by_system([cell for cell in run.shown if cell.rates]):
-        first, scores = own[0], scores_by_rate(own)
-        chosen = {cell.rates["rate"] for cell in own}
-        rows.append(
-            [
-                Entry(f"{first.task}: {run.label(first)}", note=TASKS[first.task].main_metric),
-                *(replace(number(scores.get(rate)), strong=rate in chosen) for rate in rates),
-                word(", ".join(sorted({str(cell.rates["epoch"]) for cell in own}))),
-                number(first.rates["rows"], 0),
-                number(first.rates["chosen_by"], 0),
-                number(sum(cell.rates["seconds"] for cell in own), 0),
-            ]
-        )
-    header = ("system", *map(shown_value, rates), "epoch", "tried on", "chosen by", "seconds")
-    return Table("Encoder rates: the scores of the candidates, means over seeds", header, rows)
-
-
 def comparison_table(run: FinishedRun) -> Table:
-    """Return every two systems of a task with their paired test: main metric, and bare cosine."""
+    """Return every two systems of a task with their paired test: main metric, cosine similarity."""
     rows = []
     labels = {cell.system: run.label(cell) for cell in run.cells}
     places = {(cell.task, cell.split) for cell in run.shown}
-    for each in run.judged:
-        cosines = [versus for versus in each.comparisons if versus.metric == COSINE]
-        known = [*each.main_comparisons(), *cosines]
-        for versus in known if (each.task, each.split) in places else ():
-            a, b = (labels.get(name, name) for name in (versus.a, versus.b))
-            place = f"{versus.metric}, {each.split}"
-            rows.append([Entry(f"{each.task}: {a} − {b}", note=place), *_comparison(versus, a, b)])
-    header = ("A minus B", "difference", "ahead", "p (Holm)", "p", "test")
-    return Table("Every two systems, paired on the same rows", header, rows)
+    for place in run.judged:
+        if (place.task, place.split) not in places:
+            continue
+        for metric in (place.main_metric, COSINE):
+            for versus in place.comparisons:
+                if versus.metric == metric:
+                    a, b = (labels.get(name, name) for name in (versus.a, versus.b))
+                    what = "cosine similarity" if metric == COSINE else metric_name(metric)
+                    name = f"{sentence_case(task_name(place.task))}: {a} − {b}"
+                    entry = Entry(name, note=f"{what}, {place.split}")
+                    rows.append([entry, *_comparison(versus, a, b)])
+    header = ("A minus B", "difference", "better", "p (Holm)", "p", "test")
+    return Table("Every two systems, paired on the same examples", header, rows)
 
 
 def _comparison(versus: Comparison, a: str, b: str) -> list[Entry]:
-    ahead = "undefined" if versus.p is None else "undecided"
+    better = "undefined" if versus.p is None else "not significant"
     if versus.decided and versus.difference:
-        ahead = a if versus.difference > 0 else b
+        better = a if versus.difference > 0 else b
     difference = number(versus.difference, 3, interval(versus.interval), sign=True)
     p_values = [
         # No p value is zero.
         Entry("< 0.0001", p) if p is not None and p < 0.0001 else number(p, 4)
         for p in (versus.p_holm, versus.p)
     ]
-    return [difference, word(ahead), *p_values, word(versus.test)]
+    return [difference, word(better), *p_values, word(versus.test)]
 
 
-def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    """Return the mean, None if one of the values is."""
-    known = [value for value in values if value is not None]
-    return mean(known) if len(known) == len(values) else None
+def cost_table(costs: dict[str, Any]) -> Table:
+    """Return what each measured head costs.
+
+    Raises:
+        KeyError, TypeError: these are not a run's costs.
+    """
+    rows = []
+    for cell in costs["cells"]:
+        cost = cell["cost"]
+        seconds = search_seconds(cost)
+        search = word(None) if seconds is None else Entry(f"~{in_words(seconds)}", seconds)
+        rows.append(
+            [
+                word(f"{sentence_case(task_name(cell['task']))}: {READERS[cost['encoder']]}"),
+                Entry(in_words(cost["milliseconds"] / 1000), cost["milliseconds"]),
+                number(cost["examples_per_second"], 0),
+                search,
+                number(cost["passes"], 0),
+                number(cost["flops"] / 1e6, 1),
+            ]
+        )
+    header = ("head", "one example", "examples/s", f"search {SEARCHED:,} texts", "passes", "MFLOP")
+    return Table("Cost of one head per task and encoder (~ = extrapolated)", header, rows)
 
 
 # Where the encoders differ.
@@ -139,14 +128,14 @@ def heat_maps(run: FinishedRun) -> list[Table]:
     """Return, for tasks with both encoders, their errors' difference by what rows are like."""
     tables = []
     duels = [(task, run.duels(task)) for task in run.tasks]
-    total = sum(len(own) for _, own in duels)
+    total = sum(len(settings) for _, settings in duels)
     with progress("differences", total, "setting", delay=2) as bar:
         for task, settings in duels:
             columns: dict[str, list[Slice]] = {}
-            for setting, kinds in settings.items():
-                examples = run.examples(kinds["bi"][0])
-                bi, cross = (_mean_errors(kinds[kind], run) for kind in DUEL)
-                columns[setting] = slices(groups(examples, task), bi, cross, clusters_of(examples))
+            for name, readers in settings.items():
+                examples = run.examples(readers["bi"][0])
+                bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
+                columns[name] = slices(groups(examples, task), bi, cross, clusters_of(examples))
                 bar.update()
             if table := _heat_map(task, columns):
                 tables.append(table)
@@ -158,7 +147,7 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
     rows = [
         [
             word(same[0].name),
-            *(_difference(each, DARKEST[task.label_kind]) for each in same),
+            *(_difference(part, DARKEST[task.label_kind]) for part in same),
             number(same[0].n, 0),
             word(same[0].by),
         ]
@@ -166,9 +155,12 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
     ]
     if not rows:
         return None
-    unit = "distance from the gold score" if task.label_kind == "score" else "share of wrong rows"
-    caption = "errors of the bi-encoder minus those of the cross-encoder"
-    return Table(f"{task.name}: {caption} ({unit})", ("rows", *columns, "n", "by"), rows, "heat")
+    scored = task.label_kind == "score"
+    unit = "distance from the gold score" if scored else "share of wrong answers"
+    caption = f"{sentence_case(task_name(task.name))}: errors of the bi-encoder minus those of the"
+    return Table(
+        f"{caption} cross-encoder ({unit})", ("examples", *columns, "n", "by"), rows, "heat"
+    )
 
 
 def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
@@ -179,13 +171,12 @@ def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
 
 
 def _difference(errors: Slice, darkest: float) -> Entry:
-    """Return an entry shaded by who is ahead; bold where the interval leaves out 0."""
+    """Return an entry shaded by who is better; bold where the interval leaves out 0."""
     if errors.low is None or errors.high is None:  # few rows: no claim
         return number(errors.difference, 3, sign=True)
     plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
     colour = shade(errors.difference, darkest, DUEL)
-    strong = not errors.low <= 0 <= errors.high
-    return Entry(plain.text, plain.value, plain.note, colour, strong)
+    return replace(plain, shade=colour, strong=not errors.low <= 0 <= errors.high)
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
@@ -195,21 +186,20 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     """
     shown = []
     for task in run.tasks:
-        for setting, kinds in run.duels(task).items():
-            places = [[cell.place() for cell in kinds[kind]] for kind in DUEL]
-            if not all("soft" in run.soft[place] for own in places for place in own):
+        for name, readers in run.duels(task).items():
+            kept = [[run.soft[cell.place()] for cell in readers[reader]] for reader in DUEL]
+            if not all("soft" in arrays for seeds in kept for arrays in seeds):
                 continue
             bi, cross = (
-                np.asarray(np.mean([run.soft[place]["soft"] for place in own], axis=0))
-                for own in places
+                np.asarray(np.mean([arrays["soft"] for arrays in seeds], axis=0)) for seeds in kept
             )
-            examples = run.examples(kinds["bi"][0])
+            examples = run.examples(readers["bi"][0])
             labels = labels_of(examples)
-            for ahead, row in most_surprising(bi, cross, labels, task.label_kind):
+            for better, row in most_surprising(bi, cross, labels, task.label_kind):
                 example = {
                     "task": task.name,
-                    "setting": setting,
-                    "ahead": ahead,
+                    "setting": name,
+                    "better": better,
                     "phenomenon": examples[row].phenomenon or "",
                     "id": examples[row].id,
                     "texts": examples[row].texts,
@@ -222,42 +212,37 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
 
 
 def most_surprising(
-    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, kind: str, most: int = MOST
+    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, label_kind: str, most: int = MOST
 ) -> list[tuple[str, int]]:
-    """Return who is ahead in the rows of the largest gaps, and these rows, at most `most` of each.
+    """Return who is better in the rows of the largest gaps, and these rows, at most `most` of each.
 
     Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
-    the larger the gap. First those with the bi-encoder ahead, largest gap first, then the others.
+    the larger the gap. First those with the bi-encoder better, largest gap first, then the others.
 
     Args:
-        bi, cross: by the task's kind, "binary": the probability of 1, (N,); "classes": of each
+        bi, cross: by the label kind, "binary": the probability of 1, (N,); "classes": of each
             class, (N, C); "score": scores (N,).
         labels: (N,).
-        kind: of the task.
-        most: rows where each encoder is ahead.
-
-    Raises:
-        ValueError: arrays of unequal length.
+        label_kind: of the task.
+        most: rows where each encoder is better.
     """
-    if not len(labels) == len(bi) == len(cross):
-        raise ValueError(f"{len(bi)} and {len(cross)} predictions for {len(labels)} examples")
     losses, rights = [], []
     for soft in (bi, cross):
-        if kind == "score":
+        if label_kind == "score":
             losses.append((soft - labels) ** 2)
             continue
-        if kind == "binary":
+        if label_kind == "binary":
             soft = np.stack([1 - soft, soft], axis=1)
         gold = labels.astype(np.int64)
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
     largest = []
-    for side, ahead in enumerate(DUEL):
+    for side, better in enumerate(DUEL):
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)
         rows = rows[np.argsort(-gaps[rows], kind="stable")][:most]
-        largest += [(ahead, row) for row in rows.tolist()]
+        largest += [(better, row) for row in rows.tolist()]
     return largest
 
 
@@ -274,33 +259,3 @@ def _named(label: float, task: Task) -> str:
     if task.label_kind == "score":
         return f"{label:.1f}"
     return ("no", "yes")[int(label)] if task.label_kind == "binary" else f"class {label:.0f}"
-
-
-# Classes of each system.
-
-
-def confusions(run: FinishedRun) -> list[Table]:
-    """Return, for tasks of ordered classes, what each system predicted for each gold class."""
-    from sklearn.metrics import confusion_matrix
-
-    tables = []
-    for task in run.tasks:
-        for system, cells in run.systems(task).items() if task.label_kind == "classes" else ():
-            predictions, labels = run.of_seeds(cells)
-            classes = range(task.num_classes)
-            matrix = confusion_matrix(labels, predictions, labels=classes)
-            rows = []
-            for gold, counts in enumerate(matrix.tolist()):
-                row = [word(gold), number(sum(counts) // len(cells), 0)]
-                for k, count in enumerate(counts):
-                    part = count / max(1, sum(counts))
-                    colour = shade(part, 1.0, ("", "share"))
-                    row.append(Entry(f"{part:.0%}", part, "", colour, k == gold))
-                rows.append(row)
-            distance = np.abs(predictions - labels)  # in classes
-            caption = (
-                f"{system}: {np.mean(distance == 0):.1%} right, {np.mean(distance <= 1):.1%} at "
-                f"most one class off, {distance.mean():.2f} classes off on average"
-            )
-            tables.append(Table(caption, ("gold", "rows", *map(str, classes)), rows, "heat"))
-    return tables

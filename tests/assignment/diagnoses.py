@@ -3,8 +3,8 @@
     python -m tests.assignment.diagnoses [--part PART ...] [--seed N]
 
 Each mistake and each correct alternative of `fair_*.toml` stands in the solution for a while, and
-is asked everything that a public and a hidden suite ask. `known` and `seen` in those files, which
-were added after the first measurement, are what a reader held to be right of what was said then.
+is asked everything that a public and a hidden suite ask. `known` in those files, which was added
+after the first measurement, lists the names that a reader held to be right.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from assignment.trees import with_body, write_tree
 HERE = Path(__file__).parent
 KINDS = ("public", "hidden")
 # The worst comes first: of two suites the worse answer counts.
-VERDICTS = ("missed", "misleading", "neither", "observed", "named")
+VERDICTS = ("missed", "misleading", "unnamed", "named")
 
 
 def entries(kind: str, parts: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -83,16 +83,14 @@ class Exams:
             yield suite, judge_arrays(suite, found, why)
 
 
-def verdict(entry: Mapping[str, Any], results: Sequence[CaseResult], lines: str) -> str:
+def verdict(entry: Mapping[str, Any], results: Sequence[CaseResult]) -> str:
     """Return one of VERDICTS on what was said of a mistake."""
     named = {name for result in results for name in result.mistakes}
     if all(result.passed for result in results):
         return "missed"
-    if named - set(entry.get("known", ())):
-        return "misleading"
-    if named:
-        return "named"
-    return "observed" if entry.get("seen", "\0") in lines else "neither"
+    if not named:
+        return "unnamed"
+    return "named" if named <= set(entry.get("known", ())) else "misleading"
 
 
 def main() -> None:
@@ -107,18 +105,17 @@ def main() -> None:
         exams = Exams(Path(folder) / "tree", parts, options.seed)
         for kind in ("mistake", "alternative"):
             for entry in entries(kind, options.part):
-                found, told = [], []
+                verdicts, wrong = [], []
                 for suite, results in exams.results(entry["code"]):
+                    verdicts.append(verdict(entry, results))
                     lines = [line.strip() for line in report(suite, results)]
-                    wrong = [line for line in lines if line.startswith("wr")]
-                    wrong += [line for line in lines if "cause: " in line]
-                    found.append(verdict(entry, results, "\n".join(wrong)))
-                    told.append(wrong)
-                worst = min(found, key=VERDICTS.index)
-                worst = worst if kind == "mistake" else "right" if not any(told) else "false alarm"
+                    wrong += [line for line in lines if line.startswith("wr") or "cause: " in line]
+                worst = min(verdicts, key=VERDICTS.index)
+                if kind == "alternative":
+                    worst = "false alarm" if wrong else "right"
                 counts[worst] += 1
-                print(f"{entry['part']}: {entry['name']}: {worst} ({', '.join(found)})", flush=True)
-                for line in dict.fromkeys(line for lines in told for line in lines):
+                print(f"{entry['part']}: {entry['name']}: {worst}", flush=True)
+                for line in dict.fromkeys(wrong):
                     print(f"    {line[:600]}")
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
 

@@ -1,14 +1,32 @@
-"""Data and submissions made by hand, for the tests of what students submit."""
+"""Data, submissions and runs made by hand, for the tests of what students submit."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from assignment.submission.dialects import ASKED, DIALECTS
+from assignment.submission.dialects import ASKED
 from data.tasks import SPLITS
+from evaluation.metrics import task_metrics
+from report.cell import Cell
+from report.run_folder import RunFolder
 
 SIZES = {"dev": 40, "test": 60}
 TASKS = ("sst", "para", "sts")
+# How each course spells the name of a file, its header and its rows.
+SPELLINGS = {
+    "code": ("{task}-{split}-output.csv", "id \t {column} \n", "{id} , {value} \n"),
+    "handout": ("{task}-{split}-out.csv", "id, {column}\n", "{id}, {value}\n"),
+    "tabs": ("{task}-{split}-out.csv", "id\t{column}\n", "{id}\t{value}\n"),
+    "goettingen": ("{word}-{split}-output.csv", "id,{column}\n", "{id}\t{value}\n"),
+}
+WORDS = {"sst": "sst-sentiment", "para": "quora-paraphrase", "sts": "sts-similarity"}
+COLUMNS = {
+    "sst": "Predicted_Sentiment",
+    "cfimdb": "Predicted_Sentiment",
+    "para": "Predicted_Is_Paraphrase",
+    "sts": "Predicted_Similarity",
+}
 
 
 def ids_of(task, split) -> list[str]:
@@ -32,9 +50,8 @@ def write_data(folder: Path, tasks=TASKS, labelled=("dev", "test")) -> Path:
         for split in SIZES:
             label = [task.label] if split in labelled else []
             lines = ["\t".join(["", "id", *task.texts, *label])]
-            for k, (id, gold) in enumerate(
-                zip(ids_of(task.name, split), gold_of(task.name, split), strict=True)
-            ):
+            rows = zip(ids_of(task.name, split), gold_of(task.name, split), strict=True)
+            for k, (id, gold) in enumerate(rows):
                 texts = [sentence(task.name, word, k, split) for word in task.texts]
                 lines.append("\t".join([str(k), id, *texts, *[f"{gold:g}"] * len(label)]))
             path = folder / task.files[SPLITS.index(split)]
@@ -51,18 +68,61 @@ def predictions(task, split, skill=0.7, seed=0) -> list[float]:
     return np.where(draw.random(len(gold)) < skill, gold, wrong).tolist()
 
 
-def text_of(task, split, dialect="code", values=None) -> str:
-    """Return a file of predictions."""
+def name_of(task, split, spelling="code") -> str:
+    """Return the name of a file of predictions."""
+    return SPELLINGS[spelling][0].format(task=task, word=WORDS.get(task, task), split=split)
+
+
+def text_of(task, split, spelling="code", values=None, ids=None) -> str:
+    """Return a file of predictions; None is no answer."""
+    _, header, row = SPELLINGS[spelling]
+    column = "Predicted_Similiary" if (task, spelling) == ("sts", "code") else COLUMNS[task]
+    kind = float if task == "sts" or (task, spelling) == ("para", "code") else int
     values = predictions(task, split) if values is None else values
-    rows = zip(ids_of(task, split), values, strict=True)
-    return DIALECTS[dialect].text(ASKED[task], rows)
+    rows = [
+        row.format(id=id, value="" if value is None else kind(value))
+        for id, value in zip(ids or ids_of(task, split), values, strict=True)
+    ]
+    return "".join([header.format(column=column), *rows])
 
 
-def write_submission(folder: Path, dialect="code", tasks=TASKS, skill=0.7, seed=0) -> Path:
+def write_submission(folder: Path, spelling="code", tasks=TASKS, skill=0.7, seed=0) -> Path:
     """Write the dev and test files of all tasks into a folder; return it."""
     folder.mkdir(parents=True, exist_ok=True)
     for task in tasks:
         for split in SIZES:
-            text = text_of(task, split, dialect, predictions(task, split, skill, seed))
-            (folder / DIALECTS[dialect].file_name(task, split)).write_text(text)
+            text = text_of(task, split, spelling, predictions(task, split, skill, seed))
+            (folder / name_of(task, split, spelling)).write_text(text)
     return folder
+
+
+def zipped(folder: Path, path: Path) -> Path:
+    """Pack the files of a folder into a zip; return it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, f"predictions/{file.name}")
+    return path
+
+
+def made_run(path: Path, skills, tasks=TASKS) -> Path:
+    """Write a run with a head of each skill for each task; labels are of dev alone."""
+    run, cells = RunFolder(path), []
+    for task in tasks:
+        for seed, skill in enumerate(skills):
+            values = {s: np.array(predictions(task, s, skill, seed)) for s in SIZES}
+            metrics = task_metrics(task, values["dev"], gold_of(task, "dev"))
+            place = ("sup", task, "bi", "frozen", "concat", "b", "data", seed, "dev", 40)
+            seen = {"sentences": 0.0, "metrics_on_rest": {}}
+            cells.append(Cell(*place, metrics, 1.0, 1.0, f"{task}{seed}", seen))
+            for split in SIZES:
+                ids = ids_of(task, split)
+                run.write_predictions(cells[-1].name, task, split, ids, values[split])
+    run.write_results(cells)
+    return path
+
+
+def working_folder(tmp_path, monkeypatch) -> Path:
+    """Go to an empty folder but for `data`: all tasks' dev and test rows, with labels."""
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data", (*TASKS, "cfimdb"))
+    return tmp_path

@@ -1,15 +1,26 @@
 """`python -m assignment leaderboard`: ranked, tested, escaped; nobody's file stops the others."""
 
 import re
-import zipfile
 
 import numpy as np
 import pytest
-from made_submissions import SIZES, gold_of, predictions, text_of, write_data, write_submission
-from scipy.stats import binomtest, pearsonr
+from made_submissions import (
+    SIZES,
+    gold_of,
+    predictions,
+    text_of,
+    working_folder,
+    write_data,
+    write_submission,
+    zipped,
+)
+from scipy.stats import norm, pearsonr
 
 from assignment.__main__ import main
-from assignment.submission.leaderboard import make_board
+from assignment.submission.leaderboard import make_board, p_value
+from assignment.submission.score import aggregate_interval
+from evaluation.intervals import Interval
+from evaluation.significance import compare, holm
 
 TASKS = ("sst", "para", "sts")
 EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
@@ -17,9 +28,7 @@ EVIL = "=cmd|<img src=x onerror=alert(1)>[a](javascript:b)"
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data")
-    return tmp_path
+    return working_folder(tmp_path, monkeypatch)
 
 
 def of(skill, seed, split="test"):
@@ -46,23 +55,40 @@ def test_places_are_by_the_aggregate_of_the_course():
         assert place.interval.low < place.value < place.interval.high
     assert values == sorted(values, reverse=True)
     assert [place.rank for place in board.places] == [1, 2, 3, 4]
+    (best,) = make_board({"best": LABELS | {"sts": of(0.9, 1)["sts"]}}, LABELS, "test").places
+    assert best.interval.low < best.value < best.interval.high <= 1
 
 
 def test_neighbours_are_tested_on_the_same_rows():
-    a, b = of(0.9, 1), of(0.4, 2)
-    board = make_board({"b": b, "a": a}, LABELS, "test")
-    (ahead,) = board.ahead
-    assert (ahead.a, ahead.b) == ("a", "b") and ahead.decided and ahead.p < 0.001
-    (sst,) = board.by_task["sst"]
-    only = [
-        int(((x["sst"] == LABELS["sst"]) & (y["sst"] != LABELS["sst"])).sum())
-        for x, y in ((a, b), (b, a))
-    ]
-    assert sst.p == pytest.approx(binomtest(only[0], sum(only)).pvalue)
-    family = sorted(board.by_task[task][0].p for task in TASKS)
-    adjusted = np.minimum(1, np.maximum.accumulate(np.array(family) * (3, 2, 1)))
-    found = sorted(board.by_task[task][0].p_holm for task in TASKS)
-    assert found == pytest.approx(adjusted)
+    submissions = {"c": of(0.7, 3), "b": of(0.4, 2), "a": of(0.9, 1)}
+    board = make_board(submissions, LABELS, "test")
+    assert [(test.a, test.b) for test in board.ahead] == [("a", "c"), ("c", "b")]
+    assert [test.p_holm for test in board.ahead] == holm([test.p for test in board.ahead])
+    parts = {}
+    for task in TASKS:
+        metric = "pearson" if task == "sts" else "accuracy"
+        systems = {name: {0: submissions[name][task]} for name in "ac"}
+        _, (versus,) = compare(task, metric, systems, LABELS[task])
+        parts[task] = versus.difference, versus.interval
+    first = board.ahead[0]
+    assert first.difference == pytest.approx(
+        (parts["sst"][0] + parts["para"][0] + parts["sts"][0] / 2) / 3
+    )
+    interval = aggregate_interval(first.difference, parts)  # of other resamples
+    ends = interval.low, interval.high
+    assert (first.interval.low, first.interval.high) == pytest.approx(ends, abs=0.01)
+    assert first.p == p_value(first.difference, first.interval)
+
+
+def test_p_and_interval_decide_alike():
+    for low, high in ((0.0001, 0.02), (-0.0001, 0.02), (-0.02, 0.0001), (-0.02, -0.0001)):
+        middle = (low + high) / 2
+        assert (p_value(middle, Interval(low, high, "")) < 0.05) == (low > 0 or high < 0)
+    assert p_value(0.1, Interval(0, 0.2, "")) == pytest.approx(0.05)
+    # Half an interval that is 0.05 wide has 1.96 standard errors.
+    p = 2 * norm.cdf(-0.1 / (0.05 / norm.ppf(0.975)))
+    assert p_value(0.1, Interval(0.05, 0.3, "")) == pytest.approx(p)
+    assert (p_value(0.0, None), p_value(0.1, None)) == (1.0, None)
 
 
 def test_equal_submissions_share_a_rank_and_an_undefined_aggregate_has_none():
@@ -76,12 +102,9 @@ def test_equal_submissions_share_a_rank_and_an_undefined_aggregate_has_none():
 
 
 def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
-    for name, skill, dialect in (("anna", 0.6, "code"), ("ben", 0.9, "handout")):
-        write_submission(place / "all" / name / "predictions", dialect, skill=skill)
-    folder = write_submission(place / "carl", skill=0.3)
-    with zipfile.ZipFile(place / "all" / "carl.zip", "w") as archive:
-        for path in folder.iterdir():
-            archive.write(path, f"predictions/{path.name}")
+    for name, skill, spelling in (("anna", 0.6, "goettingen"), ("ben", 0.9, "handout")):
+        write_submission(place / "all" / name / "predictions", spelling, skill=skill)
+    zipped(write_submission(place / "carl", skill=0.3), place / "all" / "carl.zip")
     (place / "all" / "dora").mkdir()
     (place / "all" / "emil.zip").write_bytes(b"no zip")
     write_submission(place / "all" / "finn")
@@ -91,8 +114,9 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     (place / "all" / "notes.txt").write_text("passed over")
     code, out, err = board_of(capsys, "--html", "board.html")
     assert (code, err) == (0, "")
-    ranked = re.findall(r"^\| (\d) +\| (\S+)", out, re.M)
-    assert ranked == [("1", "ben"), ("2", "anna"), ("3", "carl.zip")]
+    ranked = re.findall(r"^\| (\S+) +\| (\d) +\| \d", out, re.M)
+    assert ranked == [("ben", "1"), ("anna", "2"), ("carl.zip", "3")]
+    assert re.findall(r"^- (\S+) is ahead of (\S+) by 0\.\d+ \[", out, re.M)[0] == ("ben", "anna")
     broken = dict(re.findall(r"^\| (\S+) +\| (.+?) +\|$", out.split("first fault")[1], re.M))
     assert list(broken)[1:] == ["dora", "emil.zip", "finn", "gina"]
     assert "not a sound zip" in broken["emil.zip"] and "symbolic link" in broken["gina"]
@@ -110,7 +134,7 @@ def test_names_are_words_everywhere(place, capsys):
     board_of(capsys, "--html", "board.html")
     assert page == (place / "board.html").read_text()
     assert code == 0 and "\x1b" not in out and "\\<img" in out and "\\[a\\](" in out
-    assert all(line.count("|") - line.count("\\|") == 8 for line in out.splitlines()[:5])
+    assert all(line.count("|") - line.count("\\|") == 7 for line in out.splitlines()[:5])
     assert "&lt;img src=x" in page and "<img" not in page
     assert not re.search(r"(src|href)=\"(?!#|data:)|https?://|@import|url\(", page)
 

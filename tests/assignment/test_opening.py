@@ -157,6 +157,10 @@ def test_bombs_are_read_up_to_a_bound(tmp_path, monkeypatch):
     path = packed(tmp_path / "s.zip", ("x.csv", bytes(10_000_000)))
     assert path.stat().st_size < 20_000
     assert "s.zip/x.csv: more than" in refused(path)
+    (tmp_path / "x.csv").write_bytes(bytes(100_001))
+    assert "x.csv: more than" in refused(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_bytes(bytes(100_000))
+    assert len(open_submission(tmp_path / "x.csv")) == 1
     # An entry that lies about its size is cut at what it says, or found out by its checksum.
     path.write_bytes(path.read_bytes().replace((10_000_000).to_bytes(4, "little"), b"\x08\0\0\0"))
     assert "s.zip" in refused(path)
@@ -166,8 +170,14 @@ def test_bombs_are_read_up_to_a_bound(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     for k in range(3):
         (tmp_path / "folder" / f"{k}.csv").touch()
-    monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
-    assert "more than 2 files" in refused(tmp_path / "folder")
+    for path in (
+        tmp_path / "folder",
+        packed(tmp_path / "t.zip", *((f"{k}.csv", "") for k in "abc")),
+    ):
+        monkeypatch.setattr(opening, "MOST_ENTRIES", 3)
+        assert len(open_submission(path)) == 3
+        monkeypatch.setattr(opening, "MOST_ENTRIES", 2)
+        assert "more than 2 files" in refused(path) or "3 entries" in refused(path)
 
 
 def test_code_is_unpacked_up_to_a_bound(tmp_path, monkeypatch):

@@ -4,36 +4,34 @@ import csv
 
 import numpy as np
 import pytest
-from made_submissions import SIZES, gold_of, predictions, text_of, write_data, write_submission
-from scipy.stats import bootstrap, pearsonr, spearmanr
+from made_submissions import (
+    SIZES,
+    gold_of,
+    predictions,
+    text_of,
+    working_folder,
+    write_data,
+    write_submission,
+)
+from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 
 from assignment.__main__ import main
-from assignment.submission.score import (
-    aggregate,
-    combined,
-    filled,
-    main_metric,
-    p_value,
-    weight,
-)
-from evaluation.intervals import Interval, intervals
+from assignment.submission.score import aggregate, aggregate_interval, filled, main_metric
+from evaluation.intervals import Interval
 
 TASKS = ("sst", "para", "sts")
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_data(tmp_path / "data", (*TASKS, "cfimdb"))
-    return tmp_path
+    return working_folder(tmp_path, monkeypatch)
 
 
 def scored(capsys, *words):
-    """Return the value in scores.csv by task, split and metric."""
-    code = main(["score", *map(str, words), "--gold", "data", "--csv", "scores.csv"])
-    err = capsys.readouterr().err
-    assert (code, err) == (0, ""), err
+    """Return the rows of scores.csv by task, split and metric."""
+    assert main(["score", *words, "--gold", "data", "--csv", "scores.csv"]) == 0
+    assert capsys.readouterr().err == ""
     with open("scores.csv") as file:
         rows = list(csv.DictReader(file))
     return {(row["task"], row["split"], row["metric"]): row for row in rows}
@@ -53,9 +51,8 @@ def test_scores_are_those_of_scikit_learn_and_scipy(place, capsys):
             ("sts", "pearson"): pearsonr(gold["sts"], found["sts"])[0],
             ("sts", "spearman"): spearmanr(gold["sts"], found["sts"])[0],
         }
-        main_scores = [expected[task, main_metric(task)] for task in TASKS]
-        expected["all", "aggregate"] = (*main_scores[:2], (1 + main_scores[2]) / 2)
-        expected["all", "aggregate"] = np.mean(expected["all", "aggregate"])
+        sst, para, r = (expected[task, main_metric(task)] for task in TASKS)
+        expected["all", "aggregate"] = (sst + para + (1 + r) / 2) / 3
         for (task, metric), value in expected.items():
             row = rows[task, split, metric]
             assert float(row["value"]) == pytest.approx(value)
@@ -66,10 +63,8 @@ def test_scores_are_those_of_scikit_learn_and_scipy(place, capsys):
 def test_any_name_will_do_and_two_classes_are_scored_too(place, capsys):
     write_submission(place / "first", tasks=("sst", "cfimdb"))
     (place / "mine.csv").write_text(text_of("sts", "test", "handout"))
-    assert scored(capsys, "mine.csv").keys() == {
-        ("sts", "test", "pearson"),
-        ("sts", "test", "spearman"),
-    }
+    measured = {("sts", "test", metric) for metric in ("pearson", "spearman")}
+    assert scored(capsys, "mine.csv").keys() == measured
     rows = scored(capsys, "first")
     right = np.mean(gold_of("cfimdb", "dev") == predictions("cfimdb", "dev"))
     assert float(rows["cfimdb", "dev", "accuracy"]["value"]) == pytest.approx(right)
@@ -111,55 +106,17 @@ def test_what_cannot_be_scored_is_one_line(text, message, place, capsys):
     assert code == 2 and err.startswith(f"error: {message}") and err.count("\n") == 1
 
 
-def test_the_aggregates_interval_is_that_of_resampling_all_tasks():
-    """MOVER against scipy's bootstrap of the three tasks' rows, drawn independently."""
-    draw, n = np.random.default_rng(0), 400
-    gold = {task: draw.integers(0, 2 if task == "para" else 5, n).astype(float) for task in TASKS}
-    found = {
-        "sst": np.where(draw.random(n) < 0.5, gold["sst"], (gold["sst"] + 1) % 5),
-        "para": np.where(draw.random(n) < 0.8, gold["para"], 1 - gold["para"]),
-        "sts": gold["sts"] + draw.normal(0, 1.2, n),
+def test_the_aggregates_interval_adds_squares_of_distances():
+    parts = {
+        "sts": (0.4, Interval(0.28, 0.46, "")),  # counts half: r grows from -1 to 1
+        "para": (0.8, Interval(0.74, 0.83, "")),
+        "cfimdb": (None, Interval(0.1, 0.2, "")),
+        "sst": (0.5, None),
     }
-
-    def correlation(x, y):
-        x, y = (v - v.mean(axis=-1, keepdims=True) for v in (x, y))
-        return (x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))
-
-    def of_rows(a, b, c, axis):
-        a, b, c = (rows.astype(int) for rows in (a, b, c))
-        right = [
-            (found[t][rows] == gold[t][rows]).mean(-1) for t, rows in (("sst", a), ("para", b))
-        ]
-        r = correlation(found["sts"][c], gold["sts"][c])
-        return (right[0] + right[1] + (1 + r) / 2) / 3
-
-    scores = {t: float(np.mean(found[t] == gold[t])) for t in TASKS[:2]}
-    scores["sts"] = pearsonr(found["sts"], gold["sts"])[0]
-    value = aggregate(scores)
-    rows = (np.arange(n),) * 3
-    assert value == pytest.approx(of_rows(*rows, axis=-1))
-    result = bootstrap(
-        rows,
-        of_rows,
-        vectorized=True,
-        n_resamples=4000,
-        method="percentile",
-        random_state=np.random.default_rng(1),
-    )
-    low, high = result.confidence_interval
-    parts = [
-        (weight(t, 3), scores[t], intervals(t, found[t], gold[t])[main_metric(t)]) for t in TASKS
-    ]
-    ours = combined(value, parts)
-    assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.1 * (high - low))
-
-
-def test_p_and_interval_decide_alike():
-    for low, high in ((0.0001, 0.02), (-0.0001, 0.02), (-0.02, 0.0001), (-0.02, -0.0001)):
-        middle = (low + high) / 2
-        assert (p_value(middle, Interval(low, high, "")) < 0.05) == (low > 0 or high < 0)
-    assert p_value(0.1, Interval(0, 0.2, "")) == pytest.approx(0.05)
-    assert (p_value(0.0, None), p_value(0.1, None)) == (1.0, None)
+    ours = aggregate_interval(0.65, parts)
+    low, high = 0.65 - np.hypot(0.06, 0.06) / 4, 0.65 + np.hypot(0.03, 0.03) / 4
+    assert (ours.low, ours.high, ours.method) == (*map(pytest.approx, (low, high)), "MOVER")
+    assert aggregate_interval(0.5, {"sst": (0.5, None)}) is None
 
 
 def test_an_undefined_score_leaves_no_aggregate(place, capsys):

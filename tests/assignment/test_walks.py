@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_submissions import gold_of, predictions, write_data, write_submission
+from made_submissions import gold_of, made_run, predictions, write_data, write_submission
 from markupsafe import escape
 from scipy.stats import pearsonr
 from sklearn.metrics import accuracy_score
@@ -132,11 +132,11 @@ def test_a_class_is_marked_and_a_mistake_named_in_the_marks_and_on_the_page(made
 
 def test_predictions_are_packed_validated_scored_and_ranked(tmp_path, capsys):
     data = str(write_data(tmp_path / "data"))
-    own = write_submission(tmp_path / "own", dialect="handout", skill=0.9)
+    run = made_run(tmp_path / "run", (0.4, 0.9))
     packed = tmp_path / "submissions" / "ada.zip"
     packed.parent.mkdir()
     write_submission(packed.parent / "ben", skill=0.4)
-    assert main(["package", str(own), "--data", data, "--out", str(packed)]) == 0
+    assert main(["package", str(run), "--data", data, "--out", str(packed)]) == 0
     assert main(["validate", str(packed), "--data", data]) == 0
     assert "as the course asks for it" in capsys.readouterr().out
     assert main(["score", str(packed), "--gold", data]) == 0

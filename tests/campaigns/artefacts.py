@@ -115,7 +115,7 @@ def _again(given: Material, whole: Path) -> int:
 
 
 ARTEFACTS = [
-    Artefact("cache", "cache/*.npy", _cached),
+    Artefact("cache", "cache/**/*", _cached),
     Artefact("state", "state/*.pt", _state),
     Artefact("tuned encoder", "backbones/unsup-*/**/*", _tuned),
     Artefact("head", "run/heads/*sts-cross*", _head),

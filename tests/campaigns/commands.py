@@ -41,7 +41,7 @@ PROGRAMS = [
     Program("experiment.reproduce", "experiment.reproduce.Options", "", "--list"),
     Program("evaluation.__main__", "evaluation.options.EvaluationOptions", "", "--data nosuch"),
     Program("evaluation.leaks", "evaluation.leaks.LeakOptions", "", "--data data"),
-    Program("minbert.encode.__main__", "minbert.encode.options.Options"),
+    Program("minbert.encode.__main__", "minbert.encode.options.EncodeOptions"),
     Program(
         "minbert.pretrain", "minbert.pretraining.options.PretrainOptions", "", "--valid nosuch"
     ),

@@ -24,7 +24,7 @@ from minbert import pretrain
 from minbert.encode import __main__ as encode
 from runtime.files import SUMS, digest, fault_of, file_digest, utf8_name
 from search import __main__ as search
-from search import build
+from search import index
 
 HOW = ("resume", "run_dir", "command", "commit")  # of a command, not of its numbers
 TINY = "--device cpu --precision float32 --cost-seconds 0 --simcse-steps 4 --eval-steps 2".split()
@@ -83,7 +83,7 @@ def _pretraining(given: Material, folder: Path, again: bool) -> int:
 
 
 def _indexing(given: Material, folder: Path, again: bool) -> int:
-    build.PART = 16  # four parts
+    index.PART = 16  # four parts
     argv = ["index", str(given.text), "--out", str(folder / "index")]
     argv += ["--backbone", str(given.checkpoint), "--device", "cpu", "--precision", "float32"]
     return search.main(argv)

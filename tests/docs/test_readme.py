@@ -14,7 +14,7 @@ from evaluation.options import EvaluationOptions
 from experiment.pages import scored, spread, those
 from experiment.reproduce import Options as ReproduceOptions
 from experiment.settings import Settings, parse_options
-from minbert.encode.options import Options as EncodeOptions
+from minbert.encode.options import EncodeOptions
 from minbert.pretraining.options import PretrainOptions
 from runtime.options import build_parser, parse
 

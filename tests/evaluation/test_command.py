@@ -17,11 +17,12 @@ from data.examples import Sentence, SentencePair
 from data.nli import HANS_LABELS
 from data.overlap import overlap
 from data.suites import read_hans, read_sts_set
-from evaluation import models, transfer
+from evaluation import models
 from evaluation.__main__ import main
 from evaluation.command import evaluate
 from evaluation.models import seen_by
 from evaluation.options import EvaluationOptions
+from evaluation.suites import transfer
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
 from runtime.errors import UserError
@@ -203,15 +204,6 @@ def test_baselines_are_trained_on_the_files_that_are_named(
     assert list(models.trained_baselines(str(tiny_checkpoint), asked, lines.append))
     assert f"tuning    unsup on {named['unsup_data']}" in lines
     assert f"tuning    sup on {named['sup_data']}" in lines
-    gone = replace(asked, sup_data=tmp_path / "gone.csv")
-    with pytest.raises(UserError, match=r"gone\.csv: no such file"):
-        evaluate(gone, quiet)
-
-
-def test_a_named_set_that_is_not_there_is_an_error(sets, tmp_path, tiny_checkpoint):
-    asked = options(sets, tmp_path, str(tiny_checkpoint), sets=("STSBenchmark", "STS13"))
-    with pytest.raises(UserError, match=r"--sets: not in .*: STS13"):
-        evaluate(asked, quiet)
 
 
 def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny_checkpoint):
@@ -234,29 +226,49 @@ def test_what_a_tuned_encoder_was_tuned_from_counts_too(toy_data, tmp_path, tiny
         seen_by(str(second), ())
 
 
-def test_wrong_input_is_found_before_anything_is_measured(sets, tmp_path):
-    said: list[str] = []
-    for more, words in (
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
         ({"json": Path(".")}, "is a folder"),
         ({"glove": Path("none.txt")}, "none.txt: no such file"),
+        ({"sup_data": Path("gone.csv")}, "gone.csv: no such file"),
         ({"data": ("no-such-folder",)}, "--data no-such-folder: no such folder"),
+        (
+            {"data": ("{empty}",), "suite": ("sts",)},
+            "no set of sts in .*python -m data.download sts",
+        ),
         ({"sets": ("STS99",)}, "--sets STS99: unknown"),
+        ({"sets": ("STSBenchmark", "STS13")}, "--sets: not in .*: STS13"),
         ({"backbone": ("mini", "./nothing")}, "nothing: no such folder"),
-    ):
-        with pytest.raises(UserError, match=words):
-            evaluate(replace(options(sets, tmp_path, "mini"), **more), said.append)
-    assert not any(line.startswith("model") for line in said)
-
-
-def test_a_set_with_one_class_is_refused_in_one_line(sets, tmp_path, tiny_checkpoint):
-    folder = tmp_path / "one"
-    shutil.copytree(sets / "MRPC", folder)
-    train = folder / "msr_paraphrase_train.txt"
+        (
+            {"data": ("{one_class}",), "suite": ("transfer",)},
+            "MRPC: training rows by class are class 1: 20",
+        ),
+    ],
+)
+def test_wrong_input_is_one_line(more, words, sets, tmp_path, tiny_checkpoint):
+    one_class, empty = tmp_path / "one_class", tmp_path / "empty"
+    shutil.copytree(sets / "MRPC", one_class)
+    train = one_class / "msr_paraphrase_train.txt"
     rows = train.read_text().splitlines()
     train.write_text("\n".join([rows[0], *(r for r in rows[1:] if r.startswith("1"))]) + "\n")
-    asked = options(folder, tmp_path, str(tiny_checkpoint), suite=("transfer",))
-    with pytest.raises(UserError, match="MRPC: training rows by class are class 1: 20"):
-        evaluate(asked, quiet)
+    empty.mkdir()
+    asked = replace(options(sets, tmp_path, str(tiny_checkpoint)), **more)
+    folders = (name.format(empty=empty, one_class=one_class) for name in asked.data)
+    asked = replace(asked, data=tuple(folders))
+    said: list[str] = []
+    with pytest.raises(UserError, match=words) as error:
+        evaluate(asked, said.append)
+    assert "\n" not in str(error.value)
+    # Only one class is found by measuring.
+    assert any(line.startswith("model") for line in said) == ("one_class" in str(more))
+
+
+def test_an_error_on_the_command_line_is_code_2(tmp_path, tiny_checkpoint, capsys):
+    words = ["--backbone", str(tiny_checkpoint), "--data", str(tmp_path), "--suite", "sts"]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: no set of sts in ") and error.count("\n") == 1
 
 
 def test_hans_without_nli_pairs_has_areas_under_the_curve_only(sets, tmp_path, tiny_checkpoint):
@@ -267,14 +279,6 @@ def test_hans_without_nli_pairs_has_areas_under_the_curve_only(sets, tmp_path, t
     assert {r.model for r in results} == {"tiny, cosine"}
     measured = {r.metric for r in results if r.value is not None}
     assert measured == {"lexical_overlap, AUC", "word-order swap, AUC"}
-
-
-def test_a_folder_without_sets_is_one_line_and_code_2(tmp_path, tiny_checkpoint, capsys):
-    words = ["--backbone", str(tiny_checkpoint), "--data", str(tmp_path), "--suite", "sts"]
-    assert main(words) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: no set of sts in ") and error.count("\n") == 1
-    assert "python -m data.download sts" in error
 
 
 def test_the_published_number_of_minilm(tmp_path):

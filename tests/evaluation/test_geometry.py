@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from sklearn.metrics.pairwise import cosine_similarity
 
 from data.examples import SentencePair
-from evaluation import geometry as measures
-from evaluation.geometry import (
+from evaluation.suites import geometry as measures
+from evaluation.suites.geometry import (
     alignment,
     effective_rank,
     geometry,

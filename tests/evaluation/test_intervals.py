@@ -1,48 +1,172 @@
-"""Intervals are scipy's, and hold the true value as often as they say; some do not exist."""
+"""Intervals are those of a plain loop over clusters, and hold the true value when they should."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from made_systems import gold_of, system
 from scipy import stats
 
+from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
 from evaluation import intervals as module
+from evaluation.clusters import clusters_of
 from evaluation.intervals import (
     Interval,
     TiedOrder,
+    at_once,
     exact_share,
     intervals,
     over_seeds,
+    percentiles,
     ranks,
+    resampled,
+    resamples,
+    standard_error,
     weighted_metric,
 )
 from evaluation.metrics import task_metrics
 
+METRICS = [(task, metric) for task, record in TASKS.items() for metric in record.metrics]
+
+
+def pairs(*texts):
+    return [SentencePair(str(k), a, b, 1.0) for k, (a, b) in enumerate(texts)]
+
+
+# --- rows that share a text are drawn together
+
+
+def test_a_chain_of_shared_texts_is_one_cluster():
+    found = clusters_of(pairs("ab", "cd", "be", "fg", "ec", "hh", "gi"))
+    assert found.tolist() == [0, 0, 0, 1, 0, 2, 1]
+    assert clusters_of([Sentence(i, i[0], 1) for i in ("x1", "y", "x2")]).tolist() == [0, 1, 0]
+    assert clusters_of([]).tolist() == []
+
+
+def test_clusters_are_those_of_merging_row_by_row():
+    draw = np.random.default_rng(0)
+    rows = pairs(*draw.integers(0, 60, (50, 2)).astype(str))
+    merged = list(range(50))
+    for a, b in product(range(50), repeat=2):
+        if set(rows[a].texts) & set(rows[b].texts):
+            merged = [merged[a] if other == merged[b] else other for other in merged]
+    found = clusters_of(rows)
+    assert [[x == y for y in found] for x in found] == [[x == y for y in merged] for x in merged]
+
+
+@pytest.mark.parametrize(("task", "metric"), METRICS)
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 3)], ids=["rows", "clusters"])
+@pytest.mark.parametrize("kept", [module.KEPT, 0])
+def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, kept, monkeypatch):
+    monkeypatch.setattr(module, "RESAMPLES", 60)
+    monkeypatch.setattr(module, "IN_MEMORY", 7 * 50)  # seven resamples at a time
+    monkeypatch.setattr(module, "KEPT", kept)
+    draw = np.random.default_rng(2)
+    clusters = np.repeat(np.arange(50), np.repeat(sizes, 25))[:50]
+    gold = gold_of(task, 50, draw)
+    systems = np.stack([system(task, gold, draw, skill) for skill in (0.1, 0.5, 0.9)])
+
+    def score(rows, predictions):
+        return task_metrics(task, predictions[rows], gold[rows])[metric]
+
+    units, plain = int(clusters.max()) + 1, []
+    for drawn in np.random.default_rng(module.SEED).integers(0, units, (60, units)):
+        rows = np.concatenate([np.flatnonzero(clusters == unit) for unit in drawn])
+        plain.append([score(rows, predictions) for predictions in systems])
+    measure = weighted_metric(metric, TASKS[task], systems, gold)
+    values = resampled(at_once([measure, measure]), clusters)
+    assert values == pytest.approx(np.tile(np.array(plain).T, (2, 1)), abs=1e-12)
+    interval = intervals(task, systems[1], gold, clusters)[metric]
+    ends = np.quantile(np.array(plain)[:, 1], [0.025, 0.975])
+    assert (interval.low, interval.high) == pytest.approx(tuple(ends), abs=1e-12)
+    assert interval.method == "percentile"
+    assert standard_error(values[1]) == pytest.approx(np.std(plain, axis=0, ddof=1)[1])
+    if sizes == (1, 1):
+        expected = stats.bootstrap(
+            (np.arange(50),),
+            lambda rows: score(rows, systems[1]),
+            vectorized=False,
+            n_resamples=60,
+            method="percentile",
+            random_state=np.random.default_rng(module.SEED),
+        )
+        assert tuple(expected.confidence_interval) == pytest.approx(tuple(ends), abs=1e-12)
+        assert intervals(task, systems[1], gold)[metric] == interval
+
+
+def test_how_many_resamples_are_drawn():
+    expected = {3: 10_000, 2000: 10_000, 4000: 5000, 20_000: 1000, 10**6: 1000}
+    assert {n: resamples(n) for n in expected} == expected
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "pearson"])
+def test_intervals_of_clusters_hold_the_true_value_and_those_of_rows_do_not(metric, monkeypatch):
+    """Sixty clusters of five rows that share most of their luck."""
+    monkeypatch.setattr(module, "RESAMPLES", 400)
+    draw, clusters = np.random.default_rng(5), np.repeat(np.arange(60), 5)
+    task = "para" if metric == "accuracy" else "sts"
+
+    def drawn(count):
+        gold = draw.normal(size=(count, 1)) + 0.3 * draw.normal(size=(count, 5))
+        predictions = gold + draw.normal(size=(count, 1)) + 0.3 * draw.normal(size=(count, 5))
+        sides = predictions.ravel(), gold.ravel()
+        return [(side > 0).astype(float) for side in sides] if task == "para" else sides
+
+    truth = task_metrics(task, *drawn(200_000), [metric])[metric]
+    held = []
+    for _ in range(150):
+        sides = drawn(60)
+        both = [intervals(task, *sides, own, [metric])[metric] for own in (clusters, None)]
+        held.append([interval.low <= truth <= interval.high for interval in both])
+    by_clusters, by_rows = np.mean(held, axis=0)
+    assert 0.9 <= by_clusters <= 0.99 and by_rows < 0.85
+
+
+# --- what has an exact interval, or none
+
+
+def test_a_system_that_is_right_on_all_rows_may_be_wrong_on_others():
+    gold = np.array([0.0, 1.0] * 5)
+    assert intervals("para", gold, gold)["accuracy"] == exact_share(1.0, 10)
+    assert intervals("para", 1 - gold, gold)["accuracy"] == exact_share(0.0, 10)
+    # Clopper and Pearson's lower limit of n in n is (0.05 / 2) to the 1/n.
+    assert exact_share(1.0, 10) == Interval(pytest.approx(0.025 ** (1 / 10)), 1.0, "exact")
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn):
+    gold = np.arange(n) % TASKS[task].num_classes * 1.0
+    found = intervals(task, np.zeros(n), gold)
+    assert list(found) == list(TASKS[task].metrics)
+    if n < 3 or TASKS[task].label_kind == "score":
+        assert set(found.values()) == {None}
+    assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None  # never called
+    equal = np.full(9, 0.5) + 1e-14 * np.arange(9)
+    assert percentiles(equal) is None and standard_error(equal) == 0
+    assert not recwarn.list
+
 
 @pytest.mark.parametrize("metric", ["pearson", "spearman"])
-@pytest.mark.parametrize("method", ["BCa", "percentile"])
-def test_intervals_are_those_of_scipy_with_the_plain_metric(metric, method, monkeypatch):
-    monkeypatch.setattr(module, "RESAMPLES", 200)
-    monkeypatch.setattr(module, "MOST_BCA", 40 if method == "BCa" else 39)
-    draw = np.random.default_rng(1)
-    gold = gold_of("sts", 40, draw)
-    found = system("sts", gold, draw)
+def test_what_is_constant_within_a_weighting_correlates_with_nothing(metric, recwarn):
+    predictions, gold = np.array([[1.0, 1.0, 2.0]]), np.array([1.0, 2.0, 3.0])
+    weights = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
+    constant, whole = weighted_metric(metric, TASKS["sts"], predictions, gold)(weights)[0]
+    assert constant == 0.0 and whole == pytest.approx(3**0.5 / 2)
+    assert not recwarn.list
 
-    def plain(a, b):
-        return task_metrics("sts", a, b)[metric]
 
-    expected = stats.bootstrap(
-        (found, gold),
-        plain,
-        paired=True,
-        vectorized=False,
-        n_resamples=200,
-        method=method,
-        random_state=np.random.default_rng(module.SEED),
-    )
-    interval = intervals("sts", found, gold)[metric]
-    assert interval.method == method
-    assert (interval.low, interval.high) == pytest.approx(expected.confidence_interval, abs=1e-9)
+def test_ranks_under_weights_are_those_of_scipy():
+    values = np.array([2.0, 1.0, 2.0, 5.0, 1.0])
+    weights = np.array([[1.0, 3.0, 2.0, 1.0, 0.0]])
+    rows = np.repeat(np.arange(5), weights[0].astype(int))
+    order = TiedOrder(values)
+    found = ranks(order.sums(weights.T))[order.place, 0]
+    assert found[rows].tolist() == stats.rankdata(values[rows]).tolist()
+
+
+# --- means over seeds
 
 
 def test_means_over_seeds_vary_with_rows_and_seeds():
@@ -58,76 +182,20 @@ def test_means_over_seeds_vary_with_rows_and_seeds():
     assert 0.92 <= np.mean(held) <= 0.99
 
 
-def about(found):
-    return found.interval, found.p
-
-
 def test_over_seeds_is_the_t_test_of_rows_or_of_seeds_where_only_these_vary():
-    interval, p = about(over_seeds(np.array([0.5, 0.5, 0.5]), 0.1, 1000))
+    found = over_seeds(np.array([0.5, 0.5, 0.5]), 0.1, 1000)
     of_rows = stats.t(999, 0.5, 0.1)
-    assert (interval.low, interval.high) == pytest.approx(of_rows.interval(0.95))
-    assert p == pytest.approx(2 * of_rows.cdf(0))
+    interval = found.interval.low, found.interval.high
+    assert interval == pytest.approx(of_rows.interval(0.95))
+    assert found.p == pytest.approx(2 * of_rows.cdf(0))
+    assert found.findable == pytest.approx(0.1 * (stats.t(999).ppf(0.975) + stats.t(999).ppf(0.8)))
     values = np.array([0.2, 0.5, 0.3])
-    interval, p = about(over_seeds(values, 0.0, 1000))
-    of_seeds = stats.ttest_1samp(values, 0)
-    assert p == pytest.approx(of_seeds.pvalue)
-    assert (interval.low, interval.high) == pytest.approx(of_seeds.confidence_interval(0.95))
-    assert about(over_seeds(np.zeros(3), 0.0, 9)) == (Interval(0.0, 0.0, "t"), 1.0)
+    found, of_seeds = over_seeds(values, 0.0, 1000), stats.ttest_1samp(values, 0)
+    interval = found.interval.low, found.interval.high
+    assert found.p == pytest.approx(of_seeds.pvalue)
+    assert interval == pytest.approx(of_seeds.confidence_interval(0.95))
+    found = over_seeds(np.zeros(3), 0.0, 9)
+    assert (found.interval, found.p) == (Interval(0.0, 0.0, "t"), 1.0)
     # The mean's variance over these seeds is 0.00777; of rows as much again makes half of it.
     shares = [over_seeds(values, error, 9).seeds_share for error in (0.0, 0.00777778**0.5, 1e9)]
     assert shares == pytest.approx([1.0, 0.5, 0.0], abs=1e-6)
-
-
-def test_who_is_right_on_all_rows_may_still_be_wrong_on_others():
-    gold = np.array([0.0, 1.0] * 5)
-    assert intervals("para", gold, gold)["accuracy"] == exact_share(1.0, 10)
-    # Clopper and Pearson's lower limit of n in n is (0.05 / 2) to the 1/n.
-    assert exact_share(1.0, 10).low == pytest.approx(0.025 ** (1 / 10))
-    assert exact_share(1.0, 10).high == 1.0
-
-
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("n", [2, 3, 10])
-def test_constants_and_few_rows_have_no_interval_and_no_warning(task, n, recwarn):
-    gold = np.arange(n) % TASKS[task].num_classes * 1.0
-    found = intervals(task, np.zeros(n), gold)
-    assert list(found) == list(TASKS[task].metrics)
-    if n < 3 or TASKS[task].label_kind == "score":
-        assert set(found.values()) == {None}
-    assert intervals("para", np.zeros(9), np.arange(9) % 2 * 1.0)["f1"] is None  # never called
-    assert not recwarn.list
-
-
-PAIRS = [(task, metric) for task, record in TASKS.items() for metric in record.metrics]
-
-
-@pytest.mark.parametrize(("task", "metric"), PAIRS)
-def test_weights_count_how_often_a_row_is_there(task, metric):
-    draw = np.random.default_rng(0)
-    gold = gold_of(task, 60, draw)
-    found = np.stack([system(task, gold, draw, skill) for skill in (0.1, 0.5, 0.9)])
-    rows = draw.integers(0, 60, (20, 60))
-    weights = np.stack([np.bincount(drawn, minlength=60) for drawn in rows]).astype(float)
-    expected = [
-        [task_metrics(task, one[drawn], gold[drawn])[metric] for drawn in rows] for one in found
-    ]
-    measured = weighted_metric(metric, TASKS[task], found, gold)(weights)
-    assert measured == pytest.approx(np.array(expected), abs=1e-12)
-
-
-@pytest.mark.parametrize("metric", ["pearson", "spearman"])
-def test_what_is_constant_within_a_weighting_correlates_with_nothing(metric, recwarn):
-    found, gold = np.array([[1.0, 1.0, 2.0]]), np.array([1.0, 2.0, 3.0])
-    weights = np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
-    constant, whole = weighted_metric(metric, TASKS["sts"], found, gold)(weights)[0]
-    assert constant == 0.0 and whole == pytest.approx(3**0.5 / 2)
-    assert not recwarn.list
-
-
-def test_ranks_under_weights_are_those_of_scipy():
-    values = np.array([2.0, 1.0, 2.0, 5.0, 1.0])
-    weights = np.array([[1.0, 3.0, 2.0, 1.0, 0.0]])
-    rows = np.repeat(np.arange(5), weights[0].astype(int))
-    order = TiedOrder(values)
-    found = ranks(order.sums(weights.T))[order.place, 0]
-    assert found[rows].tolist() == stats.rankdata(values[rows]).tolist()

@@ -1,5 +1,7 @@
 """Metrics equal scikit-learn's and scipy's; what is undefined is None, never NaN."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
@@ -7,70 +9,108 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from data.examples import Sentence
 from data.tasks import TASKS
-from evaluation.metrics import METRICS, is_labelled, row_errors, task_metrics
+from evaluation.metrics import (
+    METRICS,
+    best_threshold,
+    is_labelled,
+    row_errors,
+    task_metrics,
+    threshold_scores,
+)
 
 RANDOM = np.random.default_rng(0)
-
-
-def test_metrics_equal_scikit_learn_and_scipy():
-    gold, found = RANDOM.integers(0, 5, 200), RANDOM.integers(0, 5, 200)
-    metrics = task_metrics("sst", found, gold)
-    assert metrics["accuracy"] == accuracy_score(gold, found)
-    assert metrics["f1"] == f1_score(gold, found, average="macro")
-    assert metrics["f1_weighted"] == f1_score(gold, found, average="weighted")
-    metrics = task_metrics("para", found % 2, gold % 2)
-    assert metrics["accuracy"] == accuracy_score(gold % 2, found % 2)
-    assert metrics["f1"] == f1_score(gold % 2, found % 2)
-    ties = RANDOM.normal(size=200).round(1)
-    metrics = task_metrics("sts", ties, gold)
-    assert metrics["pearson"] == pytest.approx(pearsonr(gold, ties)[0], abs=1e-12)
-    assert metrics["spearman"] == pytest.approx(spearmanr(gold, ties)[0], abs=1e-12)
+OTHERS = {
+    "accuracy": accuracy_score,
+    "f1": f1_score,
+    "macro": partial(f1_score, average="macro"),
+    "weighted": partial(f1_score, average="weighted"),
+    "pearson": lambda gold, predictions: pearsonr(gold, predictions)[0],
+    "spearman": lambda gold, predictions: spearmanr(gold, predictions)[0],
+}
 
 
 @pytest.mark.parametrize(
-    "constant",
-    [np.full(9, 2.5), 2.5 + 1e-8 * np.arange(9), np.array([1.0, np.inf] + [0] * 7)],
+    ("task", "metric", "other"),
+    [
+        ("sst", "accuracy", "accuracy"),
+        ("sst", "f1", "macro"),
+        ("sst", "f1_weighted", "weighted"),
+        ("para", "accuracy", "accuracy"),
+        ("para", "f1", "f1"),
+        ("sts", "pearson", "pearson"),
+        ("sts", "spearman", "spearman"),
+    ],
 )
-def test_correlation_of_a_constant_or_broken_side_is_undefined(constant, recwarn):
-    assert task_metrics("sts", constant, np.arange(9.0)) == dict.fromkeys(METRICS)
-    assert task_metrics("sts", np.arange(9.0), constant) == dict.fromkeys(METRICS)
-    assert not recwarn.list
+def test_metrics_equal_those_of_other_libraries(task, metric, other):
+    gold, predictions = RANDOM.integers(0, TASKS[task].num_classes, (2, 200)).astype(float)
+    if task == "sts":
+        predictions = RANDOM.normal(size=200).round(1)  # with ties
+    found = task_metrics(task, predictions, gold)
+    assert found[metric] == pytest.approx(OTHERS[other](gold, predictions), abs=1e-12)
+    # A task has the metrics of its record and no others.
+    assert tuple(name for name in METRICS if found[name] is not None) == TASKS[task].metrics
+    assert ("f1_weighted" in found) == (TASKS[task].label_kind == "classes")
 
 
-def test_a_narrow_but_real_ranking_is_not_taken_for_noise():
-    metrics = task_metrics("sts", 2.5 + 1e-4 * np.arange(9), np.arange(9.0))
-    assert (metrics["pearson"], metrics["spearman"]) == pytest.approx((1.0, 1.0))
+@pytest.mark.parametrize(
+    ("side", "value"),
+    [
+        (np.full(9, 2.5), None),
+        (2.5 + 1e-8 * np.arange(9), None),  # constant up to float32's rounding
+        (np.array([1.0, np.inf] + [0] * 7), None),
+        (2.5 + 1e-4 * np.arange(9), pytest.approx(1.0)),  # narrow, but a ranking
+    ],
+)
+def test_the_correlation_of_a_constant_or_broken_side_is_undefined(side, value, recwarn):
+    expected = dict.fromkeys(METRICS) | {"pearson": value, "spearman": value}
+    for sides in ((side, np.arange(9.0)), (np.arange(9.0), side)):
+        assert task_metrics("sts", *sides) == expected
     assert task_metrics("sts", np.array([1.0]), np.array([2.0]))["spearman"] is None
-
-
-def test_never_predicting_the_positive_class_gives_f1_zero(recwarn):
-    assert task_metrics("para", np.zeros(4), np.array([0, 1, 1, 0]))["f1"] == 0.0
+    assert task_metrics("para", np.zeros(4), np.array([0, 1, 1, 0]))["f1"] == 0.0  # never called
     assert not recwarn.list
 
 
-@pytest.mark.parametrize(("found", "gold"), [([], []), ([1.0], [1.0, 2.0])])
-def test_no_rows_or_unequal_lengths_are_refused(found, gold):
+@pytest.mark.parametrize(("predictions", "gold"), [([], []), ([1.0], [1.0, 2.0])])
+def test_no_rows_or_unequal_lengths_are_refused(predictions, gold):
     with pytest.raises(ValueError, match="predictions for"):
-        task_metrics("sts", np.array(found), np.array(gold))
+        task_metrics("sts", np.array(predictions), np.array(gold))
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_task_has_the_metrics_of_its_record_and_no_others(task):
-    gold = np.arange(40) % (TASKS[task].largest + 1)
-    metrics = task_metrics(task, gold, gold)
-    assert tuple(name for name in METRICS if metrics[name] is not None) == TASKS[task].metrics
-    assert metrics[TASKS[task].main_metric] == pytest.approx(1.0)
-    assert ("f1_weighted" in metrics) == (TASKS[task].label_kind == "classes")
-
-
-def test_a_rows_error_is_a_miss_of_a_class_or_a_distance_from_a_score():
-    found, gold = np.array([1.0, 4.0, 0.0]), np.array([1.0, 2.5, 1.0])
-    assert row_errors("sst", found, gold).tolist() == [0.0, 1.0, 1.0]
-    assert row_errors("para", found, gold).tolist() == [0.0, 1.0, 1.0]
-    assert row_errors("sts", found, gold).tolist() == [0.0, 1.5, 1.0]
+@pytest.mark.parametrize(
+    ("task", "errors"), [("sst", [0, 1, 1]), ("para", [0, 1, 1]), ("sts", [0, 1.5, 1])]
+)
+def test_a_rows_error_is_a_miss_of_a_class_or_a_distance_from_a_score(task, errors):
+    predictions, gold = np.array([1.0, 4.0, 0.0]), np.array([1.0, 2.5, 1.0])
+    assert row_errors(task, predictions, gold).tolist() == errors
 
 
 def test_examples_are_labelled_if_all_are():
     assert not is_labelled([])
     assert not is_labelled([Sentence("1", "x", 1), Sentence("2", "y")])
     assert is_labelled([Sentence("1", "x", 0)])
+
+
+# --- thresholds on similarities
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1"])
+def test_every_threshold_has_the_score_of_scikit_learn(metric):
+    labels = RANDOM.integers(0, 2, 80).astype(float)
+    similarities = (labels + RANDOM.normal(size=80)).round(1)  # with ties
+    distinct, scores = threshold_scores(similarities, labels, metric)
+    for threshold, score in zip([*distinct, np.inf], scores, strict=True):
+        assert score == pytest.approx(OTHERS[metric](labels, similarities >= threshold))
+    best = best_threshold(similarities, labels, metric)
+    assert OTHERS[metric](labels, similarities >= best) == pytest.approx(scores.max())
+
+
+@pytest.mark.parametrize(
+    ("similarities", "labels", "threshold"),
+    [
+        ([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1], 0.4),
+        ([0.3, 0.4], [1, 1], -np.inf),
+        ([0.3, 0.4], [0, 0], np.inf),
+    ],
+)
+def test_a_threshold_lies_between_two_similarities_or_beyond_all(similarities, labels, threshold):
+    assert best_threshold(np.array(similarities), np.array(labels), "accuracy") == threshold

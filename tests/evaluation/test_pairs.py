@@ -1,27 +1,22 @@
-"""Thresholds equal sentence-transformers' and scikit-learn's; HANS is counted by hand."""
+"""Pairs as two classes: numbers of sentence-transformers and scikit-learn; HANS counted by hand."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
-from data.examples import SentencePair
-from evaluation.pairs import best_threshold, hans_metrics, pair_metrics, threshold_scores
+from data.examples import DataError, SentencePair
+from evaluation.metrics import best_threshold
+from evaluation.suites import hans as suite
+from evaluation.suites.hans import hans_metrics
+from evaluation.suites.pairs import pair_metrics
 
 RANDOM = np.random.default_rng(1)
 SCORES = {"accuracy": accuracy_score, "f1": f1_score}
 
 
-def draw(count: int, decimals: int = 12) -> tuple[np.ndarray, np.ndarray]:
+def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
     labels = RANDOM.integers(0, 2, count).astype(float)
-    return (labels + RANDOM.normal(size=count)).round(decimals), labels
-
-
-@pytest.mark.parametrize("metric", SCORES)
-def test_every_threshold_has_the_score_of_scikit_learn(metric):
-    similarities, labels = draw(80, 1)  # with ties
-    distinct, scores = threshold_scores(similarities, labels, metric)
-    for threshold, score in zip([*distinct, np.inf], scores, strict=True):
-        assert score == pytest.approx(SCORES[metric](labels, similarities >= threshold))
+    return labels + RANDOM.normal(size=count), labels
 
 
 def test_best_metrics_equal_those_of_sentence_transformers():
@@ -41,25 +36,19 @@ def test_best_metrics_equal_those_of_sentence_transformers():
 def test_the_threshold_of_training_pairs_is_used_as_it_is(metric):
     train, test = draw(300), draw(100)
     threshold, score = best_threshold(*train, metric), SCORES[metric]
-    highest = max(score(train[1], train[0] >= t) for t in [*train[0], np.inf])
-    assert score(train[1], train[0] >= threshold) == pytest.approx(highest)
-    found = pair_metrics(*test, *train)
-    assert found[f"{metric}_train"] == pytest.approx(score(test[1], test[0] >= threshold))
-    assert found[f"{metric}_train"] <= found[f"{metric}_best"]
-
-
-def test_the_threshold_lies_between_two_similarities_or_beyond_all():
-    assert best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 1, 1]), "accuracy") == 0.4
-    assert best_threshold(np.array([0.3, 0.4]), np.array([1, 1]), "accuracy") == -np.inf
-    assert best_threshold(np.array([0.3, 0.4]), np.array([0, 0]), "accuracy") > 0.4
+    metrics = pair_metrics(*test, *train)
+    expected = score(test[1], test[0] >= threshold)
+    assert metrics[f"{metric}_train"] == pytest.approx(expected)
+    assert expected <= metrics[f"{metric}_best"] + 1e-12
 
 
 def test_a_constant_gives_no_perfect_score():
     """Tied similarities in the order of their labels have misled others."""
-    metrics = pair_metrics(np.full(10, 0.5), np.array([1.0] * 4 + [0.0] * 6))
+    labels = np.array([1.0] * 4 + [0.0] * 6)
+    metrics = pair_metrics(np.full(10, 0.5), labels)
     assert metrics["accuracy_best"] == 0.6
     assert metrics["average_precision"] == pytest.approx(0.4)
-    assert metrics["f1_best"] == pytest.approx(f1_score([1] * 4 + [0] * 6, [1] * 10))
+    assert metrics["f1_best"] == pytest.approx(f1_score(labels, np.ones(10)))
     one_class = pair_metrics(np.array([0.3, 0.4]), np.array([1.0, 1.0]))
     assert one_class["average_precision"] is None
 
@@ -102,3 +91,15 @@ def test_hans_by_heuristic_and_subcase():
         assert hans(threshold)["lexical_overlap, AUC"] == (pytest.approx(4 / 6), 5)
     assert hans()["subsequence, AUC"] == (None, 1)
     assert hans(np.nan)["accuracy"] == (None, 6)
+
+
+def test_hans_learns_from_as_many_pairs_of_both_kinds(tmp_path, monkeypatch):
+    rows = [f"p{n}\th{n}\t{'entailment' if n % 3 else 'neutral'}" for n in range(60)]
+    (tmp_path / "nli_pairs.tsv").write_text("premise\thypothesis\tlabel\n" + "\n".join(rows))
+    monkeypatch.setattr(suite, "read_hans", lambda folder, name: [])
+    monkeypatch.setattr(suite, "MOST_PAIRS", 30)
+    labels = [pair.label for pair in suite.read([tmp_path], "HANS").train]
+    assert labels == [1.0, 0.0] * 15
+    monkeypatch.setattr(suite, "FEWEST_PAIRS", 21)
+    with pytest.raises(DataError, match="40 of 60 pairs are entailed"):
+        suite.read([tmp_path], "HANS")

@@ -52,7 +52,7 @@ def test_thresholds_are_chosen_on_held_out_pairs_only():
     held_out, known = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.0, 1.0, 1.0])
     scored = np.array([0.2, 0.24, 0.26, 0.9])
     for labels in (np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0, 1.0])):
-        found = at_threshold("para", scored, labels, held_out, known, alone(4))
+        found = at_threshold("para", scored, labels, held_out, known, clusters=alone(4))
         called = scored >= 0.25
         assert found["n"] == 4
         assert found["accuracy"]["threshold"] == found["f1"]["threshold"] == 0.25
@@ -66,7 +66,7 @@ def test_held_out_pairs_of_one_label_call_all_rows_the_same():
     scored, labels = np.array([0.0, 0.3, 0.9, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])
     for known, accuracy in ((0.0, 0.25), (1.0, 0.75)):
         block = at_threshold(
-            "para", scored, labels, np.array([0.2, 0.7]), np.full(2, known), alone(4)
+            "para", scored, labels, np.array([0.2, 0.7]), np.full(2, known), clusters=alone(4)
         )
         assert block["accuracy"]["value"] == accuracy
         json.dumps(block, allow_nan=False)

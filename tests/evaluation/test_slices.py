@@ -1,22 +1,19 @@
-"""Where predictions are wrong: groups of rows, paired intervals, rating bands."""
+"""Where predictions are wrong: groups of rows, paired intervals."""
 
 import json
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
-from scipy.stats import bootstrap, norm
+from scipy.stats import bootstrap
 
 from data.examples import Sentence, SentencePair
 from data.tasks import TASKS
 from evaluation.clusters import alone
+from evaluation.intervals import SEED
 from evaluation.slices import (
     FEWEST,
-    MOST_RESAMPLED,
-    POINTS,
     band_of,
-    cosine_densities,
     groups,
     paired_interval,
     properties,
@@ -95,23 +92,21 @@ def test_rows_without_tags_and_single_texts_have_fewer_properties():
     assert [s.name for s in found if s.by == "label"] == ["1"]
 
 
-@pytest.mark.parametrize("rows", [60, MOST_RESAMPLED, MOST_RESAMPLED + 1])
-def test_an_interval_of_many_rows_is_the_normal_one_and_of_fewer_scipys_paired_one(rows):
-    first, second = DRAW.normal(0.2, 1, rows), DRAW.normal(size=rows)
-    off = first - second
-    reach = norm.ppf(0.975) * off.std(ddof=1) / rows**0.5
-    expected = off.mean() - reach, off.mean() + reach
-    if rows == 60:
-        expected = bootstrap(
-            (first, second),
-            lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
-            paired=True,
-            n_resamples=2000,
-            random_state=np.random.default_rng(5),
-        ).confidence_interval
-    found = paired_interval(first, second, alone(rows))
-    assert found == pytest.approx(tuple(expected), abs=0.1 * reach)
-    assert found == paired_interval(first, second, alone(rows))
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_interval_of_paired_means_is_scipys_over_clusters(size):
+    """Rows of one cluster differ alike, and say no more than one of them."""
+    first, second = DRAW.normal(0.2, 1, 60), DRAW.normal(size=60)
+    expected = bootstrap(
+        (first, second),
+        lambda a, b, axis=-1: a.mean(axis=axis) - b.mean(axis=axis),
+        paired=True,
+        n_resamples=10_000,
+        method="percentile",
+        random_state=np.random.default_rng(SEED),
+    ).confidence_interval
+    # Of a slice, clusters have gaps in their numbers.
+    found = paired_interval(first.repeat(size), second.repeat(size), 3 * alone(60).repeat(size))
+    assert (found.low, found.high) == pytest.approx(tuple(expected))
 
 
 def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
@@ -126,35 +121,6 @@ def test_unequal_lengths_are_refused(bi, cross):
         slices(groups([PAIR], STS), np.array(bi), np.array(cross), alone(1))
 
 
-# --- ratings by band
-
-LABELS = DRAW.uniform(0, 5, 300)
-COSINES = np.clip(LABELS / 5 + DRAW.normal(0, 0.1, 300), -1, 1)
-
-
-def test_a_density_is_the_mean_of_normal_curves_of_scotts_width():
-    band = cosine_densities(COSINES, LABELS, 5)[2]
-    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
-    width = own.std(ddof=1) * len(own) ** -0.2
-    expected = norm.pdf(np.array(band.cosines)[:, None], own, width).mean(axis=1)
-    np.testing.assert_allclose(band.density, expected, rtol=1e-9)
-
-
-def test_a_band_holds_its_upper_end_and_densities_share_their_points():
+def test_a_band_holds_its_upper_end():
     ends = {0: "0 to 1", 1: "0 to 1", 1.001: "1 to 2", 4: "3 to 4", 5: "4 to 5"}
     assert {rating: band_of(rating, 5) for rating in ends} == ends
-    measured = cosine_densities(COSINES, LABELS, 5)
-    assert [band.band for band in measured] == [f"{n} to {n + 1}" for n in range(5)]
-    for band in measured:
-        assert band.cosines == measured[0].cosines and len(band.cosines) == POINTS
-    own = COSINES[(LABELS > 2) & (LABELS <= 3)]
-    inner = measured[2]
-    assert (inner.n, inner.mean, inner.deviation) == (len(own), own.mean(), own.std())
-    assert trapezoid(inner.density, inner.cosines) == pytest.approx(1, abs=0.01)
-
-
-def test_a_band_without_two_different_cosines_has_no_density():
-    found = cosine_densities(np.array([0.5, 0.5, 0.9, 0.1]), np.array([0.1, 0.2, 1.5, 4.5]), 5)
-    assert [band.density for band in found] == [None] * 5
-    same = cosine_densities(np.full(9, 0.5), np.linspace(0, 5, 9), 5)
-    assert all(band.density is None for band in same)

@@ -7,16 +7,22 @@ from scipy.stats import pearsonr, spearmanr
 from baselines.embedder import Embedder
 from data.examples import SentencePair
 from data.overlap import Seen
-from evaluation.sts import cosine_scores, pair_cosines, selection_score, set_metrics, sts_metrics
-from evaluation.suites import SUITES, LoadedSet, Model
+from evaluation.suites import sts
+from evaluation.suites.measured import LoadedSet, Model
+from evaluation.suites.sts import (
+    cosine_scores,
+    pair_cosines,
+    selection_score,
+    set_metrics,
+    sts_metrics,
+)
 
 RANDOM = np.random.default_rng(4)
-GOLD = {"news": RANDOM.integers(0, 6, 30) / 1.0, "images": RANDOM.integers(0, 6, 70) / 1.0}
+GOLD = RANDOM.integers(0, 6, 100) / 1.0
+SUBSETS = np.repeat(["news", "images"], [30, 70])
+NAMES = ["news", "images"]
 # Subsets differ in the height of their cosines: then "all" is no mean of them.
-FOUND = {
-    name: gold / 10 + height + RANDOM.normal(size=len(gold)) / 8
-    for (name, gold), height in zip(GOLD.items(), (0.5, 0.0), strict=True)
-}
+SCORES = GOLD / 10 + 0.5 * (SUBSETS == "news") + RANDOM.normal(size=100) / 8
 
 
 def test_cosine_scores_come_from_any_encode_function():
@@ -45,34 +51,36 @@ def test_cosines_are_those_of_each_row():
     ("metric", "correlation"), [("spearman", spearmanr), ("pearson", pearsonr)]
 )
 def test_a_set_has_a_number_of_all_rows_and_one_of_each_part(metric, correlation):
-    measured = set_metrics(FOUND | {"news": np.ones(30)}, GOLD)
-    assert measured["news", metric] == (None, 30)
-    measured = set_metrics(FOUND, GOLD)
-    joined = correlation(*(np.concatenate(list(side.values())) for side in (FOUND, GOLD)))[0]
-    assert measured["all", metric] == (pytest.approx(joined), 100)
-    for name, gold in GOLD.items():
-        expected = correlation(FOUND[name], gold)[0]
-        assert measured[name, metric] == (pytest.approx(expected), len(gold))
-    one_part = set_metrics({"test": FOUND["news"]}, {"test": GOLD["news"]})
+    measured = set_metrics(SCORES, GOLD, SUBSETS, NAMES)
+    assert measured["all", metric] == (pytest.approx(correlation(SCORES, GOLD)[0]), 100)
+    for name in NAMES:
+        rows = SUBSETS == name
+        expected = correlation(SCORES[rows], GOLD[rows])[0]
+        assert measured[name, metric] == (pytest.approx(expected), rows.sum())
+    constant = np.where(SUBSETS == "news", 1.0, SCORES)
+    assert set_metrics(constant, GOLD, SUBSETS, NAMES)["news", metric] == (None, 30)
+    one_part = set_metrics(SCORES, GOLD, np.full(100, "test"), ["test"])
     assert set(one_part) == {("all", "spearman"), ("all", "pearson")}
 
 
 def test_unseen_numbers_of_a_set_of_which_one_part_was_seen():
-    texts = {name: [f"{name} {row}" for row in range(len(gold))] for name, gold in GOLD.items()}
-    pairs = {
-        name: [
-            SentencePair(text, text, f"{text} again", float(label))
-            for text, label in zip(texts[name], GOLD[name], strict=True)
-        ]
-        for name in GOLD
-    }
+    texts = [f"{name} {row}" for row, name in enumerate(SUBSETS)]
+    pairs = [
+        SentencePair(text, text, f"{text} again", float(label))
+        for text, label in zip(texts, GOLD, strict=True)
+    ]
     seen = Seen()
-    seen.add_texts(texts["news"])
-    found = {f"{name} {row}": v for name in FOUND for row, v in enumerate(FOUND[name])}
-    embedder = Embedder("own", None, lambda first, _: np.array([found[text] for text in first]))
-    results = LoadedSet(SUITES["sts"], "set", pairs).measure(Model(embedder, seen))
-    own = {result.part: result for result in results if result.metric == "spearman"}
-    images = spearmanr(FOUND["images"], GOLD["images"])[0]
-    assert own["news"].seen == 1 and own["news"].unseen is None
-    assert own["images"].unseen == own["all"].unseen == pytest.approx(images)
-    assert own["all"].seen == 0.3
+    seen.add_texts(texts[:30])
+    score_of = dict(zip(texts, SCORES, strict=True))
+    embedder = Embedder("made", None, lambda a, _: np.array([score_of[text] for text in a]))
+    loaded = LoadedSet("sts", "set", examples=pairs, scored=pairs, subsets=SUBSETS)
+    results = sts.measure(Model(embedder, seen), loaded)
+    by_part = {result.part: result for result in results if result.metric == "spearman"}
+    images = spearmanr(SCORES[30:], GOLD[30:])[0]
+    assert by_part["news"].seen == 1 and by_part["news"].unseen is None
+    assert by_part["images"].unseen == by_part["all"].unseen == pytest.approx(images)
+    assert by_part["all"].seen == 0.3
+    # Only all rows have an interval, from which those of averages over sets are made.
+    low, high = np.quantile(by_part["all"].resampled, [0.025, 0.975])
+    assert (by_part["all"].low, by_part["all"].high) == pytest.approx((low, high))
+    assert by_part["news"].low is None and by_part["news"].resampled is None

@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 
-from evaluation import transfer
-from evaluation.transfer import cross_validated, pair_vectors, transfer_metrics, with_split
+from evaluation.suites import transfer
+from evaluation.suites.transfer import cross_validated, pair_vectors, transfer_metrics, with_split
 
 RANDOM = np.random.default_rng(3)
 

@@ -75,7 +75,7 @@ def test_a_new_task_runs_to_the_end(nli_data, tiny_checkpoint, toy_data, tmp_pat
             assert {row.split(" , ")[1].strip() for row in rows} <= {"0", "1", "2"}
     plan = "\n".join(lines)
     assert results_table(cells) in plan
-    assert "nli: 45 train, 15 dev, 6 test" in plan and "nli/bi nli/cross" in plan
+    assert "nli: 45 train, 15 dev, 6 test" in plan and "nli bi-encoder, nli cross-encoder" in plan
     assert "| nli " in plan and "the last" in plan  # no STS pairs to choose a checkpoint by
     with (tmp_path / "r" / "results.csv").open() as file:
         assert {row["task"] for row in csv.DictReader(file)} == {"nli"}

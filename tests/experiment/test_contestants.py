@@ -77,7 +77,7 @@ def test_the_table_says_which_was_trained_on_none_of_the_rows(finished):
     assert ("sts", "bi", "none") not in labels and ("sts", "bi", "full") in labels
     seen = {c.tune: c.overlap["sentences"] for c in cells_of(finished) if c.task == "sts"}
     assert seen["none"] == 0
-    assert "as published" in (finished / "report.html").read_text()
+    assert "published weights" in (finished / "report.html").read_text()
 
 
 WRONG = {

@@ -11,14 +11,14 @@ import pytest
 import torch
 from toy_runs import GRID, cells_of, grid, results, run
 
-import report.costs
+import heads.saved
 import report.page.write
 from data.tasks import read_task
-from evaluation.costs import cost_sentences, measured_on
+from heads.config import READERS
 from heads.saved import load_head
 from minbert.flops import encoder_flops, linear_flops
 from report.__main__ import main
-from report.costs import reader_of
+from report.costs import cost_lines, cost_of, measured_on
 from report.finished import FinishedRun
 from report.run_folder import COSTS
 
@@ -33,14 +33,13 @@ def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
 ):
     page = (finished / "report.html").read_bytes()
     assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
-    said = capsys.readouterr().out
-    verdict, last = said.strip().split("heads and curves: ")[1].rsplit("\n", 1)
-    assert last == f"page: {finished / 'report.html'}"
-    assert (
-        "Similarity 0-5 (sts): " in verdict
-        and max(map(len, verdict.split("\n\n", 1)[1].splitlines())) <= 100
-    )
-    assert escape(" ".join(verdict.split()).split("(sts): ")[1][:60], quote=False) in page.decode()
+    printed = capsys.readouterr().out.strip()
+    table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
+    assert "| sentences/s" in table and "\nSTS (similarity 0-5): " in verdict
+    assert printed.splitlines()[-1] == f"Report: {finished / 'report.html'} (open in a browser)"
+    for paragraph in verdict.split("\n\n"):
+        words = " ".join(paragraph.split())
+        assert escape(words, quote=False) in " ".join(page.decode().replace("&#34;", '"').split())
     (finished / "report.html").unlink()
     assert main(["html", str(finished)]) == 0
     assert (finished / "report.html").read_bytes() == page
@@ -54,7 +53,7 @@ def test_a_run_keeps_what_the_page_shows(finished):
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
         assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
     page = (finished / "report.html").read_text()
-    for id in ("bars-sts", "density-sts-sup", "curve-tuning", "trajectory", "curve-heads-sts"):
+    for id in ("bars-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
         assert f'<figure id="{id}' in page
 
 
@@ -69,19 +68,18 @@ def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_dat
     one_by_one = [*tokenize(first).lengths, *tokenize(second).lengths]
     lengths = one_by_one if kind == "bi" else tokenize(first, second).lengths
     flops = encoder_flops(lengths, head.encoder.model.config, pooler=True)
-    reader = reader_of(head, pairs)
-    assert reader.flops == pytest.approx(flops / len(pairs) + linear_flops(head.head))
-    assert reader.tokens == pytest.approx(sum(lengths) / len(pairs))
-    assert (reader.encode is None) == (kind == "cross")
+    cost = cost_of(head, pairs, 0.01)
+    assert cost["flops"] == pytest.approx(flops / len(pairs) + linear_flops(head.head))
+    assert cost["tokens"] == pytest.approx(sum(lengths) / len(pairs))
+    assert (cost["texts_per_second"] is None) == (kind == "cross")
 
 
 def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsys):
     assert main(["cost", str(finished), "--budget", "0.05", "--device", "cpu"]) == 0
     text = capsys.readouterr().out
-    assert "| most similar two of N | 10,000 " in text and "~" in text
-    assert "para: the bi-encoder is" in text and "65 hours and 5 seconds" in text
-    assert f"costs     {finished / COSTS}" in text
     numbers = json.loads((finished / COSTS).read_text())
+    assert "\n".join(cost_lines(numbers)) in text
+    assert f"Cost details: {finished / COSTS}" in text
     cells = numbers["cells"]
     assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
         ("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")
@@ -99,13 +97,12 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     # And the page shows them.
     assert main(["html", str(finished)]) == 0
     page = (finished / "report.html").read_text()
-    for words in (numbers["story"], measured_on(numbers)):
-        assert escape(words, quote=False) in page
-    for figure in ("frontier-para", "frontier-sts"):
-        assert f'<figure id="{figure}">' in page
+    assert escape(measured_on(numbers), quote=False) in page
+    for head in ("SST: bi-encoder", "Paraphrase detection: cross-encoder", "STS: cross-encoder"):
+        assert f">{head}<" in page.replace("\n", "")
 
 
-def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_path, capsys):
+def test_a_run_ends_with_the_costs_of_every_reader(tiny_checkpoint, toy_data, tmp_path, capsys):
     folder = tmp_path / "r"
     short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
@@ -113,12 +110,10 @@ def test_a_run_ends_with_costs_beside_quality(tiny_checkpoint, toy_data, tmp_pat
     assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
     assert costs["budget"] == pytest.approx(0.1 / 3)
     page = (folder / "report.html").read_text()
-    told = " ".join(capsys.readouterr().out.split())
-    (sentence,) = cost_sentences(costs)
-    assert sentence in told and escape(sentence, quote=False) in page
-    table = page[page.index("sts: cost (~ projected)") :]
-    for system in ("none bi", "none late", "none cross"):
-        assert f">{system}<" in table.replace("\n", "")
+    assert "\n".join(cost_lines(costs)) in capsys.readouterr().out
+    assert cost_lines(costs)[-1] in page
+    for reader in READERS.values():
+        assert f">STS: {reader}<" in page.replace("\n", "")
     # What was measured longer stays; with another encoder, all are measured again.
     (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
     assert run(tiny_checkpoint, toy_data, folder, *short) == 0
@@ -136,7 +131,7 @@ def test_costs_and_a_page_that_fail_leave_the_results(
 
     folder = tmp_path / "r"
     with monkeypatch.context() as patch:
-        patch.setattr(report.costs, "load_head", None)
+        patch.setattr(heads.saved, "load_head", None)
         patch.setattr(report.page.write, "write_text", fail)
         argv = ["--task", "sst", "--cost-seconds", "0.1"]
         assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
@@ -148,7 +143,9 @@ def test_costs_and_a_page_that_fail_leave_the_results(
     # A run of one encoder has no comparison.
     assert main(["cost", str(folder), "--budget", "0.05", "--device", "cpu"]) == 0
     text = capsys.readouterr().out
-    assert "none-sst-bi" in text and "65 hours" not in text
+    assert "one text" in text and "search" not in text
+    assert main(["html", str(folder)]) == 0
+    assert "Costs were not measured" not in (folder / "report.html").read_text()
 
 
 def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path, capsys):

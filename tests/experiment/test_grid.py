@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import paired_cosine_distances
 from toy_runs import GRID, cells_of, grid, hashes_of, numbers, results, run
 
 from data.tasks import read_task
-from evaluation.sts import sts_metrics
+from evaluation.suites.sts import sts_metrics
 from heads import saved
 from heads.saved import SavedHead, load_head
 from minbert.config import CheckpointError

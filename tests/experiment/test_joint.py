@@ -67,7 +67,7 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])
     page = write_page(finished).read_text()
-    assert "tuned jointly (sequential)" in page and "joint-annealed" in page
+    assert "jointly fine-tuned (sequential)" in page and "joint-annealed" in page
     path = finished / "heads" / "none-sts-cross-joint-annealed-interaction-42.safetensors"
     pair = read_task(toy_data, "sts").dev[0]
     (score,) = open_cross_encoder(path, "cpu", "float32")(pair.text_a, [pair.text_b])

@@ -42,7 +42,8 @@ def test_a_dry_run_says_the_whole_plan_and_does_nothing(tiny_checkpoint, toy_dat
     for said in (
         *(str(tiny_checkpoint), str(toy_data), "cpu, float32 products", "nli_for_simcse.csv"),
         *("sst: 48 train, 16 dev, 8 test", "the best of 48 STS training pairs"),
-        "2 seed(s) x none sup x sst/bi para/bi para/cross sts/bi sts/cross; frozen, interaction",
+        "20 head(s): sst bi-encoder, para bi-encoder, para cross-encoder, sts bi-encoder, sts",
+        "SimCSE: none sup; encoder: frozen; 2 seed(s), interaction features, preset quick",
     ):
         assert said in text, said
     assert "--backbone bert" not in text and "--data cs224n" not in text

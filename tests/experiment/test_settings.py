@@ -127,12 +127,13 @@ def test_what_cannot_be_used_is_refused_in_one_line_that_names_it(given, said):
 
 def test_the_objectives_to_choose_from_are_those_of_the_table():
     assert {*TABLE, "teacher"} == {*OBJECTIVES}
-    named = Settings(unsup_data="u.txt", sup_data="s.csv", sbert_data="p.tsv")
-    files = {name: named.training_file(name)[0] for name in OBJECTIVES}
+    places = {"unsup_data": "u.txt", "sup_data": "s.csv", "sbert_data": "p.tsv"}
+    settings = Settings(pretrain=OBJECTIVES, teacher="large", **places)
+    files = {name: named for name, (named, _) in settings.training_files().items()}
     sentences = dict.fromkeys(("unsup", "teacher", "dual", "ct", "isbert"), "u.txt")
     assert files == sentences | {"sup": "s.csv", "sbert": "p.tsv"}
-    assert {Settings().training_file(name)[0] for name in OBJECTIVES} == {None}
-    assert named.training_file("ct")[1] == "--unsup-data"
+    assert settings.training_files()["ct"] == ("u.txt", "--unsup-data")
+    assert Settings(pretrain="sup").training_files() == {"sup": (None, "--sup-data")}
 
 
 def test_the_folders_name_differs_with_any_setting_that_decides_a_number():

@@ -61,9 +61,9 @@ def test_the_verdict_is_on_all_rows_and_the_curves_are_told_and_drawn(
     assert run(tiny_checkpoint, toy_data, few, *WORDS, *SIZES) == 0  # everything is reused
     out = capsys.readouterr().out
     assert "12rows: done earlier" in out and "| labels |" in out
-    assert "sts, none, frozen: the" in out
+    assert "STS (no SimCSE, frozen encoder): the" in out
     page = (few / "report.html").read_text(encoding="utf-8")
-    assert "How many labels" in page and page.count("by number of labels") >= 1
+    assert "Learning curves: " in page and page.count("by number of labels") >= 1
     assert "12rows" not in (few / "comparisons.json").read_text()
 
 

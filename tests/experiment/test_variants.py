@@ -131,7 +131,7 @@ def test_pairs_are_read_in_both_orders(tiny_checkpoint, toy_data, tmp_path, monk
     sst, sts = ([row.texts for row in read_task(toy_data, task).train] for task in ("sst", "sts"))
     assert sorted(read) == sorted([sst, [*sts, *((b, a) for a, b in sts)]])
     # With few labels the rows are chosen among all, of which single texts have no second order.
-    assert run(tiny_checkpoint, toy_data, tmp_path / "r", *argv, "--train-rows", "30") == 0
+    assert run(tiny_checkpoint, toy_data, tmp_path / "few", *argv, "--train-rows", "30") == 0
     assert sorted(len(rows) for rows in read[2:]) == [30, 60]
 
 

@@ -40,7 +40,7 @@ def test_its_cells_are_read_and_can_be_shown():
         written = cell.to_json()
         assert written | entry == written  # later versions know more of a cell, nothing else
     assert places(cells) == {(t, e) for t in ("sts", "para") for e in ("bi", "cross")}
-    assert "0.709" in results_table(cells)  # the bare cosine
+    assert "0.709" in results_table(cells)  # cosine similarity
 
 
 def test_its_tuned_backbone_is_read():

@@ -6,7 +6,7 @@ import sys
 import pytest
 from texts import toy_pairs
 
-from evaluation.sts import sts_metrics
+from evaluation.suites.sts import sts_metrics
 from minbert import interop
 from runtime.errors import UserError
 

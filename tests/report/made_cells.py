@@ -1,7 +1,6 @@
 """Cells made by hand, for the tests of what is written and shown of them."""
 
 from report.cell import Cell
-from report.verdict import verdict_of
 
 METRICS = {"accuracy": None, "f1": None, "pearson": 0.5, "spearman": 0.25}
 
@@ -31,8 +30,3 @@ def tagged(encoder, **errors) -> Cell:
     """Return a cell with an error by phenomenon, 30 rows each."""
     found = {tag.replace("_", " "): {"n": 30, "error": error} for tag, error in errors.items()}
     return cell(encoder=encoder, phenomena=found)
-
-
-def paragraph(cells, judged) -> str:
-    """Return the verdict in one line."""
-    return " ".join(filter(None, verdict_of(cells, judged))).replace("\n", " ")

@@ -12,8 +12,8 @@ from data.tasks import TASKS, Splits, Task
 from evaluation import intervals, significance
 from evaluation.scoring import score_split
 from report.cell import Cell
+from report.judging import judge_cells, to_json
 from report.run_folder import RunFolder
-from report.verdict import judge_cells, to_json
 
 EVIL = '<script>document.title="owned"</script>'
 TAGS = ("plain", "=2+5", "<b>role</b> swap")
@@ -114,15 +114,12 @@ def _write_curves(folder: RunFolder, cells: list[Cell]) -> None:
 
 def add_costs(run: Path) -> None:
     """Write what `python -m report cost` measures of two cells."""
-    names = [f"none-para-{kind}-frozen-concat-1" for kind in ("bi", "cross")]
     cells = []
-    for name, kind, by in zip(names, ("bi", "cross"), ("head", "cross"), strict=True):
-        then = {"seconds": 0.01 if kind == "bi" else 20.0, "measured": kind == "bi"}
-        search = {"work": "query", "by": by, "n": 10_000, "then": then}
-        cost = {"examples_per_second": 10.0, "milliseconds": 3.0, "passes": 1, "flops": 1e9}
-        cost |= {"encoder": kind, "searches": [search]}
+    for kind, compared in (("bi", 1e6), ("cross", None)):
+        cost = {"encoder": kind, "passes": 1, "flops": 1e9, "milliseconds": 3.0}
+        cost |= {"examples_per_second": 500.0, "comparisons_per_second": compared}
+        name = f"none-para-{kind}-frozen-concat-1"
         cells.append({"cell": name, "task": "para", "cost": cost})
-    machine = {"name": "m", "cores": 4, "device": "cpu", "precision": "p", "threads": 1, "load": 1}
-    costs = {"cells": cells, "story": "Sixty-five hours & five seconds."}
-    costs |= {"machine": machine, "budget": 2.0, "break_even": {"para": 1.5}}
-    (run / "costs.json").write_text(json.dumps(costs))
+    machine = {"name": "m & co", "cores": 4, "device": "cpu", "precision": "p", "threads": 1}
+    costs = {"run": str(run), "cells": cells, "machine": machine | {"load": 1}, "budget": 2.0}
+    (run / "costs.json").write_text(json.dumps(costs | {"break_even": {"para": 1.5}}))

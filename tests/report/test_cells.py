@@ -13,7 +13,7 @@ from made_cells import METRICS, cell, para_cell, tagged
 from data.examples import DataError
 from report.cell import Cell, best_known, csv_columns, phenomena_rows
 from report.run_folder import RunFolder
-from report.table import results_table
+from report.table import results_table, summary
 
 # As version 0.5.0 wrote them, but for train_rows; who reads a results.csv reads it by these names.
 COLUMNS = (
@@ -53,17 +53,35 @@ def row(cells) -> dict[str, str]:
     return dict(zip(*split, strict=True))
 
 
-def test_the_table_shows_what_applies_and_dashes_elsewhere():
+def test_the_table_shows_what_applies_and_no_column_of_dashes():
     shown = row([cell()])
-    assert (shown["accuracy"], shown["pearson"], shown["spearman"]) == ("-", "0.500", "0.250")
-    assert shown["cosine"] == "undefined"  # of an earlier version, which did not measure it
-    assert (shown["seen"], shown["on unseen"], shown["n"]) == ("25.0%", "0.400", "9")
+    assert list(shown) == [
+        "task", "pretrain", "encoder", "tune", "features", "split", "n", "pearson", "spearman",
+        "cosine (Spearman)", "train overlap", "no overlap", "seconds", "sentences/s",
+    ]  # fmt: skip
+    assert (shown["pearson"], shown["spearman"]) == ("0.500", "0.250")
+    assert shown["cosine (Spearman)"] == "undefined"  # of an old version, which did not measure it
+    assert (shown["train overlap"], shown["no overlap"], shown["n"]) == ("25.0%", "0.400", "9")
+    assert (shown["seconds"], shown["sentences/s"]) == ("2.0", "100")
     bare = cell(metrics={**METRICS, "cosine_spearman": 0.75})
-    assert row([bare])["cosine"] == "0.750" and row([cell(encoder="cross")])["cosine"] == "-"
+    assert row([bare])["cosine (Spearman)"] == "0.750"
+    assert "cosine (Spearman)" not in row([cell(encoder="cross")])
     assert row([cell(metrics=dict.fromkeys(METRICS))])["pearson"] == "undefined"
-    interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "BCa"}, "f1": None}
-    assert row([para_cell(interval=interval)])["95 %"] == "[0.250, 0.750]"
-    assert row([para_cell(interval={"accuracy": None})])["95 %"] == "-"
+    interval = {"accuracy": {"low": 0.25, "high": 0.75, "method": "percentile"}, "f1": None}
+    shown = row([para_cell(interval=interval)])
+    assert shown["95% CI"] == "[0.250, 0.750]" and "cosine (Spearman)" not in shown
+    assert "95% CI" not in row([para_cell(interval={"accuracy": None})])
+    few = results_table([cell(train_rows="50", labels=50), cell(labels=90), para_cell(labels=80)])
+    header, _, *rows = few.splitlines()
+    assert "| labels |" in header and "| 50 " in rows[0] and "| 90 " in rows[1]
+    assert rows[2].count("| - ") == 3  # of para: both correlations and the cosine
+    rates = {"rate": 5e-4, "epoch": 1, "rows": 9, "chosen_by": 9, "seconds": 1.0, "tried": []}
+    assert row([cell(rates=rates)])["rate"] == "5e-4"
+
+
+def test_a_run_ends_with_the_table_the_verdict_and_where_everything_is(tmp_path):
+    table = results_table([cell()])
+    assert summary([cell()], [], [], tmp_path) == f"{table}\n\nResults saved to {tmp_path}"
 
 
 def test_seeds_join_into_mean_and_deviation_and_splits_do_not():

@@ -42,9 +42,9 @@ def test_the_filter_shows_what_matches_and_says_how_many(page):
         }};
         return {{
           visible: !form.hidden, total: list.children.length,
-          all: set("task", ""), task: set("task", "sts"), both: set("ahead", "cross"),
+          all: set("task", ""), task: set("task", "sts"), both: set("better", "cross"),
           tag: set("phenomenon", {json.dumps(TAGS[2])}), none: set("words", "no such words"),
-          evil: (["phenomenon", "ahead", "task"].map((name) => set(name, "")),
+          evil: (["phenomenon", "better", "task"].map((name) => set(name, "")),
                  set("words", "{EVIL[:7]}")),
         }};""",
     )
@@ -62,8 +62,9 @@ def test_long_tables_are_paged_and_whole_in_print(page):
     answer = ask(
         page,
         """
-        const table = document.querySelector("#comparisons table"), rows = table.tBodies[0].rows;
-        const next = () => document.querySelector("#comparisons .pager [aria-label='Next rows']");
+        const tables = [...document.querySelectorAll("#scores table")];
+        const table = tables.at(-1), rows = table.tBodies[0].rows;
+        const next = () => document.querySelector("#scores .pager [aria-label='Next rows']");
         const before = shown(rows).length;
         const first = rows[0].textContent;
         next().click();
@@ -80,7 +81,7 @@ def test_tables_sort_by_number_and_back_by_keyboard(page):
     answer = ask(
         page,
         """
-        const table = document.querySelector("#comparisons table");
+        const table = [...document.querySelectorAll("#scores table")].at(-1);
         const heads = [...table.tHead.rows[0].cells];
         const number = (row) => Number(row.cells[1].dataset.value);
         const values = () => [...table.tBodies[0].rows].map(number);

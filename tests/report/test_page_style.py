@@ -10,7 +10,7 @@ from report.page.figure import COLOURS
 
 STYLE = (Path(report.page.__file__).parent / "templates" / "style.css").read_text()
 TEXT, GRAPHICS = 4.5, 3.0  # success criteria 1.4.3 and 1.4.11
-SHADES = [f"{side}-{step}" for side in ("bi", "cross", "share") for step in range(1, 5)]
+SHADES = [f"{side}-{step}" for side in ("bi", "cross") for step in range(1, 5)]
 
 
 def schemes() -> dict[str, dict[str, str]]:

@@ -1,317 +1,323 @@
-"""Verdicts are sentences with their numbers; what is asked together is adjusted together.
+"""The verdict is sentences filled from comparisons.json: every template, each branch once."""
 
-And in a few sentences: who is ahead, by how much, and when nobody can tell.
-"""
-
-import json
-from dataclasses import replace
-
-import numpy as np
 import pytest
-from made_cells import cell, para_cell, paragraph
 
-from data.examples import SentencePair
-from data.tasks import TASKS, Splits
-from evaluation import intervals
-from evaluation.clusters import alone
-from evaluation.metrics import task_metrics
-from evaluation.significance import holm
-from report.run_folder import COMPARISONS, RunFolder
-from report.table import results_table
-from report.verdict import (
-    from_json,
-    judge,
-    judge_cells,
-    read_judged,
-    to_json,
-    verdict_of,
-)
+from report.judging import from_json
+from report.verdict import verdict_of
 
-DRAW = np.random.default_rng(0)
+BI, LATE, CROSS = (f"none-{reader}-frozen" for reader in ("bi", "late", "cross"))
+SUP_BI, SUP_CROSS = "sup-bi-frozen", "sup-cross-frozen"
+METRICS = {"sst": "accuracy", "para": "accuracy", "sts": "pearson"}
+COSINE = "cosine_spearman"
 
 
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    monkeypatch.setattr(intervals, "RESAMPLES", 100)
+def scored(system, mean, interval=(0.1, 0.9), metric=None, seeds=(1,)) -> dict:
+    """Return an entry of `estimates`."""
+    entry = {"system": system, "n": 4000, "seeds": list(seeds), "deviation": None}
+    between = interval and {"low": interval[0], "high": interval[1], "method": "percentile"}
+    return entry | {"mean": mean, "interval": between} | ({"metric": metric} if metric else {})
 
 
-def system(n=40, shift=0.3):
-    gold = DRAW.integers(0, 6, n).astype(float)
-    return gold, {
-        name: {1: gold + DRAW.normal(0, 1 + k * shift, n)} for k, name in enumerate("abc")
+def versus(a, b, difference, interval, p, **more) -> dict:
+    """Return an entry of `comparisons`, a minus b."""
+    entry = {"a": a, "b": b, "n": 4000, "seeds": [1], "test": "t", "p": p}
+    between = interval and {"low": interval[0], "high": interval[1], "method": "percentile"}
+    return entry | {"difference": difference, "interval": between} | more
+
+
+def place(best, estimates, comparisons=(), task="sts", split="test", **question) -> dict:
+    """Return the content of comparisons.json on one task and split."""
+    where = {"task": task, "split": split}
+    main = {"metric": METRICS[task]}
+    names = dict.fromkeys(entry["system"] for entry in estimates)
+    keys = ("pretrain", "encoder", "tune")
+    systems = {name: dict(zip(keys, name.split("-"), strict=True)) for name in names}
+    asked = {"systems": systems, "best": best, "chosen_on": "", "changes": [], **question}
+    return {
+        "estimates": [where | main | entry for entry in estimates],
+        "comparisons": [where | main | entry for entry in comparisons],
+        "questions": [where | asked] if best else [],
     }
 
 
-def each_alone(labels):
-    """Return the clusters of splits whose rows share no text."""
-    return {place: alone(len(own)) for place, own in labels.items()}
+def verdict(*places) -> tuple[str, list[str]]:
+    """Return the verdict on the content of comparisons.json."""
+    content = {"level": 0.95}
+    for name in ("estimates", "comparisons", "questions"):
+        content[name] = [entry for one in places for entry in one[name]]
+    return verdict_of(from_json(content))
 
 
-def test_a_split_is_adjusted_over_tasks_by_main_metric_and_others_apart():
-    sts, scores = system()
-    para = (sts > 2).astype(float)
-    calls = {"a": {1: para}, "b": {1: (scores["a"][1] > 2).astype(float)}}
-    labels = {("sts", "dev"): sts, ("para", "dev"): para, ("para", "test"): para}
-    judged = judge(
-        {("sts", "dev"): scores, ("para", "dev"): calls, ("para", "test"): calls},
-        labels,
-        each_alone(labels),
+TWO = {"bi": BI, "cross": CROSS}
+THREE = {"bi": BI, "late": LATE, "cross": CROSS}
+BOTH = [scored(BI, 0.75), scored(CROSS, 0.7)]
+ALL = [*BOTH, scored(LATE, 0.8)]
+AHEAD = versus(BI, CROSS, 0.05, (0.04, 0.06), 0.0001)
+EVEN = versus(BI, CROSS, 0.001, (-0.008, 0.01), 0.7, findable=0.013)
+UNDECIDED = "No significant difference between the bi-encoder and the cross-encoder."
+BETTER = "The bi-encoder is significantly better on STS."
+BEST = "the best bi-encoder and the best cross-encoder"
+REACH = "This test set can detect a difference of 0.013 with 80% power."
+
+
+@pytest.mark.parametrize(
+    ("compared", "headline", "words"),
+    [
+        (
+            [AHEAD],
+            BETTER,
+            "the best bi-encoder beats the best cross-encoder by 0.050 Pearson "
+            "(95% CI [0.040, 0.060], p < 0.001).",
+        ),
+        (
+            [versus(CROSS, BI, 0.05, None, 0.04)],
+            "The cross-encoder is significantly better on STS.",
+            "the best cross-encoder beats the best bi-encoder by 0.050 Pearson (p = 0.040).",
+        ),
+        (
+            [EVEN],
+            UNDECIDED,
+            f"{BEST} differ by +0.001 Pearson (95% CI [-0.008, 0.010]; not significant, "
+            f"p = 0.700). {REACH}",
+        ),
+        (
+            [versus(CROSS, BI, 0.0001, None, 1.0)],  # all resamples alike
+            UNDECIDED,
+            f"{BEST} differ by +0.000 Pearson (not significant, p = 1.000).",
+        ),
+        (
+            [versus(CROSS, BI, 0.02, (0.001, 0.04), 0.06, findable=0.013)],
+            UNDECIDED,
+            "the best cross-encoder scored 0.020 Pearson higher than the best bi-encoder "
+            f"(95% CI [0.001, 0.040]), but this is not significant (p = 0.060). {REACH}",
+        ),
+        (
+            [versus(BI, CROSS, None, None, None)],
+            UNDECIDED,
+            f"{BEST} cannot be compared: Pearson is undefined for one of them.",
+        ),
+        (
+            [versus(BI, CROSS, 0.1, None, None)],
+            UNDECIDED,
+            f"{BEST} cannot be compared: fewer than three examples share no text.",
+        ),
+        ([], UNDECIDED, f"{BEST} cannot be compared: they have no seed in common."),
+    ],
+)
+def test_two_readers_are_compared_in_a_sentence(compared, headline, words):
+    answer, (paragraph, _) = verdict(place(TWO, BOTH, compared))
+    assert answer == headline
+    assert paragraph == f"STS (similarity 0-5): {words} Both use no SimCSE."
+
+
+def test_three_readers_are_compared_two_by_two():
+    compared = [
+        versus(BI, LATE, -0.016, (-0.024, -0.007), 0.001, p_holm=0.003),
+        versus(BI, CROSS, 0.006, (-0.014, 0.026), 0.5, p_holm=0.5),
+        versus(LATE, CROSS, 0.022, (0.003, 0.041), 0.04, p_holm=0.08, findable=0.013),
+    ]
+    answer, (paragraph, _) = verdict(
+        place(THREE, ALL, compared), place({}, ALL, compared, split="dev")
     )
-    entries = to_json(judged)["comparisons"]
-    main = {"sts": "pearson", "para": "accuracy"}
-    for split, is_main in (("dev", True), ("dev", False), ("test", True), ("test", False)):
-        family = [
-            entry
-            for entry in entries
-            if entry["split"] == split and (entry["metric"] == main[entry["task"]]) == is_main
+    assert answer == (
+        "No single encoder is significantly better than all others. The late-interaction encoder "
+        "is better than the bi-encoder on STS."
+    )
+    assert paragraph == (
+        "STS (similarity 0-5): the best late-interaction encoder beats the best bi-encoder by "
+        f"0.016 Pearson (95% CI [0.007, 0.024], p = 0.003). T{BEST[1:]} differ by +0.006 Pearson "
+        "(95% CI [-0.014, 0.026]; not significant, p = 0.500). The best late-interaction encoder "
+        "scored 0.022 Pearson higher than the best cross-encoder (95% CI [0.003, 0.041]), but this "
+        f"is not significant after Holm correction for 3 comparisons (p = 0.080). {REACH} "
+        "All use no SimCSE."
+    )
+    compared[2] |= {"p_holm": 0.04}
+    answer, _ = verdict(place(THREE, ALL, compared))
+    assert answer == "The late-interaction encoder is significantly better on STS."
+
+
+@pytest.mark.parametrize(
+    ("best", "systems", "compared", "words"),
+    [
+        (
+            [SUP_BI, CROSS],
+            [BI, CROSS, SUP_BI, SUP_CROSS],
+            [
+                versus(SUP_BI, CROSS, 0.1, (0.09, 0.11), 0.001),
+                EVEN | {"p_holm": 0.7},
+                versus(SUP_BI, SUP_CROSS, 0.2, (0.19, 0.21), 0.001, p_holm=0.004),
+            ],
+            "the best bi-encoder (supervised SimCSE) beats the best cross-encoder (no SimCSE) by "
+            "0.100 Pearson (95% CI [0.090, 0.110], p = 0.001). With the same setting for every "
+            "encoder: no significant difference (no SimCSE); the bi-encoder is better (supervised "
+            "SimCSE).",
+        ),
+        (
+            ["ct-bi-joint", "ct-cross-joint"],
+            [f"ct-{r}-{tune}" for tune in ("joint", "frozen", "last1") for r in ("bi", "cross")],
+            [versus("ct-bi-joint", "ct-cross-joint", 0.1, (0.09, 0.11), 0.001)],
+            "the best bi-encoder beats the best cross-encoder by 0.100 Pearson (95% CI [0.090, "
+            "0.110], p = 0.001). Both use ct, jointly fine-tuned (joint). With the same setting "
+            "for every encoder: no significant difference (ct, frozen encoder; ct, last layer "
+            "fine-tuned).",
+        ),
+        (
+            [BI, LATE, CROSS],
+            [BI, LATE, CROSS, SUP_BI, SUP_CROSS, "sup-late-frozen"],
+            [],
+            "With the same setting for every encoder: no encoder is better than all others "
+            "(supervised SimCSE).",
+        ),
+    ],
+)
+def test_readers_are_also_compared_under_the_same_setting(best, systems, compared, words):
+    readers = {system.split("-")[1]: system for system in best}
+    content = place(readers, [scored(system, 0.5) for system in systems], compared)
+    assert verdict(content)[1][0].endswith(f" {words}")
+
+
+@pytest.mark.parametrize(
+    ("means", "interval", "words"),
+    [
+        ({SUP_BI: 0.453}, (0.424, 0.483), "setting: supervised SimCSE, accuracy 0.453 (95% CI "
+         "[0.424, 0.483])."),
+        ({SUP_BI: 0.8, BI: 0.7}, None, "best setting: supervised SimCSE, accuracy 0.800."),
+        ({SUP_BI: 0.8, BI: 0.7, "unsup-bi-full": 0.7, "ct-bi-full": 0.6}, None,
+         "best setting: supervised SimCSE, frozen encoder, accuracy 0.800. Not significantly "
+         "different from: no SimCSE, frozen encoder; unsupervised SimCSE, fully fine-tuned."),
+    ],
+)  # fmt: skip
+def test_one_reader_is_compared_with_its_other_settings(means, interval, words):
+    compared = []
+    if len(means) > 2:
+        compared = [
+            versus(BI, SUP_BI, -0.1, (-0.2, 0.1), 0.1, p_holm=0.1),
+            versus(SUP_BI, "unsup-bi-full", 0.1, (-0.1, 0.2), 0.04, p_holm=0.1),
+            versus(SUP_BI, "ct-bi-full", 0.1, (0.1, 0.2), 0.01, p_holm=0.01),
+            versus("unsup-bi-full", "ct-bi-full", 0.1, (-0.1, 0.2), 0.1, p_holm=0.1),
+            versus(SUP_BI, "ct-bi-full", 0.1, (0.1, 0.2), 0.1, p_holm=0.1, metric="f1"),
         ]
-        assert len(family) == (4 if split == "dev" else 1)
-        assert [entry["p_holm"] for entry in family] == holm([entry["p"] for entry in family])
+    estimates = [scored(system, mean, interval) for system, mean in means.items()]
+    answer, (paragraph, _) = verdict(place({"bi": SUP_BI}, estimates, compared, task="sst"))
+    assert answer == ""
+    assert paragraph == f"SST (sentiment in 5 classes): only the bi-encoder was run; {words}"
 
 
-def test_what_is_written_is_plain_and_read_equals_what_was_computed():
-    gold, scores = system()
-    scores["constant"] = {1: np.zeros(40)}
-    scores["d"] = {1: scores["a"][1], 2: scores["b"][1]}
-    calls = {name: {1: (found[1] > 2).astype(float)} for name, found in scores.items()}
-    labels = dict.fromkeys((("sts", "dev"), ("sts", "test")), gold)
-    labels["para", "test"] = (gold > 2).astype(float)
-    judged = judge(
-        {("sts", "dev"): scores, ("para", "test"): calls, ("sts", "test"): {"a": scores["a"]}},
-        labels,
-        each_alone(labels),
-    )
-    content = to_json(judged)
-    assert from_json(json.loads(json.dumps(content, allow_nan=False))) == judged
-    assert content["level"] == 0.95
+def test_a_score_that_is_undefined_is_said_so():
+    _, (paragraph, _) = verdict(place({"bi": BI}, [scored(BI, None, None)]))
+    assert paragraph == "STS (similarity 0-5): Pearson is undefined for the bi-encoder."
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Two seeds of both encoders on six pairs, in a run folder."""
-    pairs = [SentencePair(f"p{i}", f"x{i}", f"y{i}", float(i % 6)) for i in range(30)]
-    cells = [
-        cell(encoder=kind, seed=seed, split="test", pretrain="sup", n=30)
-        for kind in ("bi", "cross")
-        for seed in (1, 2)
+PARA_AHEAD = place(TWO, BOTH, [versus(BI, CROSS, -0.05, (-0.06, -0.04), 0.001)], task="para")
+THREE_EVEN = place(THREE, ALL, [AHEAD])
+NO_SINGLE = "No single encoder is significantly better than all others"
+CROSS_ON_PARA = "The cross-encoder is significantly better on paraphrase detection."
+
+
+@pytest.mark.parametrize(
+    ("places", "headline"),
+    [
+        ([place(TWO, BOTH, [AHEAD]), PARA_AHEAD], f"{BETTER} {CROSS_ON_PARA}"),
+        (
+            [place(TWO, BOTH, [AHEAD]), place(TWO, BOTH, [AHEAD], task="para")],
+            "The bi-encoder is significantly better on STS and paraphrase detection.",
+        ),
+        (
+            [place(TWO, BOTH, [EVEN]), PARA_AHEAD],
+            f"{CROSS_ON_PARA} No significant difference on STS.",
+        ),
+        ([place(TWO, BOTH, [EVEN]), place({"bi": BI}, [scored(BI, 0.5)], task="sst")], UNDECIDED),
+        (
+            [THREE_EVEN, place(THREE, ALL, task="para")],
+            f"{NO_SINGLE}. The bi-encoder is better than the cross-encoder on STS.",
+        ),
+        (
+            [
+                THREE_EVEN,
+                place(THREE, ALL, [AHEAD, versus(BI, LATE, 0.1, (0.1, 0.2), 0.01)], task="para"),
+            ],
+            f"The bi-encoder is significantly better on paraphrase detection. {NO_SINGLE} on STS. "
+            "The bi-encoder is better than the cross-encoder on STS.",
+        ),
+        ([], ""),
+    ],
+)
+def test_several_tasks_have_one_headline(places, headline):
+    assert verdict(*places)[0] == headline
+
+
+def test_what_simcse_changed_is_in_aligned_lines():
+    means = {BI: 0.731, SUP_BI: 0.754, "unsup-bi-frozen": 0.7301}
+    cosines = {BI: 0.682, SUP_BI: 0.729, "unsup-bi-frozen": None}
+    estimates = [scored(name, mean) for name, mean in means.items()]
+    estimates += [scored(name, mean, metric=COSINE) for name, mean in cosines.items()]
+    changed = [
+        versus(SUP_BI, BI, 0.023, (0.018, 0.029), 0.001, p_holm=0.001),
+        versus(BI, SUP_BI, -0.047, (-0.054, -0.041), 0.001, p_holm=0.001, metric=COSINE),
+        versus(BI, "unsup-bi-frozen", 0.0009, (-0.01, 0.01), 0.3, p_holm=0.3),
+        versus(BI, "unsup-bi-frozen", None, None, None, metric=COSINE),
     ]
-    folder = RunFolder(tmp_path)
-    for one in cells:
-        noise = DRAW.normal(0, 0.3 if one.encoder == "cross" else 3, 30)
-        found = np.array([pair.label for pair in pairs]) + noise
-        folder.write_predictions(one.name, "sts", "test", [pair.id for pair in pairs], found)
-    return cells, {"sts": Splits([], [], pairs)}, folder
-
-
-def test_a_runs_cells_are_judged_by_their_files(run):
-    cells, splits, folder = run
-    (judged,) = judge_cells(cells, splits, folder)
-    assert {one.seeds for one in judged.estimates} == {(1, 2)}
-    pearson = [one for one in judged.comparisons if one.metric == TASKS["sts"].main_metric]
-    assert [(one.a, one.b) for one in pearson] == [
-        ("sup-bi-frozen-concat", "sup-cross-frozen-concat")
-    ]
-
-
-def test_a_run_reads_what_it_wrote_of_exactly_its_cells(run):
-    cells, splits, folder = run
-    pairs = splits["sts"].test
-    labels = np.array([pair.label for pair in pairs])
-    metrics = [task_metrics("sts", folder.predictions(one, pairs), labels) for one in cells]
-    cells = [replace(one, metrics=own) for one, own in zip(cells, metrics, strict=True)]
-    judged = judge_cells(cells, splits, folder)
-    folder.write_json(COMPARISONS, to_json(judged))
-    assert read_judged(folder, cells) == judged
-    moved = replace(cells[0], metrics=cells[0].metrics | {"pearson": 0.5})
-    added = replace(cells[0], pretrain="none")
-    for others in (cells[:3], [moved, *cells[1:]], [*cells, added]):
-        assert read_judged(folder, others) is None
-    entry = '{"level": 0.95, "estimates": [{"task": "sts"}], "comparisons": []}'
-    for content in ("", "[]", '{"level": 0.9, "estimates": [], "comparisons": []}', entry):
-        (folder.path / COMPARISONS).write_text(content)
-        assert read_judged(folder, cells) is None
-    (folder.path / COMPARISONS).unlink()
-    assert read_judged(folder, cells) is None
-
-
-def test_the_table_shows_the_interval_of_a_mean_over_seeds(run):
-    cells, splits, folder = run
-    judged = judge_cells(cells, splits, folder)
-    rows = results_table(cells, judged).splitlines()[2:]
-    for row, one in zip(rows, judged[0].estimates, strict=False):
-        assert f"[{one.interval.low:.3f}, {one.interval.high:.3f}]" in row
-    assert "[" not in results_table(cells)
-
-
-N = 120
-
-
-def judged_cells(noises, splits=("dev", "test"), seeds=(1,), task="sts"):
-    """Return cells and what the data can tell of them; scores are labels and noise.
-
-    Args:
-        noises: (pretrain, encoder), or with the tuning, too -> the noise's standard deviation, on
-            dev and on test.
-    """
-    draw = np.random.default_rng(2)
-    make = cell if task == "sts" else para_cell
-    cells, systems, labels = [], {}, {}
-    for k, split in enumerate(splits):
-        gold = draw.integers(0, 6 if task == "sts" else 2, N).astype(float)
-        labels[task, split] = gold
-        for (pretrain, encoder, *tune), noise in noises.items():
-            for seed in seeds:
-                one = make(
-                    task=task, pretrain=pretrain, encoder=encoder, split=split, seed=seed, n=N,
-                    tune=tune[0] if tune else "frozen",
-                )  # fmt: skip
-                cells.append(one)
-                found = gold + draw.normal(0, noise[k], N)
-                if task == "para":
-                    found = (found > 0.5).astype(float)
-                systems.setdefault((task, split), {}).setdefault(one.system, {})[seed] = found
-    return cells, judge(systems, labels, each_alone(labels), cells=cells)
-
-
-GOOD, BAD = (0.5, 0.5), (3.0, 3.0)
-
-
-@pytest.mark.parametrize(("bi", "cross", "ahead"), [(GOOD, BAD, "bi"), (BAD, GOOD, "cross")])
-def test_the_paragraph_names_who_is_ahead_with_a_difference_above_nought(bi, cross, ahead):
-    cells, judged = judged_cells({("none", "bi"): bi, ("none", "cross"): cross})
-    headline, details = verdict_of(cells, judged)
-    behind = {"bi": "cross", "cross": "bi"}[ahead]
-    assert headline == f"The {ahead}-encoder on sts."
-    assert f"the best {ahead}-encoder is ahead of the best {behind}-encoder by" in details
-    (versus,) = [
-        one for found in judged if found.split == "test" for one in found.comparisons
-        if one.metric == "pearson"
-    ]  # fmt: skip
-    low, high = sorted(abs(bound) for bound in (versus.interval.low, versus.interval.high))
-    assert (
-        f"by {abs(versus.difference):.3f} [{low:.3f}, {high:.3f}] in pearson, both without SimCSE."
-        in details
+    changes = [[BI, SUP_BI], [BI, "unsup-bi-frozen"], [BI, "ct-bi-frozen"]]
+    content = place({"bi": SUP_BI}, estimates, changed, changes=changes)
+    _, (_, sup, unsup, _) = verdict(content)
+    assert sup == (
+        "Effect of supervised SimCSE on STS:\n"
+        "  cosine similarity   0.682 -> 0.729 Spearman   (+0.047, 95% CI [0.041, 0.054])\n"
+        "  bi-encoder head     0.731 -> 0.754 Pearson    (+0.023, 95% CI [0.018, 0.029])"
+    )
+    assert unsup == (
+        "Effect of unsupervised SimCSE on STS:\n"
+        "  bi-encoder head     0.731 -> 0.730 Pearson   (-0.001, 95% CI [-0.010, 0.010]; "
+        "not significant)"
     )
 
 
-def test_what_the_data_cannot_tell_is_said_so():
-    cells, judged = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
-    headline, details = verdict_of(cells, judged)
-    assert headline == "The data cannot tell the two encoders apart."
-    assert "the data cannot tell the best bi-encoder" in details and "ahead of" not in details
+ONE_SEED = (
+    " Only one seed was run, so this result is about these trained models, not about the methods "
+    "in general. Use --seeds 5 to include variation between seeds."
+)
+SEEDS = [scored(BI, 0.75, seeds=(1, 2, 3)), scored(CROSS, 0.7, seeds=(1, 2, 3))]
+MEANS = " Scores are means over 3 seeds. Intervals cover both examples and seeds"
+SIGNIFICANT = ' "Significant" means p < 0.05.'
 
 
-@pytest.mark.parametrize("ahead", ["bi", "late", "cross"])
-def test_of_three_encoders_the_one_ahead_of_all_others_is_named(ahead):
-    kinds = ("bi", "cross", "late")  # the order of cells does not matter
-    noises = {("none", kind): GOOD if kind == ahead else BAD for kind in kinds}
-    cells, judged = judged_cells(noises)
-    headline, details = verdict_of(cells, judged)
-    name = {"bi": "bi-", "late": "late-interaction ", "cross": "cross-"}[ahead] + "encoder"
-    assert headline == f"The {name} on sts."
-    assert details.count(f"the best {name} is ahead of the best") == 2
-    assert ", all without SimCSE." in details and "after Holm's correction" in details
-    final = next(each for each in judged if each.split == "test").main_comparisons()
-    assert [one.p_holm for one in final] == holm([one.p for one in final]) and len(final) == 3
-
-
-def test_two_level_encoders_leave_a_third_undecided():
-    cells, judged = judged_cells(
-        {("none", k): GOOD for k in ("bi", "late")} | {("none", "cross"): BAD}
-    )
-    headline, details = verdict_of(cells, judged)
-    assert headline == "The data show no encoder ahead of all others."
-    assert details.count("is ahead of the best cross-encoder") == 2 and "cannot tell" in details
-
-
-def test_the_best_are_chosen_on_dev_and_compared_on_test():
-    noises = {
-        ("none", "bi"): (3.0, 0.1), ("sup", "bi"): (0.5, 0.5),
-        ("none", "cross"): (0.6, 3.0), ("sup", "cross"): (3.0, 3.0),
-    }  # fmt: skip
-    words = paragraph(*judged_cells(noises))
-    assert (
-        "the best bi-encoder (with sup SimCSE) is ahead of the best cross-encoder (without" in words
-    )
-    # Setting by setting it may be otherwise.
-    assert "; like with like, the bi-encoder is ahead without and with sup SimCSE." in words
-    assert "the best are chosen on the dev split" in words
-
-
-def test_the_best_two_are_tested_by_themselves_and_all_others_by_holm():
-    noises = {(stage, kind): GOOD for stage in ("none", "sup") for kind in ("bi", "cross")}
-    noises["sup", "bi"] = noises["sup", "cross"] = (0.3, 0.3)
-    cells, judged = judged_cells(noises)
-    final = next(each for each in judged if each.split == "test").main_comparisons()
-    (own,) = [one for one in final if one.p_holm is None]
-    assert {own.a, own.b} == {c.system for c in cells if c.pretrain == "sup"}
-    # What SimCSE changed in the frozen bi-encoder is a family of its own, here of one.
-    both = {c.system for c in cells if c.encoder == "bi"}
-    (changed,) = [one for one in final if {one.a, one.b} == both]
-    assert changed.p_holm == changed.p
-    others = [one for one in final if one not in (own, changed)]
-    assert [one.p_holm for one in others] == holm([one.p for one in others]) and len(others) == 4
-    assert all(one.p_holm is not None for one in judged[0].comparisons)  # dev, which chose them
-    words = paragraph(cells, judged)
-    assert (
-        "best against best by itself; what SimCSE changed, and all other pairs, after Holm's"
-        in words
-    )
-    assert f"{own.findable:.3f} would be found with 80 % power" in words
-
-
-def test_several_seeds_say_how_much_of_the_spread_is_theirs():
-    noises = {("sup", kind): (0.3, 0.3) for kind in ("bi", "cross")}
-    cells, judged = judged_cells(noises, seeds=(1, 2, 3))
-    (own,) = next(each for each in judged if each.split == "test").main_comparisons()
-    assert 0 < own.seeds_share < 1
-    said = f"of the variance of best against best, seeds make {own.seeds_share:.0%} on sts."
-    assert said.replace("%", " %") in " ".join(paragraph(cells, judged).split())
-
-
-def test_a_grid_of_stages_and_tunings_takes_few_words():
-    noises = {}
-    for stage in ("none", "unsup", "sup"):
-        noises |= {(stage, "bi", "frozen"): GOOD, (stage, "cross", "frozen"): BAD}
-        noises |= {(stage, kind, "full"): (0.3, 0.3) for kind in ("bi", "cross")}
-    words = paragraph(*judged_cells(noises))
-    assert ", both fully tuned with" in words
-    assert "the bi-encoder is ahead (frozen without, with unsup and with sup SimCSE) and" in words
-    assert "it is undecided (fully tuned" in words and len(words) < 1000
-
-
-def test_one_encoder_is_compared_with_itself_only():
-    cells, judged = judged_cells({("none", "bi"): BAD, ("sup", "bi"): GOOD, ("ct", "bi"): GOOD})
-    headline, details = verdict_of(cells, judged)
-    assert headline == "" and "the bi-encoder alone, best with " in details
-    assert "the data cannot tell it from the one with " in details
-    assert "the one without SimCSE" not in details
-
-
-def test_without_test_labels_the_verdict_is_about_dev_and_one_seed_is_less_than_several():
-    noises = {("none", "bi"): GOOD, ("none", "cross"): BAD}
-    words = paragraph(*judged_cells(noises, ("dev",)))
-    assert f"On {N} dev rows of sts;" in words and "chosen on" not in words
-    assert "One seed: this describes these trained systems" in words
-    assert "means over 3 seeds" in paragraph(*judged_cells(noises, ("dev",), seeds=(1, 2, 3)))
-
-
-def test_each_task_has_its_own_answer():
-    sts = judged_cells({("none", "bi"): GOOD, ("none", "cross"): BAD})
-    para = judged_cells({("none", "bi"): BAD, ("none", "cross"): (0.2, 0.2)}, task="para")
-    headline, details = verdict_of(*(a + b for a, b in zip(sts, para, strict=True)))
-    assert headline == "The bi-encoder on sts; the cross-encoder on para."
-    assert details.index("Similarity") < details.index("Paraphrase yes/no (para): ")
-
-
-def test_nothing_judged_is_no_verdict():
-    assert paragraph([cell()], []) == "" and paragraph([], []) == ""
-
-
-def test_a_metric_without_a_value_is_not_compared():
-    cells, _ = judged_cells({("none", "bi"): GOOD, ("none", "cross"): GOOD})
-    labels = {("sts", "test"): np.arange(N) % 6.0}
-    systems = {("sts", "test"): {c.system: {1: np.ones(N)} for c in cells}}
-    constant = judge(systems, labels, each_alone(labels))
-    words = paragraph(cells, constant)
-    assert "cannot be compared" in words and "nan" not in words and "None" not in words
+@pytest.mark.parametrize(
+    ("places", "basis"),
+    [
+        ([place(TWO, BOTH, [EVEN])], f"Based on 4,000 test pairs.{SIGNIFICANT}{ONE_SEED}"),
+        (
+            [place(TWO, BOTH, [EVEN], chosen_on="dev")],
+            "Based on 4,000 test pairs. The best system of each type was selected on the dev "
+            "split. The bi-encoder vs. cross-encoder test is unadjusted; all other p-values are "
+            f"Holm-corrected (alpha = 0.05).{ONE_SEED}",
+        ),
+        (
+            [place(THREE, ALL, [EVEN], split="dev", chosen_on="dev")],
+            "Based on 4,000 dev pairs. The best system of each type was selected on the same "
+            'examples. "Significant" means p < 0.05 after Holm correction. Confidence intervals '
+            f"are not adjusted.{ONE_SEED}",
+        ),
+        ([place({"bi": BI}, [scored(BI, 0.5)])], f"Based on 4,000 test pairs.{ONE_SEED}"),
+        (
+            [place(TWO, SEEDS, [EVEN | {"seeds_share": 0.164}])],
+            f"Based on 4,000 test pairs.{SIGNIFICANT}{MEANS}; seeds account for 16% of the "
+            "variance of the main comparison.",
+        ),
+        (
+            [
+                place({"bi": BI}, [scored(BI, 0.5)], task="sst"),
+                place(TWO, SEEDS, [EVEN | {"seeds_share": 0.29}], task="para"),
+                place(TWO, SEEDS, [EVEN | {"seeds_share": 0.16}]),
+            ],
+            "Based on 4,000 test sentences of SST, 4,000 test pairs of paraphrase detection and "
+            f"4,000 test pairs of STS.{SIGNIFICANT}{MEANS}; seeds account for 29% (paraphrase "
+            "detection) and 16% (STS) of the variance of the main comparison.",
+        ),
+        (
+            [place({"bi": BI}, SEEDS[:1]), place({"bi": BI}, SEEDS[:1], split="dev")],
+            f"Based on 4,000 test pairs of STS and 4,000 dev pairs of STS.{MEANS}.",
+        ),
+    ],
+)
+def test_the_last_paragraph_says_what_it_is_based_on(places, basis):
+    assert verdict(*places)[1][-1] == basis

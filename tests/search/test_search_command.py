@@ -7,13 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 from conftest import toy_sentences
 from indexing import command, write_lines
 from sentence_transformers.util import semantic_search
 
-from minbert.fast.int8 import check_int8
-from runtime.errors import MachineError
 from search import query as query_module
 from search.__main__ import main
 from search.options import HELP
@@ -45,20 +42,20 @@ def hits_of(capsys) -> list[dict]:
 def test_a_query_finds_what_sentence_transformers_finds(index, texts, tiny_encoder, capsys, stdin):
     queries = ["the old cat sees a dog .", texts[3]]
     assert command("query", index, *queries, "--top-k", "7", "--json") == 0
-    found = hits_of(capsys)
+    answers = hits_of(capsys)
     vectors = tiny_encoder.encode([*queries, *texts], convert_to_tensor=True)
-    for own, query, hits in zip(
-        found, queries, semantic_search(*vectors.split([2, 40])), strict=True
+    for answer, query, hits in zip(
+        answers, queries, semantic_search(*vectors.split([2, 40])), strict=True
     ):
-        assert own["query"] == query
+        assert answer["query"] == query
         rows = [hit["corpus_id"] for hit in hits[:7]]
-        assert [hit["id"] for hit in own["hits"]] == [str(row + 1) for row in rows]
-        assert [hit["text"] for hit in own["hits"]] == [texts[row] for row in rows]
-        cosines = [hit["cosine"] for hit in own["hits"]]
+        assert [hit["id"] for hit in answer["hits"]] == [str(row + 1) for row in rows]
+        assert [hit["text"] for hit in answer["hits"]] == [texts[row] for row in rows]
+        cosines = [hit["cosine"] for hit in answer["hits"]]
         assert cosines == pytest.approx([hit["score"] for hit in hits[:7]], abs=1e-6)
     stdin(f"{queries[0]}\n\n  {queries[1]} \n".encode())
     assert command("query", index, "--top-k", "7", "--json") == 0
-    assert hits_of(capsys) == found
+    assert hits_of(capsys) == answers
 
 
 def test_texts_come_from_stdin_and_are_appended(tmp_path, tiny_checkpoint, stdin, capsys):
@@ -68,8 +65,8 @@ def test_texts_come_from_stdin_and_are_appended(tmp_path, tiny_checkpoint, stdin
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == f"2 texts, 1 of them new, 32 dimensions: {tmp_path / 'i'}"
     assert command("query", tmp_path / "i", "a dog", "--json", "--top-k", "9") == 0
-    (found,) = hits_of(capsys)
-    assert [(hit["id"], hit["text"]) for hit in found["hits"]] == [("2", "a dog"), ("1", "a cat")]
+    (answer,) = hits_of(capsys)
+    assert [(hit["id"], hit["text"]) for hit in answer["hits"]] == [("2", "a dog"), ("1", "a cat")]
 
 
 def test_pairs_lists_the_most_similar_or_all(tmp_path, tiny_checkpoint, capsys):
@@ -137,9 +134,10 @@ def test_what_cannot_be_used_is_refused_in_one_line(
         assert said in refused(capsys, *words)
     monkeypatch.setattr(sys, "stdin", None)  # as a shell's <&- leaves it
     assert "stdin: is empty" in refused(capsys, "index", "-", *new)
-    with pytest.raises(SystemExit):
-        command("index", "t.tsv", "--vectors", "v", "--ids", "--out", "i")
-    assert "--ids: with --vectors, the ids are those of the vectors" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        command("index", "t.txt", "--vectors", "v", "--out", "i")
+    assert end.value.code == 2
+    assert "error: --vectors is gone since 1.1: leave it out" in capsys.readouterr().err
 
 
 def test_the_encoder_is_found_from_any_folder_unless_it_changed(
@@ -174,25 +172,3 @@ def test_without_a_command_it_is_explained(capsys):
         assert main(words) == 2
         assert capsys.readouterr().err == f"{HELP}\n"
     assert main(["--help"]) == 0 and capsys.readouterr().out == f"{HELP}\n"
-
-
-def test_an_index_in_int8_is_queried_in_int8_only(tmp_path, tiny_checkpoint, capsys):
-    try:
-        check_int8(torch.device("cpu"))
-    except MachineError as error:
-        pytest.skip(str(error))
-    texts = write_lines(tmp_path / "t.txt", 12)
-    source = [tmp_path / "t.txt", "--backbone", tiny_checkpoint]
-    for precision in ("int8", "float32"):
-        out = tmp_path / precision
-        assert command("index", *source, "--out", out, precision=precision) == 0
-    capsys.readouterr()
-    assert command("query", tmp_path / "int8", texts[4], "--json", precision="int8") == 0
-    best = hits_of(capsys)[0]["hits"][0]
-    assert best["text"] == texts[4] and best["cosine"] == pytest.approx(1, abs=1e-6)
-    for made, asked, advice in (
-        ("int8", "bfloat16", "give --precision int8"),
-        ("float32", "int8", "give --precision float32 or bfloat16, not int8"),
-    ):
-        assert command("query", tmp_path / made, texts[4], precision=asked) == 2
-        assert advice in capsys.readouterr().err

@@ -17,7 +17,7 @@ from data.synthetic.probes.agreement import Scores
 from data.synthetic.probes.baselines import Row, held_out, linear, overlap_classes
 from data.tasks import TASKS, Splits, read_task
 from evaluation.metrics import is_labelled, task_metrics
-from evaluation.sts import pair_cosines
+from evaluation.suites.sts import pair_cosines
 from heads.config import head_config
 from heads.inputs import HeadInputs
 from heads.train import HeadTask, fit_heads

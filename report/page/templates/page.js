@@ -82,14 +82,14 @@ for (const table of document.querySelectorAll("table")) {
     pages.show();
     restart = pages.restart;
   }
-  if (!table.closest("details") && !table.closest(".grid")) makeSortable(table, restart);
+  if (!table.closest("details")) makeSortable(table, restart);
 }
 
 const form = document.getElementById("filter");
 if (form) {
   const list = document.getElementById("list"), matches = document.getElementById("matches");
   const pages = pager(() => [...list.children], list, 10, "examples");
-  const names = ["task", "setting", "ahead", "phenomenon"].filter((name) => form.elements[name]);
+  const names = ["task", "setting", "better", "phenomenon"].filter((name) => form.elements[name]);
   const filter = () => {
     const words = form.elements.words.value.trim().toLowerCase();
     const count = pages.restart((item) =>

@@ -15,7 +15,7 @@ from data.synthetic.probes import agreement, baselines, systems, validity
 from data.synthetic.probes.agreement import Scores
 from data.synthetic.vocabulary import lexicon
 from data.tasks import Splits
-from evaluation.sts import sts_metrics
+from evaluation.suites.sts import sts_metrics
 from minbert.encoder import SentenceEncoder
 
 pytestmark = pytest.mark.synthetic

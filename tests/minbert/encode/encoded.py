@@ -35,5 +35,6 @@ def columns(out: Path) -> tuple[list[str], np.ndarray]:
 
 
 def files_of(out: Path) -> dict[str, bytes]:
-    """Return the content of all shards' files, by name; hidden ones are on their way."""
-    return {path.name: path.read_bytes() for path in out.glob("vectors/[!.]*")}
+    """Return the content of all shards' files, by folder and name; hidden ones are on their way."""
+    paths = out.glob("vectors/[!.]*/vectors.*")
+    return {f"{path.parent.name}/{path.name}": path.read_bytes() for path in paths}

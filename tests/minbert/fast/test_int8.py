@@ -13,7 +13,7 @@ from families import checkpoint
 from torch import nn
 
 from data.tasks import read_task
-from evaluation.sts import pair_cosines
+from evaluation.suites.sts import pair_cosines
 from minbert.encoder import SentenceEncoder
 from minbert.fast import int8
 from minbert.fast.int8 import Int8Weights, check_int8, quantised, random_pieces

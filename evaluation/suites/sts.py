@@ -1,11 +1,18 @@
 """Similarity without a head: the cosine of two embeddings against the gold scores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
 from data.examples import SentencePair
+from data.suites import read_sts_set
+from data.tasks import TASKS
+from evaluation.intervals import weighted_metric
 from evaluation.metrics import Metrics, PartMetrics, labels_of, pearson, spearman, task_metrics
+from evaluation.suites.measured import LoadedSet, Model, in_first, pair_similarities, results_of
+from evaluation.suites.results import Result
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
@@ -38,13 +45,43 @@ def selection_score(encode: Encode, pairs: Sequence[SentencePair]) -> float:
     return -1.0 if rho is None else rho
 
 
+# --- the suite
+
+
+def read(folders: Sequence[Path], name: str) -> LoadedSet:
+    """Return a set of data.suites.STS_SETS, subset after subset."""
+    subsets = in_first(read_sts_set, folders, name)
+    pairs = list(chain(*subsets.values()))
+    names = np.repeat(list(subsets), [len(subset) for subset in subsets.values()])
+    return LoadedSet("sts", name, examples=pairs, scored=pairs, subsets=names)
+
+
+def measure(model: Model, sts: LoadedSet) -> list[Result]:
+    """Return Spearman and Pearson of the similarities, for each subset and over all."""
+    assert sts.subsets is not None
+    subsets, gold = sts.subsets, labels_of(sts.scored)
+    names = list(dict.fromkeys(subsets.tolist()))
+    scores = pair_similarities(model.embedder, sts.scored)
+    measures = {
+        ("all", name): weighted_metric(name, TASKS["sts"], scores[None], gold)
+        for name in TASKS["sts"].metrics
+    }
+    return results_of(
+        model,
+        sts,
+        lambda rows: set_metrics(scores[rows], gold[rows], subsets[rows], names),
+        measures=measures,
+    )
+
+
 def set_metrics(
-    similarities: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]
+    similarities: np.ndarray, gold: np.ndarray, subsets: np.ndarray, names: Sequence[str]
 ) -> PartMetrics:
     """Return the metrics of a set of several subsets, such as a year's.
 
     Args:
-        similarities, gold: subset -> (N,).
+        similarities, gold, subsets: (N,) each.
+        names: the subsets; some may have no rows.
 
     Returns:
         "all", which correlates the rows of all subsets at once, as SimCSE's papers and MTEB do; of
@@ -52,10 +89,8 @@ def set_metrics(
     """
     metrics: PartMetrics = {}
     for metric, correlation in CORRELATIONS.items():
-        scores, wanted = (
-            np.concatenate([side[subset] for subset in gold]) for side in (similarities, gold)
-        )
-        metrics["all", metric] = (correlation(scores, wanted), len(wanted))
-        for subset, own in gold.items() if len(gold) > 1 else ():
-            metrics[subset, metric] = (correlation(similarities[subset], own), len(own))
+        metrics["all", metric] = (correlation(similarities, gold), len(gold))
+        for name in names if len(names) > 1 else ():
+            rows = subsets == name
+            metrics[name, metric] = (correlation(similarities[rows], gold[rows]), int(rows.sum()))
     return metrics

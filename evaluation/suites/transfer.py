@@ -4,9 +4,11 @@ Conneau & Kiela 2018: 10-fold cross-validation where a set has no split of its o
 one; the strength of the L2 penalty is chosen inside the training part. Deterministic, on the CPU.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,14 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from baselines.embedder import Vectors
+from baselines.embedder import Embedder, Vectors
+from data.examples import DataError, SentencePair
+from data.suites import read_transfer_set
+from data.tasks import TASKS
+from evaluation.intervals import weighted_metric
+from evaluation.metrics import labels_of
+from evaluation.suites.measured import LoadedSet, Model, in_first, of_splits, results_of, whole
+from evaluation.suites.results import Result
 
 Rows = list[tuple[np.ndarray, np.ndarray]]  # (training rows, held-out rows) per fold
 
@@ -25,6 +34,63 @@ SEED = 1111  # SentEval's
 # Inverse strengths of the penalty: SentEval's grid for its scikit-learn classifier.
 GRID = tuple(2.0**power for power in range(-2, 4))
 MOST_STEPS = 200  # of the optimizer, per fit
+FEWEST_ROWS = 4  # training rows of each class: two folds in each of two folds
+
+
+def read(folders: Sequence[Path], name: str) -> LoadedSet:
+    return of_splits("transfer", name, in_first(read_transfer_set, folders, name))
+
+
+def measure(model: Model, task: LoadedSet) -> list[Result]:
+    """Return accuracy (and F1 of two classes) of a logistic regression on frozen vectors.
+
+    Raises:
+        DataError: folds of the training rows would lack a class.
+    """
+    if model.embedder.embed is None:
+        return []
+    learnt = task.train or task.scored
+    classes = _classes(learnt)
+    counts = dict(zip(*np.unique(classes, return_counts=True), strict=True))
+    if len(counts) < 2 or min(counts.values()) < FEWEST_ROWS:
+        shown = ", ".join(f"class {c}: {n}" for c, n in counts.items())
+        raise DataError(
+            f"{task.name}: training rows by class are {shown}; expected two or more classes of at "
+            f"least {FEWEST_ROWS} rows"
+        )
+    train = _features(model.embedder, learnt)
+    if task.train:
+        dev: tuple[Any, ...] = ()
+        if task.dev:
+            dev = (_features(model.embedder, task.dev), _classes(task.dev))
+        predictions = with_split(train, classes, _features(model.embedder, task.scored), *dev)
+    else:
+        predictions = cross_validated(train, classes)
+    labels = _classes(task.scored)
+    return results_of(
+        model,
+        task,
+        lambda rows: whole(rows, transfer_metrics(predictions[rows], labels[rows])),
+        measures={
+            ("", "accuracy"): weighted_metric("accuracy", TASKS["sst"], predictions[None], labels)
+        },
+    )
+
+
+def _classes(examples: Sequence[Any]) -> np.ndarray:
+    return labels_of(examples).astype(np.int64)
+
+
+def _features(embedder: Embedder, examples: Sequence[Any]) -> Vectors:
+    """Return the vectors of sentences, or SentEval's features of pairs."""
+    assert embedder.embed is not None
+    if isinstance(examples[0], SentencePair):
+        sides = (embedder.embed([pair.texts[side] for pair in examples]) for side in (0, 1))
+        return pair_vectors(*sides)
+    return embedder.embed([example.text for example in examples])
+
+
+# --- SentEval's protocol
 
 
 def pair_vectors(first: Vectors, second: Vectors) -> Vectors:

@@ -4,10 +4,19 @@ Legend: N embeddings or texts, H their size (and K that of other representations
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 
 from data.examples import SentencePair
+from evaluation.suites import sts
+from evaluation.suites.measured import LoadedSet, Model, kept, results_of, whole
+from evaluation.suites.results import Result
+
+# SimCSE draws its alignment and uniformity on STS-B's dev set (figure 2).
+SETS = ("STSBenchmark-dev", "synthetic-sts")
 
 # Pairs with a higher gold score mean the same (SimCSE, section 3, on STS-B).
 POSITIVE_SCORE = 4.0
@@ -113,3 +122,27 @@ def pair_geometry(
     same = [p for p in pairs if p.label is not None and p.label > POSITIVE_SCORE]
     first, second = (embeddings[[rows[pair.texts[side]] for pair in same]] for side in (0, 1))
     return geometry(embeddings, first, second)
+
+
+# --- the suite
+
+
+def read(folders: Sequence[Path], name: str) -> LoadedSet:
+    return replace(sts.read(folders, name), suite="geometry", subsets=None)
+
+
+def measure(model: Model, loaded: LoadedSet) -> list[Result]:
+    """Return alignment, uniformity and the rest, on the texts of an STS set."""
+    pairs, embed = loaded.scored, model.embedder.embed
+    # A bag of words has thousands of columns: no sphere of a size to compare.
+    if embed is None or issparse(embed([pairs[0].texts[0]])):
+        return []
+    results = results_of(
+        model,
+        loaded,
+        lambda rows: whole(
+            rows, pair_geometry(lambda texts: np.asarray(embed(texts)), kept(pairs, rows))
+        ),
+    )
+    # The majority class has nothing but zeros.
+    return results if any(result.value is not None for result in results) else []

@@ -13,14 +13,13 @@ from indexing import small_parts, write_lines
 from data.examples import DataError
 from minbert.config import CheckpointError
 from minbert.encoder import SentenceEncoder
-from search.build import Builder, by_encoder
+from runtime.errors import KeptError
 from search.encoders import identity
-from search.index import Index, Meta, Part, Row, read_meta, read_rows
+from search.index import Builder, Index, Meta, Part, Row, read_meta, read_rows
 
 
 def builder_of(folder, encoder, **changes) -> Builder:
-    made_by = Meta("tiny", None, identity(encoder), 32)
-    return Builder(folder, made_by, by_encoder(encoder), **changes)
+    return Builder(folder, Meta("tiny", None, identity(encoder), 32), encoder, **changes)
 
 
 def numbered(texts, first=1):
@@ -33,9 +32,9 @@ def encoded(monkeypatch) -> list[str]:
     texts: list[str] = []
     original = SentenceEncoder.encode
 
-    def counting(self, given, *args, **more):
+    def counting(self, given, *args, **keywords):
         texts.extend(given)
-        return original(self, given, *args, **more)
+        return original(self, given, *args, **keywords)
 
     monkeypatch.setattr(SentenceEncoder, "encode", counting)
     return texts
@@ -43,10 +42,12 @@ def encoded(monkeypatch) -> list[str]:
 
 def test_texts_ids_and_vectors_come_back(tmp_path, tiny_encoder, monkeypatch):
     small_parts(monkeypatch, 7)
-    texts = toy_sentences(20)
-    meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered(texts))
+    texts, ticks = toy_sentences(20), []
+    builder = builder_of(tmp_path / "i", tiny_encoder, tick=ticks.append)
+    meta = builder.index(numbered(texts))
     index = Index(tmp_path / "i")
-    assert index.meta == meta and len(index) == 20 and [len(b) for b in index.blocks] == [7, 7, 6]
+    assert index.meta == meta and meta.last_line == len(index) == sum(ticks) == 20
+    assert [len(block) for block in index.blocks] == [7, 7, 6]
     assert index.rows([19, 0, 7]) == [Row("20", texts[19]), Row("1", texts[0]), Row("8", texts[7])]
     expected = tiny_encoder.encode(texts, normalize_embeddings=True)
     assert np.concatenate(index.blocks) == pytest.approx(expected, abs=1e-6)
@@ -70,8 +71,8 @@ def test_appending_gives_the_index_of_all_texts_at_once(
     blocks = Index(tmp_path / "grown").blocks
     expected = tiny_encoder.encode(texts, normalize_embeddings=True)
     assert np.concatenate(blocks) == pytest.approx(expected, abs=1e-6)
-    kept = {path.name for path in (tmp_path / "grown" / "parts").iterdir()}
-    assert kept == {part.name for part in whole.parts}
+    folders = {path.name for path in (tmp_path / "grown" / "parts").iterdir()}
+    assert folders == {part.folder for part in whole.parts}
 
 
 def test_an_interrupted_command_leaves_the_old_index_and_goes_on(
@@ -89,11 +90,14 @@ def test_an_interrupted_command_leaves_the_old_index_and_goes_on(
     encoded.clear()
     with pytest.raises(KeyboardInterrupt):
         builder_of(tmp_path / "i", tiny_encoder, tick=interrupt).index(numbered([*old, *new]))
+    done = len(encoded)
     assert read_meta(tmp_path / "i") == before
     assert Index(tmp_path / "i").rows([5])[0].text == old[5]
     meta = builder_of(tmp_path / "i", tiny_encoder).index(numbered([*old, *new]))
     assert meta.count == 20 and Index(tmp_path / "i").rows([19])[0].text == new[-1]
-    assert len(encoded) == len(new) + 4  # the part that was being made, and no other, twice
+    assert done == 10 and len(encoded) == len(new)  # no finished part twice
+    assert builder_of(tmp_path / "i", tiny_encoder).index(numbered([*old, *new])) == meta
+    assert len(encoded) == len(new)
 
 
 def test_another_encoder_is_refused_but_not_another_precision(tmp_path, tiny_encoder):
@@ -111,7 +115,7 @@ def test_another_encoder_is_refused_but_not_another_precision(tmp_path, tiny_enc
     assert builder_of(tmp_path / "i", rounded).index(numbered(["a dog"]), append=True).count == 2
 
 
-def test_other_texts_are_refused_without_append(tmp_path, tiny_encoder, monkeypatch):
+def test_what_does_not_fit_leaves_the_index_as_it_was(tmp_path, tiny_encoder, monkeypatch):
     small_parts(monkeypatch, 4)
     builder = builder_of(tmp_path / "i", tiny_encoder)
     builder.index(numbered(toy_sentences(6)))
@@ -121,33 +125,34 @@ def test_other_texts_are_refused_without_append(tmp_path, tiny_encoder, monkeypa
             builder.index(numbered(texts))
     assert read_meta(tmp_path / "i") == before
 
-
-def test_vectors_that_are_not_finite_are_refused(tmp_path, tiny_encoder):
-    tiny_encoder.model.embeddings.LayerNorm.weight.data[:] = float("nan")
-    with pytest.raises(CheckpointError, match="tiny: gives vectors that are not finite"):
-        builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
-    assert read_meta(tmp_path / "i") is None
-
-
-def test_two_commands_at_once_do_not_mix(tmp_path, tiny_encoder):
     def meanwhile():
         yield 1, Row("1", "a cat")
-        builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a dog"]))
+        builder_of(tmp_path / "two", tiny_encoder).index(numbered(["a dog"]))
 
     with pytest.raises(DataError, match="changed meanwhile"):
-        builder_of(tmp_path / "i", tiny_encoder).index(meanwhile())
-    assert Index(tmp_path / "i").rows([0])[0].text == "a dog"
+        builder_of(tmp_path / "two", tiny_encoder).index(meanwhile())
+    assert Index(tmp_path / "two").rows([0])[0].text == "a dog"
+    tiny_encoder.model.embeddings.LayerNorm.weight.data[:] = float("nan")
+    with pytest.raises(CheckpointError, match="tiny: gives vectors that are not finite"):
+        builder.index(numbered(["a storm"]), append=True)
+    assert read_meta(tmp_path / "i") == before
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [("{", "damaged"), ("[]", "damaged"), (None, "damaged"), ('{"format": 1}', "another version")],
+    ("change", "said"),
+    [
+        ("{", "not a readable JSON file"),
+        ("[]", "expected a JSON object"),
+        ({"count": 9}, "damaged .its digest is another"),
+        ({"digest": None}, "damaged"),
+        ({"format": 2}, "written by another version .* index again"),  # 1.0.0
+    ],
 )
-def test_a_damaged_meta_file_is_one_clear_line(content, said, tmp_path, tiny_encoder):
+def test_a_damaged_meta_file_is_one_clear_line(change, said, tmp_path, tiny_encoder):
     builder_of(tmp_path / "i", tiny_encoder).index(numbered(["a cat"]))
     path = tmp_path / "i" / "meta.json"
-    raw = json.loads(path.read_text())
-    path.write_text(json.dumps(raw | {"count": 9}) if content is None else content)
+    content = json.loads(path.read_text())
+    path.write_text(change if isinstance(change, str) else json.dumps(content | change))
     with pytest.raises(DataError, match=rf"meta\.json: .*{said}"):
         Index(tmp_path / "i")
 
@@ -156,13 +161,9 @@ def test_a_part_is_never_outside_the_index(tmp_path, tiny_encoder):
     # An append deletes the part that it filled up.
     builder = builder_of(tmp_path / "i", tiny_encoder)
     meta = builder.index(numbered(["a cat"]))
-    outside = replace(meta, parts=(Part("../..", 1),))
-    (tmp_path / "i" / "meta.json").write_text(json.dumps(outside.to_json()))
+    replace(meta, parts=(Part("../..", 1, meta.parts[0].texts),)).write(tmp_path / "i")
     with pytest.raises(DataError, match=r"meta\.json: damaged"):
         builder.index(numbered(["a dog"]), append=True)
-
-
-OPEN = b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'\n"  # a bracket that never closes
 
 
 def flip_a_bit(path):
@@ -175,16 +176,13 @@ def flip_a_bit(path):
     ("name", "damage"),
     [
         ("vectors.npy", lambda path: shutil.rmtree(path.parent)),
-        (
-            "vectors.npy",
-            lambda path: path.write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'\n"),
-        ),
-        ("vectors.npy", lambda path: np.save(path, np.zeros((4, 31), np.float32))),
+        ("vectors.npy", lambda path: path.unlink()),
         ("vectors.npy", flip_a_bit),
         ("texts.tsv", flip_a_bit),
         ("offsets.npy", flip_a_bit),
+        ("SHA256SUMS", lambda path: path.unlink()),
     ],
-    ids=["lost", "open bracket", "shape", "vectors", "texts", "offsets"],
+    ids=["lost", "file lost", "vectors", "texts", "offsets", "sums"],
 )
 def test_a_part_that_has_changed_is_refused_and_made_again(
     name, damage, tmp_path, tiny_encoder, monkeypatch
@@ -193,12 +191,15 @@ def test_a_part_that_has_changed_is_refused_and_made_again(
     texts = toy_sentences(10)
     builder = builder_of(tmp_path / "i", tiny_encoder)
     meta = builder.index(numbered(texts))
-    path = tmp_path / "i" / "parts" / meta.parts[1].name / name
+    path = tmp_path / "i" / "parts" / meta.parts[1].folder / name
     sound = path.read_bytes()
     damage(path)
-    index = Index(tmp_path / "i")
-    with pytest.raises(DataError, match=r"\.(npy|tsv): missing or damaged"):
-        index.rows([5]), index.blocks
+    with pytest.raises(DataError, match=rf"{path.parent}: damaged .*; delete it and run"):
+        Index(tmp_path / "i")
+    if path.parent.is_dir():
+        with pytest.raises(KeptError, match=rf"{path.parent}: .*; delete the folder"):
+            builder.index(numbered(texts))
+        shutil.rmtree(path.parent)
     assert builder.index(numbered(texts)) == meta and path.read_bytes() == sound
 
 
@@ -226,8 +227,8 @@ def test_lines_are_counted_as_in_the_file(tmp_path):
 def test_ids_are_what_stands_before_the_first_tab(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("a 1\tone\ttwo\n\nb\tthree\n")
-    found = [row for _, row in read_rows(path, with_ids=True)]
-    assert found == [Row("a 1", "one\ttwo"), Row("b", "three")]
+    rows = [row for _, row in read_rows(path, with_ids=True)]
+    assert rows == [Row("a 1", "one\ttwo"), Row("b", "three")]
     for line in ("no tab", "\tno id", "no text\t"):
         path.write_text(f"a\tb\n{line}\n")
         with pytest.raises(DataError, match=r"t\.tsv:2: expected ID<TAB>TEXT"):

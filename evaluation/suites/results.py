@@ -14,9 +14,9 @@ import numpy as np
 import scipy
 
 from evaluation.intervals import SEED, TAILS
-from evaluation.pairs import SUBCASE
 from evaluation.table import markdown
 
+SUBCASE = "subcase "  # before the name of one of HANS's subcases, as a metric
 AVERAGE, RANK = "average of", "rank"  # what stands for a set in results over several sets
 
 
@@ -33,7 +33,7 @@ class Result:
         n: rows it was measured on.
         seen: the share of these rows with a sentence that the model was trained on or selected by.
         unseen: the value on the other rows; None if there are none, or it is undefined.
-        low, high: the 95 % interval of the value over rows, of an average and a rank over sets and
+        low, high: the 95% interval of the value over rows, of an average and a rank over sets and
             rows; None of what is not averaged over sets.
         resampled: (B,) the value in each resample of the rows, the same for all models; not kept.
     """
@@ -52,12 +52,11 @@ class Result:
     resampled: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def row(self) -> dict[str, Any]:
-        """Return the result as a row of a file, by COLUMNS."""
         return {name: getattr(self, name) for name in COLUMNS}
 
 
 # Of files of results. Resamples are for the tables alone.
-COLUMNS = tuple(each.name for each in fields(Result) if each.name != "resampled")
+COLUMNS = tuple(column.name for column in fields(Result) if column.name != "resampled")
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Shown:
         return f"{value * self.scale:.{1 if self.scale > 1 else 3}f}"
 
     def cell(self, result: Result | None) -> str:
-        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5 % or more was seen.
+        """Return `75.3`, or `75.3 (70.1 on the unseen 80%)` where 0.5% or more was seen.
 
         An average has its interval behind it, `75.3 [70.2, 79.8]`, and so has a rank, `2 [1, 3]`.
         """
@@ -134,7 +133,9 @@ def shown_table(results: Sequence[Result], shown: Shown) -> str:
 def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) -> str:
     """Return a table of results by row and header; `first` heads the rows."""
     headers = list(dict.fromkeys(header for row in cells.values() for header in row))
-    rows = [[name, *(shown.cell(row.get(one)) for one in headers)] for name, row in cells.items()]
+    rows = [
+        [name, *(shown.cell(row.get(header)) for header in headers)] for name, row in cells.items()
+    ]
     return markdown([first, *headers], rows)
 
 
@@ -148,34 +149,40 @@ def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
         shown: the table; of fewer than two of its `averaged` sets there is no mean.
     """
     models: dict[str, list[Result]] = {}
-    for one in results:
-        if one.set in shown.averaged and shown.place(one):
-            models.setdefault(one.model, []).append(one)
-    sets = len({one.set for own in models.values() for one in own})
+    for result in results:
+        if result.set in shown.averaged and shown.place(result):
+            models.setdefault(result.model, []).append(result)
+    sets = len({result.set for by_set in models.values() for result in by_set})
     if sets < 2:
         return
     values = {
-        model: [one.value for one in own if one.value is not None] for model, own in models.items()
+        model: [result.value for result in by_set if result.value is not None]
+        for model, by_set in models.items()
     }
-    models = {model: own for model, own in models.items() if len(values[model]) == sets}
-    found = over_sets(models)
-    for model, own in models.items():
-        rows = sum(one.n for one in own)
-        seen = sum(one.seen * one.n for one in own) / rows
-        unseen = [one.unseen for one in own if one.unseen is not None]
-        of_unseen = sum(unseen) / sets if len(unseen) == sets else None
+    models = {model: by_set for model, by_set in models.items() if len(values[model]) == sets}
+    spreads = over_sets(models)
+    for model, by_set in models.items():
+        rows = sum(result.n for result in by_set)
+        unseen = [result.unseen for result in by_set if result.unseen is not None]
         mean = Result(
-            *(model, own[0].suite, f"{AVERAGE} {sets}", "", shown.metric),
-            *(sum(values[model]) / sets, rows, seen, of_unseen),
+            model=model,
+            suite=by_set[0].suite,
+            set=f"{AVERAGE} {sets}",
+            part="",
+            metric=shown.metric,
+            value=sum(values[model]) / sets,
+            n=rows,
+            seen=sum(result.seen * result.n for result in by_set) / rows,
+            unseen=sum(unseen) / sets if len(unseen) == sets else None,
         )
-        if model not in found:
+        spread = spreads.get(model)
+        if spread is None:
             yield mean
             continue
-        place = found[model]
-        yield replace(mean, low=place.low, high=place.high)
-        if len(found) > 1:
-            rank = replace(mean, set=RANK, value=place.rank, seen=0.0, unseen=None)
-            yield replace(rank, low=place.best, high=place.worst)
+        yield replace(mean, low=spread.low, high=spread.high)
+        if len(spreads) > 1:
+            rank = replace(mean, set=RANK, value=spread.rank, seen=0.0, unseen=None)
+            yield replace(rank, low=spread.best, high=spread.worst)
 
 
 @dataclass(frozen=True)
@@ -201,26 +208,28 @@ def over_sets(results: Mapping[str, Sequence[Result]]) -> dict[str, OverSets]:
             one of them are left out.
     """
     drawn = {
-        model: [one.resampled for one in own if one.resampled is not None]
-        for model, own in results.items()
+        model: [result.resampled for result in by_set if result.resampled is not None]
+        for model, by_set in results.items()
     }
-    drawn = {model: own for model, own in drawn.items() if len(own) == len(results[model])}
+    drawn = {model: rows for model, rows in drawn.items() if len(rows) == len(results[model])}
     if not drawn:
         return {}
-    size = min(len(values) for own in drawn.values() for values in own)
-    values = np.array([[one[:size] for one in own] for own in drawn.values()])  # (K, S, B)
+    size = min(len(values) for rows in drawn.values() for values in rows)
+    values = np.array([[values[:size] for values in rows] for rows in drawn.values()])  # (K, S, B)
     sets = values.shape[1]
     chosen = np.random.default_rng(SEED).integers(0, sets, (sets, size))
     averaged = np.take_along_axis(values, chosen[None], axis=1).mean(axis=1)  # (K, B)
-    mean = np.array([sum(one.value or 0.0 for one in results[model]) / sets for model in drawn])
+    mean = np.array([sum(r.value or 0.0 for r in results[model]) / sets for model in drawn])
     quantile = scipy.stats.t.ppf(TAILS[1], sets - 1) / scipy.stats.norm.ppf(TAILS[1])
     spread = quantile * np.sqrt(sets / (sets - 1)) * (averaged - mean[:, None])  # (K, B)
     averaged = mean[:, None] + spread
     ends = np.quantile(averaged, TAILS, axis=1).T.clip(-1.0, 1.0)
     ranks = scipy.stats.rankdata(-averaged, method="min", axis=0)
     between = np.quantile(ranks, TAILS, axis=1, method="inverted_cdf").T.astype(int)
-    own = scipy.stats.rankdata(-mean, method="min").astype(int)
+    places = scipy.stats.rankdata(-mean, method="min").astype(int)
     return {
-        model: OverSets(float(low), float(high), int(rank), int(best), int(worst))
-        for model, (low, high), rank, (best, worst) in zip(drawn, ends, own, between, strict=True)
+        model: OverSets(float(low), float(high), int(place), int(best), int(worst))
+        for model, (low, high), place, (best, worst) in zip(
+            drawn, ends, places, between, strict=True
+        )
     }

@@ -1,0 +1,171 @@
+"""A set as a suite reads it, a model, and the results of one on the other.
+
+Legend: N scored examples, B resamples.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from baselines.embedder import Embedder, similarities
+from data.examples import Example, SentencePair
+from data.locate import MissingSet
+from data.overlap import Seen, overlap
+from data.tasks import Splits
+from evaluation.clusters import clusters_of
+from evaluation.intervals import Weighted, at_once, percentiles, resampled
+from evaluation.metrics import PartMetrics
+from evaluation.suites.results import Result
+
+T = TypeVar("T")
+
+# Training pairs, pairs to score -> probability of entailment (N,).
+Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Model:
+    """One row of the tables.
+
+    Attributes:
+        embedder: the model itself.
+        seen: the texts that it was trained on or selected by.
+        heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
+        predictions: the folder for predictions in HANS's own format; None keeps none.
+    """
+
+    embedder: Embedder
+    seen: Seen = field(default_factory=Seen)
+    heads: Mapping[str, Entailment] = field(default_factory=dict)
+    predictions: Path | None = None
+
+
+@dataclass(frozen=True)
+class LoadedSet:
+    """A set that was found, as one suite reads it.
+
+    Attributes:
+        suite, name: as on the command line.
+        examples: all of them, in the order of the files.
+        scored: those that are scored.
+        train, dev: those that are learnt from, and that a penalty is chosen on.
+        subsets: (N,) the subset of each scored example, of an STS set.
+    """
+
+    suite: str
+    name: str
+    examples: list[Any]
+    scored: list[Any]
+    train: list[Any] = field(default_factory=list)
+    dev: list[Any] = field(default_factory=list)
+    subsets: np.ndarray | None = None
+
+    def texts(self) -> list[str]:
+        return list(dict.fromkeys(text for example in self.examples for text in example.texts))
+
+
+def of_splits(suite: str, name: str, splits: Splits) -> LoadedSet:
+    """Return splits as a set; without a test split every row is scored, in its fold."""
+    return LoadedSet(
+        suite,
+        name,
+        examples=[*splits.train, *splits.dev, *splits.test],
+        scored=splits.test or splits.train,
+        train=splits.train if splits.test else [],
+        dev=splits.dev,
+    )
+
+
+def in_first(read: Callable[..., T], folders: Sequence[Path], *name: str) -> T:
+    """Return what `read` finds in the first of the folders that holds it.
+
+    Raises:
+        MissingSet: none does; the error of the last folder.
+    """
+    for folder in folders[:-1]:
+        with suppress(MissingSet):
+            return read(folder, *name)
+    return read(folders[-1], *name)
+
+
+def spread(pairs: list[SentencePair], most: int) -> list[SentencePair]:
+    """Return at most so many, evenly spread: parts of a file may come from different sources."""
+    rows = np.linspace(0, len(pairs) - 1, min(len(pairs), most)).astype(int)
+    return [pairs[row] for row in rows]
+
+
+def pair_similarities(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.ndarray:
+    """Return a model's similarity of each of N pairs, (N,)."""
+    return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
+
+
+def kept(examples: Sequence[Any], rows: np.ndarray) -> list[Any]:
+    return [example for example, row in zip(examples, rows, strict=True) if row]
+
+
+def whole(rows: np.ndarray, metrics: Mapping[str, float | None]) -> PartMetrics:
+    """Return metrics of a set without parts as `results_of` reads them."""
+    return {("", metric): (value, int(rows.sum())) for metric, value in metrics.items()}
+
+
+def results_of(
+    model: Model,
+    loaded: LoadedSet,
+    metrics: Callable[[np.ndarray], PartMetrics],
+    *,
+    judge: str = "",
+    measures: Mapping[tuple[str, str], Weighted] | None = None,
+) -> list[Result]:
+    """Return metrics of all rows, each with its value on the rows that the model had not seen.
+
+    Args:
+        model: what was measured.
+        loaded: on which set.
+        metrics: which rows to measure, (N,) bool -> the metrics of these.
+        judge: added to the model's name.
+        measures: metrics that get an interval, as functions of the weights of all rows.
+    """
+    resamples = _resamples(loaded.scored, measures or {})
+    seen = overlap(loaded.scored, model.seen).shared
+    everything = metrics(np.ones(len(seen), bool))
+    unseen = everything
+    if seen.any():
+        unseen = {} if seen.all() else metrics(~seen)
+    results = []
+    for (part, metric), (value, n) in everything.items():
+        of_part = seen
+        if loaded.subsets is not None and part in loaded.subsets:
+            of_part = seen[loaded.subsets == part]
+        values = resamples.get((part, metric)) if value is not None else None
+        interval = None if values is None else percentiles(values)
+        results.append(
+            Result(
+                model=f"{model.embedder.name}{judge}",
+                suite=loaded.suite,
+                set=loaded.name,
+                part=part,
+                metric=metric,
+                value=value,
+                n=n,
+                seen=float(of_part.mean()),
+                unseen=unseen.get((part, metric), (None, 0))[0],
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
+                resampled=values,
+            )
+        )
+    return results
+
+
+def _resamples(
+    examples: Sequence[Example], measures: Mapping[tuple[str, str], Weighted]
+) -> dict[tuple[str, str], np.ndarray]:
+    """Return the values (B,) of metrics in each resample of the rows."""
+    if not measures:
+        return {}
+    values = resampled(at_once(measures.values()), clusters_of(examples))
+    return dict(zip(measures, values, strict=True))

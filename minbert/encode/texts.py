@@ -1,0 +1,123 @@
+"""Files of texts read as streams and cut into shards: lines, .tsv, .csv and .parquet."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from data.examples import DataError
+from data.tables import numbered_lines, read_table
+from runtime.errors import MachineError
+from runtime.files import OPENERS
+
+DELIMITERS = {".tsv": "\t", ".csv": ","}
+PARQUET_ROWS = 4096  # that are read at a time
+
+
+class Shard(NamedTuple):
+    """Texts of a file that are encoded and written together.
+
+    Attributes:
+        name: of the file, and the number of the shard in it, from 0.
+        ids: one per text.
+        texts: without white space around them.
+    """
+
+    name: str
+    ids: list[str]
+    texts: list[str]
+
+
+def shards_of(path: Path, column: str, id_column: str | None, rows: int) -> Iterator[Shard]:
+    """Yield the texts of a file in shards of `rows`, the last one shorter; one is in memory.
+
+    Args:
+        path: of text (one per line), .tsv or .csv (these also compressed), or .parquet.
+        column: of a table, with the texts.
+        id_column: of a table, with the ids; None: a text's id is its file's name and line.
+        rows: texts per shard.
+
+    Raises:
+        DataError: an unreadable file, a missing column, a blank id; at the end, no text at all.
+        MachineError: a .parquet file without pyarrow.
+    """
+    texts = texts_of(path, column, id_column)
+    for number in count():
+        rows_of_shard = list(islice(texts, rows))
+        if not rows_of_shard:
+            break
+        ids, column_of_texts = zip(*rows_of_shard, strict=True)
+        yield Shard(f"{path.name}-{number:05d}", list(ids), list(column_of_texts))
+
+
+def texts_of(path: Path, column: str, id_column: str | None) -> Iterator[tuple[str, str]]:
+    """Yield (id, text) of a file, blank texts left out; arguments and errors as above."""
+    is_empty = True
+    for line, row in _rows(path, column, id_column):
+        text = _field(row[column])
+        if not text:
+            continue
+        id = _field(row[id_column]) if id_column is not None else f"{path.name}:{line}"
+        if not id:
+            raise DataError(f"{path}:{line}: no id in column {id_column!r}; add one")
+        is_empty = False
+        yield id, text
+    if is_empty:
+        raise DataError(f"{path}: no text; expected one per line, or per row of a table")
+
+
+def _field(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Return (line, row as {column: value}) of a file; of .parquet, the row's number from 1."""
+    columns = [column] if id_column is None else [column, id_column]
+    ending = (path.with_suffix("") if path.suffix in OPENERS else path).suffix
+    if ending == ".parquet":
+        return _parquet_rows(path, columns)
+    if ending in DELIMITERS:
+        return read_table(path, columns, DELIMITERS[ending])
+    if id_column is not None:
+        raise DataError(f"{path}: --id-column is for .tsv, .csv and .parquet files")
+    return ((line, {column: text}) for line, text in numbered_lines(path))
+
+
+def _parquet_rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    parquet = optional("pyarrow.parquet", str(path))
+    line = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            for column in columns:
+                if column not in names:
+                    raise DataError(
+                        f"{path}: no column {column!r}; found {', '.join(map(repr, names))}; "
+                        "name one with --column"
+                    )
+            for batch in file.iter_batches(PARQUET_ROWS, columns=columns):
+                for row in batch.to_pylist():
+                    line += 1
+                    yield line, row
+    except DataError:
+        raise
+    except OSError as error:  # pyarrow's errors of files are OSErrors or ValueErrors
+        raise DataError(f"{path}: cannot be read ({error}); check the file") from None
+    except ValueError as error:
+        raise DataError(f"{path}: not a readable Parquet file ({error})") from None
+
+
+def optional(module: str, what_for: str) -> Any:
+    """Return a module of the extra `scale` of pyproject.toml.
+
+    Raises:
+        MachineError: its library is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise MachineError(
+            f"{what_for}: needs {library} ({error}); pip install -e '.[scale]'"
+        ) from None

@@ -1,0 +1,176 @@
+"""Costs follow from what was timed, by a clock that goes on only while there is work."""
+
+import numpy as np
+import pytest
+
+from report import costs
+from report.costs import (
+    break_evens,
+    cheaper,
+    cost_lines,
+    in_words,
+    measured_on,
+    rate,
+    search_seconds,
+    seconds_of_one,
+    speeds,
+)
+
+PAIRS = [(f"text {n}", f"other {n}") for n in range(7)]
+
+
+class Machine:
+    """A machine of known speed."""
+
+    def __init__(self):
+        self.now, self.amounts = 0.0, []
+
+    def run(self, cost):
+        """Return work on an amount that takes `cost(amount)` seconds."""
+
+        def work(amount):
+            self.amounts.append(amount)
+            self.now += cost(amount)
+
+        return work
+
+    def score(self, pairs):
+        self.now += 0.02 * len(pairs)
+        return np.zeros(len(pairs))
+
+    def encode(self, texts):
+        self.now += 0.01 * len(texts)
+        return np.ones((len(texts), 4), np.float32)
+
+    def tokens(self, texts):
+        """Encode as late interaction does: three tokens of four float32 of each text."""
+        return [np.ones((3, 4), np.float32) for _ in self.encode(texts)]
+
+    def compare(self, first, second):
+        assert len(first) == len(second) <= costs.BLOCK
+        self.now += 0.001 * len(first)
+        return np.zeros(len(first))
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    machine = Machine()
+    monkeypatch.setattr(costs.time, "perf_counter", lambda: machine.now)
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("cost", "budget", "amounts", "expected"),
+    [
+        (lambda n: 0.001 * n, 5.0, [16, 16, 64, 256, 1024], 1000),  # 4,096 would not fit
+        (lambda n: 100.0, 1.0, [16, 16], 0.16),  # the smallest whatever it takes
+        (lambda n: 1.0 + 0.001 * n, 20.0, [16, 16, 64, 256, 1024, 4096], 4096 / 5.096),
+    ],
+)
+def test_a_rate_is_that_of_the_largest_amount_that_fits(machine, cost, budget, amounts, expected):
+    assert rate(machine.run(cost), budget) == pytest.approx(expected)
+    assert machine.amounts == amounts
+
+
+def test_a_clock_may_stand_still_and_amounts_end(machine):
+    assert rate(machine.run(lambda n: 0.0), 1.0) > 1e6
+    assert costs.MOST / costs.FACTOR < max(machine.amounts) <= costs.MOST
+
+
+def test_single_examples_are_different_ones_and_the_first_does_not_count(machine):
+    work = machine.run(lambda number: 100.0 if number == 0 else number)
+    assert seconds_of_one(work) == (costs.SINGLES + 1) / 2
+    assert machine.amounts == [*range(costs.SINGLES + 1)]
+
+
+def measured(machine, encoder, budget=15.0):
+    """Return the cost of a made head."""
+    ways = {"bi": (machine.encode, machine.compare), "late": (machine.tokens, machine.compare)}
+    cost = speeds(PAIRS, budget, machine.score, *ways.get(encoder, ()))
+    return {"encoder": encoder, "passes": 1 if encoder == "cross" else 2, **cost}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "texts", "comparisons", "size", "search"),
+    [
+        ("bi", 100, 1000, 16, 10.01),  # one text is half of a pair
+        ("late", 100, 1000, 48, 10.01),
+        ("cross", None, None, None, 200),
+    ],
+)
+def test_speeds_are_those_of_the_machine(machine, encoder, texts, comparisons, size, search):
+    cost = measured(machine, encoder)
+    assert machine.now < 16
+    assert (cost["milliseconds"], cost["examples_per_second"]) == pytest.approx((20, 50))
+    for name, expected in (("texts_per_second", texts), ("comparisons_per_second", comparisons)):
+        assert cost[name] == (expected and pytest.approx(expected))
+    assert cost["bytes_per_text"] == size
+    assert search_seconds(cost) == pytest.approx(search)
+
+
+def test_a_head_of_single_texts_has_no_search(machine):
+    texts = [("one text",)]
+    cost = {"encoder": "bi", "passes": 1, **speeds(texts, 1.0, machine.score)}
+    assert search_seconds(cost) is None
+
+
+def speed(encoder, task="sts", **more):
+    return {"task": task, "cost": {"encoder": encoder, "comparisons_per_second": None} | more}
+
+
+def test_at_break_even_both_take_the_same_time():
+    bi = speed("bi", texts_per_second=100.0, comparisons_per_second=1e6)
+    cells = [bi, speed("cross", examples_per_second=20.0)]
+    pairs_per_text = break_evens(cells)["sts"]
+    pairs = 1000 * pairs_per_text / 2  # of 1,000 texts
+    assert 1000 / 100 + pairs / 1e6 == pytest.approx(pairs / 20)
+    # The head takes longer than the cross-encoder.
+    assert break_evens([bi, speed("cross", examples_per_second=2e6)]) == {"sts": None}
+    assert break_evens([bi]) == {}
+    assert break_evens([speed("bi", "sst"), speed("cross", "sst")]) == {}  # no pairs
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (None, "The cross-encoder is always cheaper here: scoring two stored embeddings takes"),
+        (1.0, "The bi-encoder is cheaper even if every text is used only once."),
+        (1.26, "The bi-encoder is cheaper once each text is used in 1.3 or more pairs."),
+    ],
+)
+def test_the_cheaper_encoder_in_words(pairs, words):
+    assert cheaper(pairs).startswith(words)
+
+
+def test_durations_in_words():
+    expected = {4e-6: "4.0 µs", 0.0012: "1.2 ms", 0.25: "250 ms", 1: "1.0 s", 119: "119 s"}
+    expected |= {150: "2.5 min", 1200: "20 min", 65 * 3600: "65 h", 240 * 3600: "10 days"}
+    assert {seconds: in_words(seconds) for seconds in expected} == expected
+
+
+def test_the_costs_of_a_run_are_a_table_per_task(machine):
+    cells = [{"task": "sts", "cost": measured(machine, kind)} for kind in ("bi", "late", "cross")]
+    single = {"encoder": "bi", "passes": 1, **speeds([("one",)], 1.0, machine.score)}
+    about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
+    about |= {"load": 0.25}
+    found = {"run": "runs/r", "cells": [*cells, {"task": "sst", "cost": single}], "machine": about}
+    assert cost_lines(found | {"break_even": {"sts": 1.25}}) == [
+        "Cost (sts; m, cpu, float32, 1 thread, load 0.2 on 4 cores):",
+        "",
+        "                             bi-encoder    late-interaction encoder    cross-encoder",
+        "one pair                     20 ms         20 ms                       20 ms",
+        "pairs per second, batched    50            50                          50",
+        "search 10,000 texts          ~10 s*        ~10 s*                      ~3.3 min",
+        "* with precomputed embeddings. ~ = extrapolated.",
+        "The bi-encoder is cheaper once each text is used in 1.2 or more pairs.",
+        "",
+        "Cost (sst; m, cpu, float32, 1 thread, load 0.2 on 4 cores):",
+        "",
+        "                             bi-encoder",
+        "one text                     20 ms",
+        "texts per second, batched    50",
+    ]
+    busy = measured_on(found | {"machine": about | {"load": 4.1}})
+    assert "load 4.1 on 4 cores - machine busy, timings unreliable; repeat with: " in busy
+    assert busy.endswith("python -m report cost runs/r --budget 60")
+    assert measured_on(found | {"machine": about | {"load": None}}) == "m, cpu, float32, 1 thread"
