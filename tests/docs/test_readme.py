@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from evaluation.options import EvaluationOptions
-from experiment.ablate.recipes import AblateOptions
 from experiment.pages import scored, spread, those
 from experiment.reproduce import Options as ReproduceOptions
 from experiment.settings import Settings, parse_options
@@ -42,7 +41,6 @@ PARSERS = {
     "minbert.pretrain": partial(parse, PretrainOptions),
     "evaluation": partial(parse, EvaluationOptions),
     "minbert.encode": partial(parse, EncodeOptions),
-    "experiment.ablate": partial(parse, AblateOptions),
     "experiment.reproduce": partial(parse, ReproduceOptions),
 }
 

@@ -1,95 +1,50 @@
-"""One command makes every table: its records are true, and it goes on where it was stopped."""
+"""One command makes every table: from commands to result files and pages, from where it stopped."""
 
 import csv
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from fnmatch import fnmatch
-from functools import partial
 
 import pytest
+from toy_runs import cells_of
 
 import run_multitask
-from benchmarks.options import Options as BenchmarkOptions
-from data.sentences import Options as SentenceOptions
-from data.synthetic.probes import baselines, carry_over, validity
-from evaluation.options import EvaluationOptions
-from experiment import pages, reproduce
-from experiment.ablate.__main__ import chosen
-from experiment.ablate.recipes import AblateOptions, words_of
-from experiment.records import DATA, GPU, MINILM, RECORDS, Record
-from experiment.settings import parse_options
+from experiment import ablate, pages, reproduce
+from experiment.tables import GPU, HEAD, MORE, TABLES, TUNING, Claim, Row, Table
 from heads.train import HeadTrainer
 from minbert import __version__
-from runtime.options import parse
+from report.run_folder import read_curves
 
 ROOT = pages.ROOT
-PARSERS = {
-    "run_multitask.py": parse_options,
-    "evaluation": partial(parse, EvaluationOptions),
-    "experiment.ablate": partial(parse, AblateOptions),
-    "benchmarks": partial(parse, BenchmarkOptions),
-    "data.sentences": partial(parse, SentenceOptions),
-    "data.synthetic.probes.baselines": partial(parse, baselines.Options),
-    "data.synthetic.probes.shortcuts": partial(parse, baselines.Options),
-    "data.synthetic.probes.carry_over": partial(parse, carry_over.Options),
-    "data.synthetic.probes.validity": partial(parse, validity.Options),
-}
-PLACES = {"OUT": "out", "RUNS": "runs", "DATA": "data", "MINILM": "minilm"}
-
-
-@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
-def test_a_records_commands_are_commands(record):
-    for command in record.commands:
-        python, *words = reproduce.words_of(command, PLACES)
-        assert python == "python" and "$" not in " ".join(words)
-        program, *flags = words[1:] if words[0] == "-m" else words
-        options = PARSERS[program](flags)
-        if program == "run_multitask.py":
-            assert options.resume and options.run_dir  # a stop loses at most a cell
-        if program == "experiment.ablate":
-            forms = {source.partition("=")[0] for source in options.sources}
-            for table in chosen(options):
-                for row in table.rows:  # none is left out
-                    assert words_of(row, table, options) and set(row.made.split()[:1]) <= forms
-    if record.quick:
-        assert not record.needs and "--tune" not in " ".join(record.commands)
 
 
 def shown_on(page):
-    """Return the records behind a page's tables, and those whose files its text names."""
+    """Return the result files behind a page's tables, and those that its text names."""
     names = set()
-    for kind, found, _ in pages.MARKED.findall(page):
-        names |= set(found.split())
+    for kind, words, _ in pages.MARKED.findall(page):
+        names |= set(words.split())
         if kind == "systems":
             names |= {run for run, _ in pages.SYSTEMS.values()}
     names |= set(pages.QUOTED.findall(page))
     files = re.findall(r"`docs/results/([\w*-]+)\.(?:csv|json)`", page)
-    return names | {name for name in RECORDS if any(fnmatch(name, file) for file in files)}
+    return names | {name for name in TABLES if any(fnmatch(name, file) for file in files)}
 
 
-def test_what_records_need_follows_from_their_commands():
-    needs = {name: record.needs for name, record in RECORDS.items()}
-    assert needs["bundled-mini"] == () and needs["mini-real-curves"] == (DATA,)
-    assert needs["frozen"] == needs["benchmarks"] == (DATA, MINILM)
-    assert needs["growth"] == (MINILM,) and needs["paper-report"] == (GPU,)
-
-
-def test_pages_and_records_name_each_other():
+def test_pages_and_tables_name_each_other():
     shown = {}
     for path in pages.pages():
         page = path.relative_to(ROOT).as_posix()
-        for name in shown_on(path.read_text(encoding="utf-8")) & set(RECORDS):
+        for name in shown_on(path.read_text(encoding="utf-8")) & set(TABLES):
             shown.setdefault(name, set()).add(page)
-    for record in RECORDS.values():
-        assert shown.get(record.name, set()) == set(record.pages), record.name
-        assert bool(record.pages) != (GPU in record.needs)
-        assert record.figure is None or (ROOT / record.figure[1]).is_file()
+    for table in TABLES.values():
+        assert shown.get(table.name, set()) == set(table.pages), table.name
+        assert bool(table.pages) != (GPU in table.needs)
+        assert not table.figure or (ROOT / table.figure[1]).is_file()
     files = {path.stem for path in pages.RESULTS.iterdir() if path.suffix != ".svg"}
-    assert files <= set(RECORDS), "a result file that no record makes"
+    assert files <= set(TABLES), "a result file that no table makes"
     text = "".join(path.read_text(encoding="utf-8") for path in pages.pages())
     kinds = {kind for kind, *_ in pages.MARKED.findall(text)}
     assert pages.KINDS.keys() | {"evaluation"} <= kinds, "a kind of table that no page has"
@@ -102,8 +57,8 @@ def test_a_page_shows_the_result_files(path):
 
 
 def test_all_results_are_of_this_version():
-    for record in RECORDS.values():
-        assert GPU in record.needs or reproduce.versions_of(record) == {__version__}, record.name
+    for table in TABLES.values():
+        assert GPU in table.needs or reproduce.versions_of(table) == {__version__}, table.name
 
 
 def test_the_list_needs_no_torch():
@@ -111,86 +66,130 @@ def test_the_list_needs_no_torch():
     code += "sys.exit(main(['--list']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert all(f"\n{name} " in done.stdout for name in RECORDS)
+    assert all(f"\n{name} " in done.stdout for name in TABLES)
+
+
+def test_the_commands_of_a_table_that_is_named_are_listed(capsys):
+    assert reproduce.main(["--list", "--only", "ablate-mlp"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in lines[2:-1]] == TABLES["ablate-mlp"].commands
+    assert ablate.main(["mlp"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ") and told.count("\n") == 1 and "experiment.reproduce" in told
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ("--only frozen --data nosuch", "--data nosuch: no such folder"),
         ("--only mini-real-curves", "--data DIR"),
         ("--only mini-real-curves --data docs", "no cs224n in"),
-        ("--only nosuch", "--only nosuch: no such record"),
+        ("--only nosuch", "--only nosuch: no such table"),
     ],
 )
-def test_what_is_missing_is_one_line(words, told, capsys, monkeypatch):
+def test_what_is_missing_is_one_line(words, message, capsys, monkeypatch):
     monkeypatch.setattr(reproduce, "execute", None)  # nothing is run
-    monkeypatch.setattr(reproduce, "versions_of", lambda record: set())  # and nothing is there
+    monkeypatch.setattr(reproduce, "versions_of", lambda table: set())  # and nothing is there
     assert reproduce.main(words.split()) == 2
     said = capsys.readouterr()
-    assert said.err.startswith("error: ") and told in said.err and said.err.count("\n") == 1
+    assert said.err.startswith("error: ") and message in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_needs_a_gpu_is_run_if_it_is_named_and_there_is_one(there, capsys, monkeypatch):
+    made = []
+    monkeypatch.setattr(reproduce, "gpu_is_there", lambda: there)
+    monkeypatch.setattr(reproduce, "make", lambda table, *rest: made.append(table.name) or "")
+    monkeypatch.setattr(reproduce, "fill_pages", list)
+    assert reproduce.main(["--only", "paper-mlp"]) == 0
+    assert made == ["paper-mlp"] * there
+    assert ("paper-mlp: needs a GPU" in capsys.readouterr().out) != there
+    monkeypatch.setattr(reproduce, "versions_of", lambda table: {__version__})
+    assert reproduce.main([]) == 0 and made == ["paper-mlp"] * there
 
 
 PAGE = """# A page
 <!-- full: tiny -->
 | task | encoder | pretrain | n | pearson | seen |
 |---|---|---|---|---|---|
-| old | row | that | goes | - | - |
+| sts | bi | none | - | - | - |
+| sts | cross | none | - | - | - |
 
 Text.
 """
 
 
 @pytest.fixture
-def tiny(tiny_checkpoint, toy_data, tmp_path, monkeypatch):
-    """Return a record of two tiny runs, in a project of one page."""
-    words = f"--task sts --backbone {tiny_checkpoint} --data $DATA --device cpu --head-epochs 2"
-    words += " --precision float32 --cost-seconds 0 --threads 1"
-    command = "python run_multitask.py {} --encoder {} --run-dir $OUT/{} --resume"
-    commands = tuple(command.format(words, how, n) for n, how in enumerate(("bi", "cross"), 1))
-    record = Record("tiny", ("README.md",), commands)
-    monkeypatch.setattr(reproduce, "RECORDS", {"tiny": record})
+def project(tmp_path, monkeypatch):
+    """Return a function that puts tables into a project of one page, in place of all others."""
     monkeypatch.setattr(reproduce, "RUNS", tmp_path / "runs" / __version__)
     for module in (pages, reproduce):
         monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(pages, "ROOT", tmp_path)
-    (tmp_path / "README.md").write_text(PAGE)
-    return ["--data", str(toy_data)], tmp_path
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(reproduce, "execute", in_this_process)
+    (tmp_path / "README.md").write_text("No table.")
 
+    def use(*tables):
+        monkeypatch.setattr(reproduce, "TABLES", {table.name: table for table in tables})
+        return tmp_path
 
-def rows_of(folder):
-    return list(csv.DictReader((folder / "results" / "tiny.csv").open()))
+    return use
 
 
 def in_this_process(words):
-    assert words[:2] == ["python", "run_multitask.py"]
+    """Run a command; those of no program of ours end with the code that is their last word."""
+    if words[1] != "run_multitask.py":
+        return 2
     return run_multitask.main(words[2:])
 
 
-def test_a_record_is_made_once_and_fills_its_page(tiny, capfd, monkeypatch):
-    words, folder = tiny
+@pytest.fixture
+def command(tiny_checkpoint):
+    words = f"--backbone {tiny_checkpoint} --data $DATA --device cpu --precision float32"
+    return f"python run_multitask.py {words} --threads 1 --head-epochs 2"
+
+
+@pytest.fixture
+def tiny(command, project, toy_data):
+    """Return a table of two tiny runs, the words that make it, and the project's folder."""
+    rows = tuple(Row(f"{command} --task sts --encoder {reader}") for reader in ("bi", "cross"))
+    table = Table("tiny", rows, ("README.md",))
+    folder = project(table)
+    (folder / "README.md").write_text(PAGE)
+    return table, ["--data", str(toy_data)], folder
+
+
+def rows_of(folder, name="tiny"):
+    return list(csv.DictReader((folder / "results" / f"{name}.csv").open()))
+
+
+def test_a_table_is_made_once_and_fills_its_page(tiny, capsys, monkeypatch):
+    _, words, folder = tiny
     assert reproduce.main(words) == 0
     rows = rows_of(folder)
     assert [row["encoder"] for row in rows] == ["bi", "cross"]
     for row in rows:
-        assert row["version"] == __version__ and row["commit"] and row["machine"]
-        assert float(row["seconds"]) > 0 and int(row["threads"]) > 0 and row["minutes"]
+        assert row["version"] == __version__ and row["machine"] and row["threads"] == "1"
+        assert float(row["seconds"]) > 0 and row["minutes"]
         assert row["data"] == "DATA", "no path of this machine in a result"
-    said = capfd.readouterr().out
+    said = capsys.readouterr().out
     assert said.splitlines()[-1].startswith("results: ")
-    verdicts = (folder / "results" / "tiny.txt").read_text()
-    assert verdicts.count("STS (similarity 0-5): ") == 2
-    assert all(line in said for line in verdicts.splitlines())
+    text = (folder / "results" / "tiny.txt").read_text()
+    assert text.count("STS (similarity 0-5): ") == 2
+    assert all(line in said for line in text.splitlines())
     page = (folder / "README.md").read_text()
     shown = f"| sts | bi | none | {rows[0]['n']} | {float(rows[0]['pearson']):.3f} |"
-    assert shown in page and "old" not in page and page.endswith("\n\nText.\n")
+    assert shown in page and "| - | - |" not in page and page.endswith("\n\nText.\n")
     monkeypatch.setattr(reproduce, "execute", None)  # of this version: not made again
     assert reproduce.main(words) == 0
     assert (folder / "README.md").read_text() == page
+    # Without its result file it is put together again from the rows that were kept.
+    (folder / "results" / "tiny.csv").unlink()
+    assert reproduce.main(words) == 0 and rows_of(folder) == rows
 
 
-def test_an_interrupted_record_goes_on(tiny, monkeypatch):
-    words, folder = tiny
+def test_an_interrupted_table_goes_on(tiny, monkeypatch):
+    _, words, folder = tiny
     executed = []
 
     def execute(command):
@@ -201,88 +200,124 @@ def test_an_interrupted_record_goes_on(tiny, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(reproduce, "execute", execute)
+    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "aaa")
     with monkeypatch.context() as patched:
-        patched.setattr(HeadTrainer, "run", stop)
+        patched.setattr(run_multitask, "add_costs_and_page", stop)  # the heads are trained
         assert reproduce.main(words) == 130
     assert len(executed) == 1 and not (folder / "results").exists()
     assert (folder / "README.md").read_text() == PAGE
-    assert reproduce.main(words) == 0
-    assert len(executed) == 3 and len(rows_of(folder)) == 2
-    # One run was whole when the second was stopped: it is not trained again.
-    (folder / "results" / "tiny.csv").unlink()
-    monkeypatch.setattr(HeadTrainer, "run", stop)
-    assert reproduce.main(words) == 0
+
+    # Seconds and commits are those of all calls, and what was trained is not trained again.
+    (state,) = (reproduce.RUNS / "tiny" / "rows").glob("*.state.pt")
+    state.write_text(json.dumps({**json.loads(state.read_text()), "seconds": 6000.0}))
+    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "bbb")
+    with monkeypatch.context() as patched:
+        patched.setattr(HeadTrainer, "run", stop)
+        assert reproduce.main(words) == 130  # in the second row
+    assert len(executed) == 3 and not (folder / "results").exists()
+    assert reproduce.main(words) == 0 and len(executed) == 4
+    first, second = rows_of(folder)
+    assert float(first["minutes"]) >= 100 and float(second["seconds"]) < 6000
+    assert (first["commit"], second["commit"]) == ("aaa..bbb", "bbb")
 
 
-def test_a_record_that_fails_is_named_and_the_others_are_made(tiny, capsys, monkeypatch):
-    words, folder = tiny
-    (record,) = reproduce.RECORDS.values()
-    broken = Record("broken", ("README.md",), ("python nosuch.py",))
-    monkeypatch.setattr(reproduce, "RECORDS", {"broken": broken, "tiny": record})
-    codes = {"nosuch.py": 2}
-    monkeypatch.setattr(
-        reproduce, "execute", lambda command: codes.get(command[1]) or in_this_process(command)
-    )
+def test_a_table_that_fails_is_named_and_the_others_are_made(tiny, capsys, project):
+    table, words, folder = tiny
+    broken = Table("broken", (Row("python nosuch.py && python run_multitask.py"),))
+    project(broken, table)
     assert reproduce.main(words) == 2
-    assert "failed     broken: exit code 2 of python nosuch.py" in capsys.readouterr().out
+    assert "failed     broken: exit code 2 of python nosuch.py\n" in capsys.readouterr().out
     assert len(rows_of(folder)) == 2
 
 
-def test_a_record_without_its_verdict_is_not_made_yet(tiny, capsys, monkeypatch):
-    words, folder = tiny
-    monkeypatch.setattr(reproduce, "execute", in_this_process)
+def test_a_table_without_its_verdict_is_not_made_yet(tiny, capsys, monkeypatch):
+    _, words, folder = tiny
     with monkeypatch.context() as patched:
-        patched.setattr(reproduce, "in_words", lambda record, out: {}["cells"])
+        patched.setattr(reproduce, "text_of", lambda table, results: {}["cells"])
         assert reproduce.main(words) == 2
     assert "failed     tiny: its result cannot be read" in capsys.readouterr().out
     assert not (folder / "results").exists()
     assert reproduce.main(words) == 0 and len(rows_of(folder)) == 2
 
 
-def test_what_other_commands_left_is_no_part_of_a_record(tiny, monkeypatch):
-    words, folder = tiny
-    monkeypatch.setattr(reproduce, "execute", in_this_process)
+def test_other_commands_and_other_data_are_other_rows(tiny, project, toy_data, tmp_path):
+    table, words, folder = tiny
     assert reproduce.main(words) == 0
-    (record,) = reproduce.RECORDS.values()
-    monkeypatch.setattr(
-        reproduce, "RECORDS", {"tiny": replace(record, commands=record.commands[:1])}
-    )
+    earlier = rows_of(folder)
+    # Another command begins in an empty folder: a run folder belongs to one command.
+    changed = replace(table, rows=(table.rows[1],))
+    project(changed)
     (folder / "results" / "tiny.csv").unlink()
+    (folder / "README.md").write_text("No table.")
     assert reproduce.main(words) == 0
-    assert [row["encoder"] for row in rows_of(folder)] == ["bi"]
+    assert [row["encoder"] for row in rows_of(folder)] == ["cross"]
+    assert rows_of(folder)[0]["pearson"] == earlier[1]["pearson"]
+
+    copy = tmp_path / "data"
+    copy.mkdir()
+    for path in toy_data.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    first, second = (reproduce.hashes_of("$DATA", {"DATA": str(p)}) for p in (toy_data, copy))
+    assert first == second
+    (copy / "new").write_text("x")
+    assert reproduce.hashes_of("$DATA", {"DATA": str(copy)}) != first
+    assert reproduce.hashes_of("$DATA/new $OUT", {"DATA": str(copy)}).keys() == {"$DATA/new"}
 
 
-def test_seconds_and_commit_are_of_all_calls(tiny, monkeypatch):
-    words, folder = tiny
-    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "aaa")
-    monkeypatch.setattr(reproduce, "execute", lambda command: 2)
-    assert reproduce.main(words) == 2
-    notes = folder / "runs" / __version__ / "tiny" / reproduce.NOTES
-    notes.write_text(json.dumps({**json.loads(notes.read_text()), "seconds": 6000.0}))
-    monkeypatch.setattr(reproduce, "commit_of_code", lambda: "bbb")
-    monkeypatch.setattr(reproduce, "execute", in_this_process)
-    assert reproduce.main(words) == 0
-    for row in rows_of(folder):
-        assert float(row["minutes"]) >= 100 and row["commit"] == "aaa..bbb"
-        assert row["threads"] == "1", "as its commands say"
+# --- tables of papers
 
 
-def test_runs_that_another_record_reads_are_made_again_where_they_are_gone(
-    tiny, capsys, monkeypatch
-):
-    words, folder = tiny
-    monkeypatch.setattr(reproduce, "execute", in_this_process)
-    assert reproduce.main(words) == 0
-    (record,) = reproduce.RECORDS.values()
-    reader = Record("reader", ("README.md",), ("python reader.py $RUNS/tiny/1",))
-    monkeypatch.setattr(reproduce, "RECORDS", {"tiny": record, "reader": reader})
-    shutil.rmtree(folder / "runs")
-    assert reproduce.main([*words, "--only", "reader"]) == 2
-    assert "reader: reads the runs of tiny; name that one, too" in capsys.readouterr().err
-    codes = {"reader.py": 2}
-    monkeypatch.setattr(
-        reproduce, "execute", lambda command: codes.get(command[1]) or in_this_process(command)
+def test_a_table_of_tunings_is_measured(command, project, toy_data, capsys, monkeypatch):
+    tuned = f"{command} --pretrain unsup --task sts --encoder bi --no-baseline --seeds 2 "
+    tuned += "--simcse-steps 4 --eval-steps 2 --geometry-steps 2 --simcse-dropout"
+    rows = (Row(f"{tuned} 0", "0", 71.1), Row(f"{tuned} 0.5", "0.5"))
+    figure, claims = ("trajectory", "figure.svg"), (Claim("0", MORE, "0.5", "why"),)
+    table = Table(
+        "tuned", rows, figure=figure, title="T", reading="R.", columns=TUNING, claims=claims
     )
-    assert reproduce.main(words) == 2
-    assert (folder / "runs" / __version__ / "tiny" / "1").is_dir()
-    assert "failed     reader: exit code 2" in capsys.readouterr().out
+    folder = project(table)
+    assert reproduce.main(["--data", str(toy_data)]) == 0
+    lines = rows_of(folder, "tuned")
+    assert [(line["row"], line["seed"], line["published"]) for line in lines] == [
+        ("0", "42", "71.1"), ("0", "43", "71.1"), ("0.5", "42", ""), ("0.5", "43", "")
+    ]  # fmt: skip
+    runs = reproduce.RUNS / "tuned"
+    for line in lines:
+        run = runs / ("1" if line["row"] == "0" else "2")
+        assert line["command"].startswith("python run_multitask.py ") and "$" not in line["command"]
+        (cell,) = [c for c in cells_of(run) if c.split == "dev" and c.seed == int(line["seed"])]
+        assert float(line["best"]) == cell.metrics["cosine_spearman"]
+        curve = [point for point in read_curves(run) if point["curve"] == f"unsup-{line['seed']}"]
+        last = [point for point in curve if "alignment" in point][-1]
+        assert [float(line[name]) for name in TUNING[1:]] == [last[name] for name in TUNING[1:]]
+    # A table needs no weights.
+    assert not (runs / "backbones").exists() and not (runs / "cache").exists()
+    text = (folder / "results" / "tuned.txt").read_text()
+    assert text.startswith("tuned: T (2 seeds)\n| row") and ": 0 > 0.5: " in text
+    assert f"{text}\nR.\n" in capsys.readouterr().out
+    svg = (folder / "figure.svg").read_text()
+    assert svg.startswith("<svg") and "#1f5fa8" in svg and "var(" not in svg
+
+
+def test_rows_of_one_command_are_cells_of_one_run(command, project, toy_data, monkeypatch):
+    joint = f"{command} --task sst sts --encoder bi --tune joint --schedule sequential"
+    rows = (Row(joint, "sst: joint", cell="none-sst"), Row(joint, "sts: joint", cell="none-sts"))
+    table = Table("joint", rows, columns=HEAD, held_out=True)
+    folder = project(table)
+    words = ["--data", str(toy_data)]
+    assert reproduce.main(words) == 0
+    cells = {cell.task: cell for cell in cells_of(reproduce.RUNS / "joint" / "1")}
+    sst, sts = rows_of(folder, "joint")
+    assert (sst["row"], sts["row"]) == ("sst: joint", "sts: joint")
+    assert float(sst["score"]) == cells["sst"].metrics["accuracy"]
+    assert float(sts["score"]) == cells["sts"].metrics["pearson"]
+    assert float(sst["before"]) == cells["sst"].before["accuracy"]
+    assert float(sts["before"]) == cells["sts"].before["pearson"]
+
+    # The test split is scored on where it has labels, if the table says so; toy data have dev only.
+    both = [*cells.values(), *(replace(cell, split="test", seed=7) for cell in cells.values())]
+    monkeypatch.setattr("report.run_folder.RunFolder.cells", lambda folder: both)
+    out = reproduce.RUNS / "joint" / "1"
+    for held_out, seed in ((True, 7), (False, 42)):
+        scores = reproduce.scores_of(replace(table, held_out=held_out), joint, out)
+        assert [line["seed"] for line in scores] == [seed] * 2

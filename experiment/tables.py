@@ -1,0 +1,224 @@
+"""Every table and figure of the pages as data: rows of commands, what was published and claimed.
+
+The tables are in tables.toml. Of a paper's table the claims are judged by this rule: the
+differences of two rows, seed by seed, have a mean; Student's t over the seeds gives its 95%
+interval. An ordering holds if the interval lies on its side of 0, does not hold if it lies on the
+other, and is undecided otherwise. Two rows are alike if the interval lies within the margin of 0,
+unlike if outside. Rows are scored on the same pairs, and the rule speaks of these pairs: it takes
+the seeds for what varies. With one seed everything is undecided.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from evaluation.table import markdown
+from experiment.pages import beside_published
+
+# What a table needs beyond what ships with the project, and what in a command shows it. The
+# benchmarks take MiniLM's weights without naming them.
+DATA, MINILM, GPU = "data", "minilm", "gpu"
+SHOWN_BY = {DATA: ("$DATA",), MINILM: ("$MINILM", "-m benchmarks"), GPU: ("bert-base",)}
+
+# What the columns of a paper's table may hold. Of an encoder tuned by SimCSE: Spearman's rho of the
+# cosine with the best checkpoint, on the dev split of STS; and of the last state SimCSE's equations
+# 2 and 3 on the selection pairs, both lower is better. Of a head: the task's main metric, and the
+# same when a task learnt before others had just been learnt.
+TUNING = ("best", "alignment", "uniformity")
+HEAD = ("score", "before")
+
+LESS, MORE, ALIKE = "<", ">", "~"
+WITHIN = 0.01  # two numbers are alike, unless a claim says otherwise
+CLAIM = re.compile(
+    rf"(?:({'|'.join((*TUNING, *HEAD))}): )?(.+) ([<>~]) (.+?)(?:, within ([\d.]+))?"
+)
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+UNMEASURED = "not measured"
+
+Scores = Mapping[str, Any]  # of a row and seed: `row`, `seed`, and the table's columns
+
+
+@dataclass(frozen=True)
+class Row:
+    """A command, and what the table says of it.
+
+    Attributes:
+        command: as a reader types it; several are joined by `&&`, and the last one has the result.
+        label: as in the paper.
+        published: what the paper reports, in its own units; None where it reports nothing.
+        cell: how the names of its cells begin, where the command leaves cells of several rows.
+    """
+
+    command: str
+    label: str = ""
+    published: float | None = None
+    cell: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper found, as a relation that numbers can contradict.
+
+    Attributes:
+        row, other: labels.
+        relation: whether the measure of `row` is less or more than that of `other`, or alike.
+        why: in a few words, with the source.
+        of: which column.
+        within: how far apart two numbers that are alike may be.
+    """
+
+    row: str
+    relation: str
+    other: str
+    why: str
+    of: str = "best"
+    within: float = WITHIN
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure, and how it is made.
+
+    Attributes:
+        name: of its result file, docs/results/NAME.csv, or .json where a command writes that.
+        rows: one per command, or per line of a paper's table.
+        pages: that show it.
+        quick: part of --quick.
+        figure: a file that its first command leaves (of a run's page with the figure's name behind
+            #) or `trajectory`, of alignment and uniformity in tuning; and the file that it becomes.
+        title, source, published_on: of a paper's table: what it asks, where it was published, and
+            what the published numbers were measured with.
+        reading: what to make of it, a few sentences for a student.
+        columns: of a paper's table: what is measured; () where all cells of the runs are shown.
+        held_out: whether heads are scored on the test split where it has labels; else on dev.
+        claims: what the paper found.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+    pages: tuple[str, ...] = ()
+    quick: bool = False
+    figure: tuple[str, ...] = ()
+    title: str = ""
+    source: str = ""
+    published_on: str = "bert-base-uncased, STS-B dev, Spearman x 100"
+    reading: str = ""
+    columns: tuple[str, ...] = ()
+    held_out: bool = False
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def commands(self) -> list[str]:
+        """Return the commands, each once: rows may share one."""
+        return list(dict.fromkeys(row.command for row in self.rows))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Return some of `data`, `minilm` and `gpu`."""
+        text = " ".join(self.commands)
+        return tuple(need for need, marks in SHOWN_BY.items() if any(m in text for m in marks))
+
+
+def read_tables(path: Path) -> dict[str, Table]:
+    """Return all tables by name.
+
+    A table that is `like` another has its keys unless it states its own; `scale` names a table of
+    words that replace some of the others.
+    """
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    words = content.pop("words")
+    tables = {}
+    for name, values in content.items():
+        values = {**content.get(values.get("like"), {}), **values}
+        values.pop("like", None)
+        tables[name] = _table(name, words | words.get(values.pop("scale", ""), {}), values)
+    return tables
+
+
+def _table(name: str, words: Mapping[str, Any], values: dict[str, Any]) -> Table:
+    command, lines = values.pop("command", ""), values.pop("rows", [{}])
+    rows = []
+    for line in lines:
+        keys = dict(line)
+        whole = f"{keys.pop('command', command)} {keys.pop('flags', '')}"
+        rows.append(Row(_spelled_out(whole, words), **keys))
+    columns = values.setdefault("columns", [])
+    claims = [
+        _claim(name, why, text, columns[0])
+        for why, texts in values.pop("claims", {}).items()
+        for text in texts
+    ]
+    values = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    return Table(name, tuple(rows), claims=tuple(claims), **values)
+
+
+def _spelled_out(command: str, words: Mapping[str, Any]) -> str:
+    """Return a command with the words behind `$` spelled out, but for those of the machine."""
+    while (longer := Template(command).safe_substitute(words)) != command:
+        command = longer
+    return " ".join(command.split())
+
+
+def _claim(name: str, why: str, text: str, first_column: str) -> Claim:
+    """Return a claim: `0 < 0.1`, `alignment: 0 > 0.1`, `a ~ b, within 0.02`."""
+    parts = CLAIM.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"{name}: no claim: {text}")
+    of, row, relation, other, within = parts.groups()
+    return Claim(row, relation, other, why, of or first_column, float(within or WITHIN))
+
+
+TABLES = read_tables(Path(__file__).with_suffix(".toml"))
+
+
+def judged(claim: Claim, scores: Sequence[Scores]) -> str:
+    """Return one line on a claim: `holds: fixed 0.1 < 0.1: -0.031 [-0.050, -0.012] (why)`."""
+    import numpy as np
+
+    from evaluation.intervals import over_seeds
+
+    row, other = (
+        {line["seed"]: line[claim.of] for line in scores if line["row"] == label}
+        for label in (claim.row, claim.other)
+    )
+    pairs = [(row[seed], other[seed]) for seed in row if seed in other]
+    numbers, word = "", UNMEASURED
+    if pairs and all(None not in pair for pair in pairs):
+        differences = np.array([a - b for a, b in pairs])
+        numbers, word = f": {differences.mean():+.3f}", UNDECIDED
+        if len(pairs) > 1:
+            # Of the pairs no error: they are the same for both. Their number then does not matter.
+            interval = over_seeds(differences, 0.0, 2).interval
+            numbers += f" [{interval.low:+.3f}, {interval.high:+.3f}]"
+            word = verdict(claim, interval.low, interval.high)
+    text = "" if claim.of == TUNING[0] else f"{claim.of}: "
+    text += f"{claim.row} {claim.relation} {claim.other}"
+    text += f", within {claim.within:g}" if claim.relation == ALIKE else ""
+    return f"  {word}: {text}{numbers} ({claim.why})"
+
+
+def verdict(claim: Claim, low: float, high: float) -> str:
+    """Return what an interval of the difference of two rows says of a claim."""
+    if claim.relation == ALIKE:
+        if -claim.within <= low and high <= claim.within:
+            return HOLDS
+        return FAILS if low > claim.within or high < -claim.within else UNDECIDED
+    if claim.relation == LESS:
+        low, high = -high, -low
+    return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
+
+
+def printed(table: Table, scores: Sequence[Scores]) -> str:
+    """Return a paper's table beside the published one, and the verdict on every claim."""
+    header = ("row", *table.columns, "published")
+    seeds = len({line["seed"] for line in scores})
+    head = f"{table.name}: {table.title} ({seeds} seed{'s' if seeds != 1 else ''})"
+    note = f"published: {table.source}; {table.published_on}."
+    note += " Backbone, data and dev set differ from ours."
+    text = markdown(header, beside_published(header, scores))
+    lines = [judged(claim, scores) for claim in table.claims]
+    return "\n".join([head, text, note, *lines])
