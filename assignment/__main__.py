@@ -1,4 +1,4 @@
-"""The classroom kit: `python -m assignment make | check | grade | similar | package | ...`."""
+"""The classroom kit: `python -m assignment make | check | grade | package | ...`."""
 
 import sys
 from collections.abc import Sequence
@@ -11,19 +11,18 @@ MODULES = {
     "make": "assignment.make",
     "check": "assignment.check",
     "grade": "assignment.grade",
-    "similar": "assignment.similar",
     "package": "assignment.submission.package",
     "validate": "assignment.submission.validate",
     "score": "assignment.submission.score",
     "leaderboard": "assignment.submission.leaderboard",
 }
+GONE = {"similar": "compare the folder of submissions with MOSS or Dolos, see docs/classroom.md"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code."""
-    return run_command(
-        "python -m assignment", {name: partial(_run, name) for name in MODULES}, argv
-    )
+    commands = {name: partial(_run, name) for name in MODULES}
+    return run_command("python -m assignment", commands, argv, GONE)
 
 
 def _run(name: str, words: Sequence[str]) -> int | None:

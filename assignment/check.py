@@ -117,18 +117,18 @@ def report(suite: Suite, results: Sequence[CaseResult]) -> list[str]:
     says = {mistake["name"]: mistake["says"] for mistake in suite.about["mistakes"]}
     lines: list[str] = []
     for part in suite.about["parts"]:
-        own = [result for result in results if result.part == part["name"]]
-        if not own:
+        of_part = [result for result in results if result.part == part["name"]]
+        if not of_part:
             continue
-        passed = sum(result.passed for result in own)
-        lines.append(f"{part['name']}: {part['title']}: {passed} of {len(own)} cases pass")
-        for result in own:
+        passed = sum(result.passed for result in of_part)
+        lines.append(f"{part['name']}: {part['title']}: {passed} of {len(of_part)} cases pass")
+        for result in of_part:
             reason = f": {result.reason}" if result.reason else ""
             unwritten = result.reason.startswith("raised NotImplementedError")
             mark = "ok   " if result.passed else "to do" if unwritten else "wrong"
             lines.append(f"  {mark}  {result.case}{reason}")
-        remarks = dict.fromkeys(line for r in own for line in r.remarks.splitlines())
+        remarks = dict.fromkeys(line for r in of_part for line in r.remarks.splitlines())
         lines += [f"  by the way, and at no cost: {remark}" for remark in remarks]
-        causes = dict.fromkeys(says[name] for result in own for name in result.mistakes)
+        causes = dict.fromkeys(says[name] for result in of_part for name in result.mistakes)
         lines += [f"  likely cause: {cause}" for cause in causes]
     return lines

@@ -98,10 +98,12 @@ def _parts_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
 
 
 def _mistakes_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
-    made = Counter(name for mark in marks for name in {m for r in mark.results for m in r.mistakes})
+    counts = Counter(
+        name for mark in marks for name in {m for r in mark.results for m in r.mistakes}
+    )
     known = {mistake["name"]: mistake for mistake in about["mistakes"]}
     rows = []
-    for name, count in sorted(made.items(), key=lambda item: (-item[1], item[0])):
+    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         row = [Entry(known[name]["says"], note=name), word(known[name]["part"])]
         rows.append([*row, number(count, 0), share(count / len(marks), 0)])
     header = ("mistake", "part", "submissions", "share")
@@ -117,10 +119,10 @@ def _cases_table(marks: Sequence[Mark], about: dict[str, Any]) -> Table:
         causes[result.case][f"{array} differs" if differs else cause] += 1
     rows = []
     for case in sorted(about["cases"], key=lambda c: (-causes[c["name"]].total(), c["name"])):
-        found = causes[case["name"]]
-        (often, _), *_ = [*found.most_common(1), (None, 0)]
-        row = [word(case["name"]), number(case["points"], 0), number(found.total(), 0)]
-        rows.append([*row, share(found.total() / len(marks), 0), word(often)])
+        reasons = causes[case["name"]]
+        (often, _), *_ = [*reasons.most_common(1), (None, 0)]
+        row = [word(case["name"]), number(case["points"], 0), number(reasons.total(), 0)]
+        rows.append([*row, share(reasons.total() / len(marks), 0), word(often)])
     header = ("case", "points", "wrong", "share wrong", "most often")
     return Table("Cases, the hardest first", header, rows, kind="long")
 

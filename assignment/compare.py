@@ -8,7 +8,6 @@ import math
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,11 @@ from assignment.walk import open_plain
 from runtime.streams import printable
 
 Arrays = dict[str, np.ndarray]
+# An array of a case: the names of both. ALL stands for every array of a case that raises.
+Unit = tuple[str, str]
+ALL = ""
+# The arrays that are not as expected; None: one that is not there.
+Changes = dict[Unit, np.ndarray | None]
 
 # Float32 sums taken in another order differ by less; every known mistake changes more.
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
@@ -26,8 +30,8 @@ MOST_BYTES, MOST_ARRAYS = 8 * 2**20, 256
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MOST_WORDS = 2000
 NO_ANSWER = "no answer"
-# In mistakes.npz, in place of an array: the case raises, or has no array of this name.
-RAISES, LACKS = "raises", "without "
+# In a file, where a mistake gives no array.
+NO_ARRAY = np.array("none")
 
 
 @dataclass(frozen=True)
@@ -57,62 +61,63 @@ class Suite:
     Attributes:
         about: the content of suite.json.
         answers: case -> its expected arrays.
-        mistakes: mistake -> case -> the arrays that it gives.
+        mistakes: mistake -> what it changes.
     """
 
     about: dict[str, Any]
     answers: dict[str, Arrays]
-    mistakes: dict[str, dict[str, Arrays]]
+    mistakes: dict[str, Changes]
 
-    @cached_property
-    def changed(self) -> dict[str, set[tuple[str, str]]]:
-        """Return mistake -> what it changes, as (case, name of an array)."""
-        return {
-            mistake: {
-                (case, name)
-                for case, arrays in cases.items()
-                for name in differing(self.answers[case], arrays)
-            }
-            for mistake, cases in self.mistakes.items()
-        }
+    def cases_of(self, part: str) -> list[str]:
+        return [case["name"] for case in self.about["cases"] if case["part"] == part]
+
+    def answers_of(self, mistake: dict[str, Any]) -> dict[str, Arrays]:
+        """Return case -> all that a mistake answers, of the cases at which it does not raise."""
+        changed = self.mistakes[mistake["name"]]
+        answers = {}
+        for case in self.cases_of(mistake["part"]):
+            if (case, ALL) not in changed:
+                arrays = self.answers[case] | {n: a for (c, n), a in changed.items() if c == case}
+                answers[case] = {name: array for name, array in arrays.items() if array is not None}
+        return answers
 
 
 def read_suite(folder: Path) -> Suite:
     """Read a suite folder, but for its inputs."""
     about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
     answers: dict[str, Arrays] = {case["name"]: {} for case in about["cases"]}
+    mistakes: dict[str, Changes] = {mistake["name"]: {} for mistake in about["mistakes"]}
     with np.load(folder / "answers.npz", allow_pickle=False) as stored:
         for key in stored.files:
-            case, _, name = key.partition("/")
+            case, name = key.split("/", 1)
             answers[case][name] = stored[key]
-    # A mistake's answers are the right ones but for what is stored.
-    mistakes = {
-        one["name"]: {
-            case["name"]: dict(answers[case["name"]])
-            for case in about["cases"]
-            if case["part"] == one["part"]
-        }
-        for one in about["mistakes"]
-    }
     with np.load(folder / "mistakes.npz", allow_pickle=False) as stored:
         for key in stored.files:
             mistake, case, name = key.split("/", 2)
-            if name == RAISES:
-                del mistakes[mistake][case]
-            elif name.startswith(LACKS):
-                del mistakes[mistake][case][name.removeprefix(LACKS)]
-            else:
-                mistakes[mistake][case][name] = stored[key]
+            array = stored[key]
+            mistakes[mistake][case, name] = None if array.dtype == NO_ARRAY.dtype else array
     return Suite(about, answers, mistakes)
 
 
-def changes(answers: Arrays, mistaken: Arrays | None) -> Arrays:
-    """Return what `read_suite` needs to know of a mistake's answers to a case; None: it raises."""
-    if mistaken is None:
-        return {RAISES: np.zeros(0)}
-    changed = differing(answers, mistaken)
-    lacking = {f"{LACKS}{name}": np.zeros(0) for name in changed - mistaken.keys()}
-    return {name: mistaken[name] for name in mistaken if name in changed} | lacking
+def write_suite(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
+    """Write a suite, and the inputs of its cases, into a new folder."""
+    folder.mkdir(parents=True)
+    about = json.dumps(suite.about, indent=1) + "\n"
+    (folder / "suite.json").write_text(about, encoding="utf-8")
+    tables: dict[str, Arrays] = {
+        name: {
+            f"{case}/{key}": array for case, table in cases.items() for key, array in table.items()
+        }
+        for name, cases in (("inputs", inputs), ("answers", suite.answers))
+    }
+    tables["mistakes"] = {
+        f"{mistake}/{case}/{name}": NO_ARRAY if array is None else array
+        for mistake, changed in suite.mistakes.items()
+        for (case, name), array in changed.items()
+    }
+    for name, arrays in tables.items():
+        # The names are chosen by us; to mypy one of them could be `allow_pickle`.
+        np.savez_compressed(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
 
 
 def judge(suite: Suite, out_dir: Path) -> list[CaseResult]:
@@ -144,75 +149,78 @@ def judge_arrays(
         unanswered: case -> why there is no answer, if it is known.
     """
     reasons = dict.fromkeys(suite.answers, NO_ANSWER) | (unanswered or {})
-    reasons |= {name: difference(suite.answers[name], arrays) for name, arrays in found.items()}
-    wrong = {
-        (case, name)
-        for case, arrays in found.items()
-        for name in differing(suite.answers[case], arrays)
-    }
+    reasons |= {case: difference(suite.answers[case], arrays) for case, arrays in found.items()}
+    wrong = {*changes({case: suite.answers[case] for case in found}, found)}
     causes = dict(_causes(suite, found, wrong))
-    right = {name for name, reason in reasons.items() if not reason}
     results = []
     for case in suite.about["cases"]:
-        name = case["name"]
+        name, reason = case["name"], reasons[case["name"]]
         unknown = {array for of, array in wrong - causes.keys() if of == name}
-        told: list[str] = []
-        if unknown:
-            told.append(seen(suite.answers[name], found[name], unknown))
-        if unknown or (reasons[name] and name not in found):
+        hints = [seen(suite.answers[name], found[name], unknown)] if unknown else []
+        if unknown or (reason and name not in found):
             # The same function, asked with less, may be right: the error comes with the more.
             less = case.get("beyond", {})
-            told += [f"{other} passes, without {less[other]}" for other in less if other in right]
-        reason = reasons[name] + "".join(f"; {words}" for words in told if words)
-        own = [causes[unit] for unit in sorted(causes) if unit[0] == name]
-        mistakes = tuple(dict.fromkeys(own))
-        results.append(CaseResult(name, case["part"], not reason, reason, mistakes))
+            hints += [
+                f"{easier} passes, without {less[easier]}" for easier in less if not reasons[easier]
+            ]
+        reason += "".join(f"; {hint}" for hint in hints if hint)
+        mistakes = dict.fromkeys(causes[unit] for unit in sorted(causes) if unit[0] == name)
+        results.append(CaseResult(name, case["part"], not reason, reason, tuple(mistakes)))
     return results
 
 
-def _causes(
-    suite: Suite, found: dict[str, Arrays], wrong: set[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield ((case, array), mistake) for wrong arrays that are those of a known mistake."""
+def _causes(suite: Suite, found: dict[str, Arrays], wrong: set[Unit]) -> Iterator[tuple[Unit, str]]:
+    """Yield wrong arrays that are those of a known mistake, and its name."""
     parts = {case["part"] for case in suite.about["cases"] if case["name"] in found}
     explained = {
-        mistake["name"]: arrays
+        mistake["name"]: units
         for mistake in suite.about["mistakes"]
-        if mistake["part"] in parts and (arrays := _explained(suite, mistake, found))
+        if mistake["part"] in parts
+        and (units := _explained(suite.mistakes[mistake["name"]], found))
     }
     for unit in wrong:
-        fitting = {one: len(arrays) for one, arrays in explained.items() if unit in arrays}
-        most = [one for one, count in fitting.items() if count == max(fitting.values())]
+        fitting = {name: len(units) for name, units in explained.items() if unit in units}
+        most = [name for name, count in fitting.items() if count == max(fitting.values())]
         # Of two that would explain as much, neither is named.
         if len(most) == 1:
             yield unit, most[0]
 
 
-def _explained(
-    suite: Suite, mistake: dict[str, Any], found: dict[str, Arrays]
-) -> set[tuple[str, str]]:
+def _explained(changed: Changes, found: dict[str, Arrays]) -> set[Unit]:
     """Return what a mistake changes, if the student's arrays are its own in all of that.
 
     A case that gave no answer says nothing for or against it.
     """
-    own = suite.mistakes[mistake["name"]]
-    asked = {case["name"] for case in suite.about["cases"] if case["part"] == mistake["part"]}
-    if (asked & found.keys()) - own.keys():  # it raises there, and the student's code did not
-        return set()
-    changed = {unit for unit in suite.changed[mistake["name"]] if unit[0] in found}
-    return changed if all(_alike(own[case], found[case], name) for case, name in changed) else set()
+    asked = {unit: array for unit, array in changed.items() if unit[0] in found}
+    # Where it raises, and the student's code did not, the array ALL is not alike.
+    alike = all(
+        name and _alike(array, found[case].get(name)) for (case, name), array in asked.items()
+    )
+    return {*asked} if alike else set()
 
 
-def differing(expected: Arrays, found: Arrays) -> set[str]:
-    """Return the names of arrays that differ, or are in one of the two sets only."""
-    names = expected.keys() | found.keys()
-    return {name for name in names if not _alike(expected, found, name)}
+def changes(expected: dict[str, Arrays], found: dict[str, Arrays]) -> Changes:
+    """Return what is not as expected in the answers to some cases.
+
+    Args:
+        expected: case -> arrays, of these cases.
+        found: the same, without cases that raised.
+    """
+    changed: Changes = {}
+    for case, wanted in expected.items():
+        if case not in found:
+            changed[case, ALL] = None
+            continue
+        for name in [*found[case], *(name for name in wanted if name not in found[case])]:
+            if not _alike(wanted.get(name), found[case].get(name)):
+                changed[case, name] = found[case].get(name)
+    return changed
 
 
-def _alike(expected: Arrays, found: Arrays, name: str) -> bool:
-    if name not in expected or name not in found:
-        return name not in expected and name not in found
-    return not array_difference(expected[name], found[name])
+def _alike(wanted: np.ndarray | None, got: np.ndarray | None) -> bool:
+    if wanted is None or got is None:
+        return wanted is got
+    return not array_difference(wanted, got)
 
 
 def difference(expected: Arrays, found: Arrays) -> str:
@@ -295,5 +303,5 @@ def _what_raised(path: Path) -> str:
         return ""
     plain = "".join(c if c.isprintable() or c == "\n" else " " for c in text).splitlines()
     # What is not written yet needs no place.
-    told = plain[:1] if text.startswith("NotImplementedError") else plain
-    return "raised " + " ".join(" ".join(told).split())
+    shown = plain[:1] if text.startswith("NotImplementedError") else plain
+    return "raised " + " ".join(" ".join(shown).split())

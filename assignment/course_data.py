@@ -33,9 +33,9 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
         DataError: a task's files are not in `source`, or cannot be read.
     """
     if source is None:
-        with tempfile.TemporaryDirectory() as made:
-            synthetic.write(Path(made), seed)
-            write_data(Path(made), student, gold, seed)
+        with tempfile.TemporaryDirectory() as drawn:
+            synthetic.write(Path(drawn), seed)
+            write_data(Path(drawn), student, gold, seed)
         return
     student.mkdir(parents=True, exist_ok=True)
     gold.mkdir(parents=True, exist_ok=True)

@@ -55,10 +55,9 @@ class Given(dict[str, Tensor]):
             module: if given, whether all of its weights have a gradient is told as well.
         """
         leaves = {name: self[name].clone().requires_grad_() for name in names}
-        weights = [] if module is None else [*module.parameters()]
         # Copies may be changed in place, leaves may not.
-        found = function(*(leaf.clone() for leaf in leaves.values()))
-        total = (found * torch.linspace(0.5, 1.5, found.numel()).view_as(found)).sum()
+        values = function(*(leaf.clone() for leaf in leaves.values()))
+        total = (values * torch.linspace(0.5, 1.5, values.numel()).view_as(values)).sum()
         if total.requires_grad:
             total.backward()
         gradients = {
@@ -66,7 +65,7 @@ class Given(dict[str, Tensor]):
             for name, leaf in leaves.items()
         }
         if module is not None:
-            reached = all(weight.grad is not None for weight in weights)
+            reached = all(weight.grad is not None for weight in module.parameters())
             gradients["gradients reach all weights"] = torch.tensor(reached)
         return gradients
 
@@ -78,12 +77,12 @@ class Given(dict[str, Tensor]):
             return input.square() if training else input
 
         # `nn.Dropout` calls it, too.
-        own = nn.functional.dropout
+        dropout = nn.functional.dropout
         nn.functional.dropout = squares  # type: ignore[assignment]
         try:
             yield module.train()
         finally:
-            nn.functional.dropout = own
+            nn.functional.dropout = dropout
 
     @contextmanager
     def own_work(self, *names: str) -> Iterator[None]:
@@ -94,8 +93,8 @@ class Given(dict[str, Tensor]):
         """
         before: dict[str, Any] = {}
         for name in names:
-            place, _, last = name.rpartition(".")
-            if place == "torch.optim":
+            if name.startswith("torch.optim."):
+                last = name.rpartition(".")[2]
                 before[name] = getattr(torch.optim, last)
                 setattr(torch.optim, last, _refusal(name))
             else:
@@ -104,13 +103,13 @@ class Given(dict[str, Tensor]):
         try:
             yield
         finally:
-            for name, own in before.items():
-                if isinstance(own, type):
-                    setattr(torch.optim, own.__name__, own)
-                elif own is None:
+            for name, real in before.items():
+                if name.startswith("torch.optim."):
+                    setattr(torch.optim, name.rpartition(".")[2], real)
+                elif real is None:
                     del sys.modules[name]
                 else:
-                    sys.modules[name] = own
+                    sys.modules[name] = real
 
     def number(self, name: str) -> Any:
         """Return an input that is one number."""
@@ -174,55 +173,50 @@ def run(
         cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
     out.mkdir(parents=True, exist_ok=True)
-    own = os.getpid()
-    if cpu_seconds:
+    process, grading = os.getpid(), bool(cpu_seconds)
+    if grading:
+        signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
         with suppress(PermissionError):  # it leads a session, and so a group, already
             os.setpgid(0, 0)
     cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
-    if cpu_seconds:
-        signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
     with np.load(suite / "inputs.npz", allow_pickle=False) as stored:
         asked = [*(names or functions)]
         for number, name in enumerate(asked, 1):
-            inputs = {
-                key.removeprefix(f"{name}/"): stored[key]
-                for key in stored.files
-                if key.startswith(f"{name}/")
-            }
+            keys = [key for key in stored.files if key.startswith(f"{name}/")]
+            inputs = {key.removeprefix(f"{name}/"): stored[key] for key in keys}
             if seconds:
                 faulthandler.dump_traceback_later(seconds, exit=True)
             try:
-                if cpu_seconds:
+                if grading:
                     signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-                remarks: list[str] = []
-                answers = answer(functions[name], inputs, remarks)
-                others = _go_on_alone(own, bool(cpu_seconds))
+                answers, remarks = answer(functions[name], inputs)
+                others = _go_on_alone(process, grading)
                 if remarks:
                     (out / f"{name}.remarks.txt").write_text("\n".join(remarks), encoding="utf-8")
                 with (out / f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
             except (Exception, SystemExit) as error:
-                others = _go_on_alone(own, bool(cpu_seconds))
+                others = _go_on_alone(process, grading)
                 words = in_words(error).encode("utf-8", "backslashreplace")  # or lone surrogates
                 (out / f"{name}.error.txt").write_bytes(words)
             if others:
                 _begin_again(asked[number:])
-    if cpu_seconds:
+    if grading:
         signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
 
 
-def _go_on_alone(own: int, graded: bool) -> bool:
+def _go_on_alone(process: int, grading: bool) -> bool:
     """End what a student's code made of this process, and, when grading, its other processes.
 
     Those would take from the other cases what the limits leave. Returns whether there were any; who
     cannot be ended in a second costs the case.
     """
-    if os.getpid() != own:  # it would answer the other cases, too
+    if os.getpid() != process:  # it would answer the other cases, too
         os._exit(1)
-    for number in range(100 if graded else 0):
+    for number in range(100 if grading else 0):
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -231,7 +225,7 @@ def _go_on_alone(own: int, graded: bool) -> bool:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(0, signal.SIGTERM)
         time.sleep(0.01)
-    if graded:
+    if grading:
         os._exit(1)
     return False
 
@@ -253,14 +247,11 @@ def _too_long(seconds: float, *_: object) -> None:
     raise TimeoutError(f"computed for more than {seconds:g} s")
 
 
-def answer(
-    function: str, inputs: dict[str, np.ndarray], remarks: list[str] | None = None
-) -> dict[str, np.ndarray]:
+def answer(function: str, inputs: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[str]]:
     """Return the answers of a function of `cases/`, file.function; errors are the student's.
 
-    Args:
-        function, inputs: of the case.
-        remarks: what costs no points but should be told is added to it.
+    Returns:
+        The arrays by name, and remarks: what costs no points but should be told.
     """
     given = Given((name, torch.tensor(array)) for name, array in inputs.items())
     # What a wrong answer draws is the same wherever it runs. (`torch.manual_seed` asks the
@@ -268,19 +259,19 @@ def answer(
     torch.default_generator.manual_seed(0)
     np.random.seed(0)
     file, _, name = function.partition(".")
-    found = getattr(_load(CASES / f"{file}.py"), name)(given)
-    told = [
+    answers = getattr(_load(CASES / f"{file}.py"), name)(given)
+    changed = [
         f'the input "{key}" is changed in place; the caller may still need it'
         for key, array in inputs.items()
         if not np.array_equal(given[key].numpy(), array, equal_nan=array.dtype.kind == "f")
-    ] + [
+    ]
+    others = [
         f'"{key}" is of type {type(value).__name__}; a tensor is asked for'
-        for key, value in found.items()
+        for key, value in answers.items()
         if not isinstance(value, Tensor)
     ]
-    if remarks is not None:
-        remarks += given.remarks + told
-    return {name: _array(name, value) for name, value in found.items()}
+    arrays = {name: _array(name, value) for name, value in answers.items()}
+    return arrays, [*given.remarks, *changed, *others]
 
 
 def in_words(error: BaseException) -> str:

@@ -13,9 +13,10 @@ from assignment.compare import Suite, read_suite
 from assignment.grading import Exam, grade_class, workplace
 from assignment.grading import grade as grade_one
 from assignment.intake import Submission, asked_files, submissions
-from assignment.isolation import Job, Limits
+from assignment.isolation import Limits
+from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
-from assignment.sandbox import NAMES, UNSAFE, Isolation, choose
+from assignment.sandbox import UNSAFE, Isolation, choose
 from assignment.submission.dialects import CS224N
 from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
 from assignment.submission.score import aggregate, main_metric
@@ -58,7 +59,7 @@ class GradeOptions:
         None, "the solution, graded first (default: make's, beside the suite)", metavar="DIR"
     )
     sandbox: str = option(
-        "", "the only one to use (default: the first that works)", choices=NAMES, metavar="NAME"
+        "", f"the only one to use, {' or '.join(NAMES)} (default: the first)", metavar="NAME"
     )
     unsafe: bool = option(False, "grade without a sandbox: students' code can do what you can")
     single: bool = option(False, "each SUBMISSION is one submission, whatever it holds")
@@ -92,9 +93,9 @@ examples:
     python -m assignment grade /autograder/submission --single --suite hidden \\
       --starter student --out /autograder/results
 
-The sandbox is a container of docker or podman, else bubblewrap, else a user of its own
-with Landlock; --sandbox takes container, bubblewrap or Landlock. The solution is graded in
-it first: without all points for it nothing is graded.
+The sandbox is a container of docker or podman, else bubblewrap; for one submission alone,
+as on Gradescope, it may be another user, where root's files are closed to others. The
+solution is graded in it first: without all points for it nothing is graded.
 Exit codes: 0 done; 1 the solution does not get all points, or a bug in this project;
 2 wrong input, no sandbox, or submissions that the machine failed and that have no mark.""",
     )
@@ -121,32 +122,26 @@ def grade(options: GradeOptions) -> int:
         raise UserError(f"{reference}: no solution; give make's instructor/reference")
     gold = open_gold(options.gold) if options.gold else None
     limits = Limits(seconds=CLOCK * options.seconds, cpu_seconds=options.seconds)
-    check_paths(limits, [options.suite, reference, *([options.gold] if options.gold else [])])
-    isolation = Isolation(UNSAFE) if options.unsafe else choose(options.sandbox)
+    hidden = [options.suite, reference, *([options.gold] if options.gold else [])]
+    alone = options.single and len(options.submissions) == 1
+    unsafe = Isolation(UNSAFE)
+    isolation = unsafe if options.unsafe else choose(options.sandbox, hidden, alone)
     exam = Exam(options.suite, suite, files, options.starter, limits, isolation)
     with workplace() as work:
-        found = submissions(options.submissions, files, options.single, work)
+        members = submissions(options.submissions, files, options.single, work)
         solution = grade_one(Submission("the solution", reference, reference), exam, work)
         if fault := _fault_of(solution, suite):
             print(f"error: in this sandbox ({isolation.name}) {fault}", file=sys.stderr)
             return 1
         marks = []
-        with progress("grading", len(found), "submission") as bar:
-            graded = grade_class(found, exam, options.jobs or _cores(), work)
-            for one, mark in zip(found, graded, strict=True):
-                marks.append(with_leaderboard(mark, one.path, gold) if gold else mark)
+        with progress("grading", len(members), "submission") as bar:
+            graded = grade_class(members, exam, options.jobs or _cores(), work)
+            for member, mark in zip(members, graded, strict=True):
+                marks.append(with_leaderboard(mark, member.path, gold) if gold else mark)
                 bar.update()
     _write(marks, suite, isolation, options)
     _tell(marks, suite, isolation, options.out)
     return 2 if any(mark.machine for mark in marks) else 0
-
-
-def check_paths(limits: Limits, hidden: Sequence[Path]) -> None:
-    """Raise UserError where what no student may read lies among what every sandbox shows."""
-    for shown in Job((), Path(), limits).readable:
-        for path in hidden:
-            if path.resolve().is_relative_to(shown):
-                raise UserError(f"{path}: students' code can read {shown}; move it elsewhere")
 
 
 def _fault_of(solution: Mark, suite: Suite) -> str:
@@ -194,11 +189,11 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
         return mark
     rows, labels = gold
     try:
-        found = read_submission(path, rows, tuple(labels), SPLIT)
+        predictions = read_submission(path, rows, tuple(labels), SPLIT)
     except DataError as error:
         fault = str(error).removeprefix(f"{path.parent}/")
         return replace(mark, left=[*mark.left, f"predictions: {printable(fault)}"])
-    scores = main_scores(found, labels)
+    scores = main_scores(predictions, labels)
     values = {f"{task} {main_metric(task)}": score for task, score in scores.items()}
     values[AGGREGATE] = aggregate(scores)
     # Similarities that are all alike have no correlation.
@@ -213,8 +208,8 @@ def _write(
     for mark in marks:
         name = f"{mark.name} (submission)" if mark.name in OWN_NAMES else mark.name
         folder = options.out if alone else options.out / name
-        told = written.for_gradescope(mark, suite.about)
-        written.write_json(folder / "results.json", told)
+        results = written.for_gradescope(mark, suite.about)
+        written.write_json(folder / "results.json", results)
     if not alone:
         written.write_class(marks, suite.about, isolation.name, options.out)
     if not alone and not all(mark.machine for mark in marks):

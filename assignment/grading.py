@@ -135,10 +135,10 @@ def grade(
     if submission.fault:
         cases = _unanswered(exam.suite, submission.fault)
         return Mark(submission.name, cases, {}, [], fault=submission.fault)
-    own = user if exam.isolation.own_users else None
     place = Path(tempfile.mkdtemp(dir=work))
+    own_user = user if exam.isolation.own_users else None
     try:
-        return _grade(submission, exam, own, place, stop or threading.Event())
+        return _grade(submission, exam, own_user, place, stop or threading.Event())
     finally:
         _delete(place)
 

@@ -38,7 +38,7 @@ def _asked(part: Part) -> dict[str, str]:
     """Return case -> what it asks, in a line."""
     if not part.cases:
         return {}
-    module = importlib.import_module(f"assignment.cases.{part.name}")
+    module = importlib.import_module(f"assignment.cases.{part.file}")
     return {case: getattr(module, case).__doc__.split("\n")[0] for case in part.cases}
 
 

@@ -6,7 +6,7 @@ not asked for stays behind.
 
 import os
 import tempfile
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
@@ -78,41 +78,40 @@ def submissions(
             raise UserError(f"{path}: not a folder or zip; give a submission, or a folder of them")
         within = [path.resolve()]
         if not single and not _is_zip(path) and not _tree(path, files, depth=0):
-            within = sorted(one for one in path.iterdir() if not is_hidden(one.name))
+            within = _shown(path)
         if not within:
             raise UserError(f"{path}: holds none of {', '.join(files[:3])} ..., and no submissions")
         entries += within
-    found: dict[str, Submission] = {}
-    for entry in sorted(entries, key=lambda one: one.lstat().st_mtime, reverse=True):
+    by_name: dict[str, Submission] = {}
+    for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
-        if name in found:
-            newer, name = found[name].path, _other_name(entry.name, found)
+        if name in by_name:
+            newer, numbered = by_name[name].path, (f"{entry.name} ({n})" for n in count(2))
+            name = next(free for free in chain([entry.name], numbered) if free not in by_name)
             fault = f"{newer.name}, which is newer, was graded under this name"
-            found[name] = Submission(name, entry, entry, fault)
+            by_name[name] = Submission(name, entry, entry, fault)
         else:
             unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
-            found[name] = _submission(name, entry, files, unpacked)
-    return [found[name] for name in sorted(found)]
-
-
-def _other_name(name: str, taken: Container[str]) -> str:
-    numbered = (f"{name} ({number})" for number in count(2))
-    return next(one for one in chain([name], numbered) if one not in taken)
+            by_name[name] = _submission(name, entry, files, unpacked)
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> Submission:
     """Return a submission, with what is wrong where its code is not found."""
+
+    def faulty(fault: str, place: Path = path) -> Submission:
+        return Submission(name, path, place, f"{printable(place.name)}: {fault}")
+
     if path.is_symlink() or not (path.is_dir() or _is_zip(path)):
         kind = "a link" if path.is_symlink() else "no folder and no .zip"
-        return Submission(name, path, path, f"{printable(path.name)}: {kind}; hand in a zip")
+        return faulty(f"{kind}; hand in a zip")
     if path.is_dir() and (tree := _tree(path, files)):
         return Submission(name, tree, path)
     # Some platforms give each student a folder with what was handed in.
-    zips = [path] if _is_zip(path) else _zips(path)
-    asked = f"none of {', '.join(files[:3])} ... within {DEPTH} folders"
+    zips = [path] if _is_zip(path) else [inside for inside in _shown(path) if _is_zip(inside)]
+    missing = f"none of {', '.join(files[:3])} ... within {DEPTH} folders"
     if len(zips) != 1:
-        fault = f"{len(zips)} zips, and no folder; hand in one" if zips else asked
-        return Submission(name, path, path, f"{printable(path.name)}: {fault}")
+        return faulty(f"{len(zips)} zips, and no folder; hand in one" if zips else missing)
     try:
         _unpack(zips[0], unpacked)
     except DataError as error:
@@ -120,24 +119,20 @@ def _submission(name: str, path: Path, files: Sequence[str], unpacked: Path) -> 
         return Submission(name, path, path, printable(fault))
     if tree := _tree(unpacked, files):
         return Submission(name, tree, zips[0])
-    return Submission(name, path, zips[0], f"{printable(zips[0].name)}: {asked}")
+    return faulty(missing, zips[0])
 
 
 def _tree(folder: Path, files: Sequence[str], depth: int = DEPTH) -> Path | None:
     """Return the folder that the asked files are relative to, None if it is not there."""
     if any(_is_plain(folder, name) for name in files):
         return folder
-    deeper = _folders(folder) if depth else []
-    return next(filter(None, (_tree(one, files, depth - 1) for one in deeper)), None)
+    inside = _shown(folder) if depth else []
+    deeper = (path for path in inside if path.is_dir() and not path.is_symlink())
+    return next(filter(None, (_tree(path, files, depth - 1) for path in deeper)), None)
 
 
-def _folders(folder: Path) -> list[Path]:
-    entries = [one for one in sorted(folder.iterdir()) if not one.name.startswith(".")]
-    return [one for one in entries if one.is_dir() and not one.is_symlink()]
-
-
-def _zips(folder: Path) -> list[Path]:
-    return [one for one in folder.iterdir() if _is_zip(one) and not is_hidden(one.name)]
+def _shown(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not is_hidden(path.name))
 
 
 def _is_zip(path: Path) -> bool:
@@ -213,15 +208,6 @@ def _take_new_modules(tree: Path, target: Path) -> list[str]:
             left.append(f"{path}: no plain file of up to {MOST_BYTES >> 20} MB")
         taken += 1
     return left
-
-
-def read_code(tree: Path, files: Iterable[str]) -> dict[str, str]:
-    """Return the sources of the asked files that a tree has; bytes that are no text become `�`."""
-    return {
-        name: (tree / name).read_text(encoding="utf-8", errors="replace")
-        for name in files
-        if _is_plain(tree, name) and (tree / name).stat().st_size <= MOST_BYTES
-    }
 
 
 def _is_code(name: str) -> bool:

@@ -90,7 +90,7 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     if mark.fault or mark.machine:
         lines = [f"Not marked: {mark.fault or mark.machine}"]
-    found = {
+    results = {
         "execution_time": round(mark.seconds),
         "output": "\n".join(lines),
         "visibility": "visible",
@@ -98,15 +98,15 @@ def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
         "tests": tests,
     }
     if mark.machine:  # without a score, and without tests, Gradescope tells that grading failed
-        del found["tests"]
+        del results["tests"]
     else:
-        found["score"] = total(mark, about)
+        results["score"] = total(mark, about)
     if mark.leaderboard:
-        found["leaderboard"] = [
+        results["leaderboard"] = [
             {"name": name, "value": value, "order": "desc"}
             for name, value in mark.leaderboard.items()
         ]
-    return found
+    return results
 
 
 def plain(mark: Mark, about: dict[str, Any], sandbox: str) -> dict[str, Any]:
@@ -147,8 +147,8 @@ def write_class(marks: Sequence[Mark], about: dict[str, Any], sandbox: str, out:
     for mark in marks:
         points = [None if mark.machine else total(mark, about, n) for n in (None, *names)]
         values = [mark.leaderboard.get(name) for name in ranked]
-        told = [sandbox, printable(mark.machine or mark.fault)]
-        rows.append([printable(mark.name), *points, int(bool(mark.stops)), *values, *told])
+        about_it = [sandbox, printable(mark.machine or mark.fault)]
+        rows.append([printable(mark.name), *points, int(bool(mark.stops)), *values, *about_it])
     header = ["submission", "score", *names, "stopped", *ranked, "sandbox", "not marked"]
     write_text(out / "marks.csv", csv_text(header, rows))
     write_json(out / "marks.json", [plain(mark, about, sandbox) for mark in marks])

@@ -1,8 +1,8 @@
 """The assignment: its parts, what they are worth, where students write, what is often wrong there.
 
-A part NAME has three files: `tasks/NAME.md`, a paragraph and a section for each place to write;
-`cases/NAME.py`, what is asked and the inputs for it; `mistakes/NAME.toml`. A place is a function,
-`file:name`.
+A part NAME has `tasks/NAME.md`, a paragraph and a section for each place to write;
+`mistakes/NAME.toml`; and, in a file of `cases/`, what is asked and the inputs for it. A place is a
+function, `file:name`.
 """
 
 import hashlib
@@ -49,7 +49,8 @@ class Part:
         name: as on the command line.
         title: as in the hand-out.
         week: of the schedule.
-        cases: function of `cases/NAME.py` -> points.
+        file: `cases/FILE.py` has its cases.
+        cases: function of that file -> points.
         open_points: for what an instructor marks by hand.
         figure: of the hand-out, a file of `templates/`.
     """
@@ -57,6 +58,7 @@ class Part:
     name: str
     title: str
     week: int
+    file: str = ""
     cases: dict[str, int] = field(default_factory=dict)
     open_points: int = 0
     figure: str = ""
@@ -88,94 +90,23 @@ class Part:
         path = HERE / "mistakes" / f"{self.name}.toml"
         if not path.is_file():
             return ()
-        found = []
+        mistakes = []
         for place, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
             old = table.pop("old", "")  # of all that do not say otherwise
-            found += [Mistake(name, place, **{"old": old} | own) for name, own in table.items()]
-        return tuple(found)
+            mistakes += [Mistake(name, place, **{"old": old} | m) for name, m in table.items()]
+        return tuple(mistakes)
 
     @cached_property
     def _sections(self) -> list[str]:
         return (HERE / "tasks" / f"{self.name}.md").read_text(encoding="utf-8").split("\n## ")
 
 
-PARTS = {
-    part.name: part
-    for part in (
-        Part(
-            "attention",
-            "Scaled dot-product and multi-head attention",
-            week=1,
-            cases={"one_sequence": 2, "several_sequences": 3, "dropped": 2, "heads": 4},
-            figure="packed.svg",
-        ),
-        Part(
-            "layer",
-            "Add and norm, and a layer",
-            week=1,
-            cases={"residual": 2, "residual_dropped": 2, "intermediate": 2, "layer": 2},
-        ),
-        Part(
-            "embeddings",
-            "Packed batches and embeddings",
-            week=1,
-            cases={
-                "packed": 2,
-                "packed_without_mask": 1,
-                "refused": 1,
-                "states": 2,
-                "states_dropped": 1,
-                "positions_after_padding": 1,
-            },
-        ),
-        Part("model", "The whole encoder", week=2, cases={"whole": 3}, figure="encoder.svg"),
-        Part(
-            "pooling",
-            "From tokens to sentences",
-            week=2,
-            cases={"poolings": 3, "mean_of_tokens": 2, "segments": 2},
-        ),
-        Part(
-            "weights",
-            "Loading a checkpoint",
-            week=2,
-            cases={"renamed": 2, "loaded": 1, "missing": 1, "other_shape": 1, "not_finite": 1},
-        ),
-        Part("adamw", "AdamW", week=2, cases={"plain": 3, "decayed": 3, "tiny_gradients": 2}),
-        Part(
-            "sentiment",
-            "The sentiment head",
-            week=3,
-            cases={"several": 3, "one": 1, "one_output": 1},
-        ),
-        Part(
-            "simcse",
-            "SimCSE: losses and loop",
-            week=3,
-            cases={
-                "cosines": 1,
-                "unsupervised": 3,
-                "supervised": 3,
-                "symmetric": 2,
-                "in_batch_accuracy": 1,
-                "two_views": 1,
-                "three_views": 1,
-                "steps": 2,
-                "embedded": 1,
-            },
-            figure="contrast.svg",
-        ),
-        Part(
-            "pairs",
-            "Similarity and paraphrase, bi- and cross-encoder",
-            week=4,
-            cases={"similarity": 3, "paraphrase": 3, "features": 2, "bi": 2, "cross": 2},
-            figure="encoders.svg",
-        ),
-        Part("metrics", "Metrics", week=4, cases={"classes": 3, "correlations": 3, "undefined": 1}),
-        Part("open", "Your own improvement, and the leaderboard", week=5, open_points=10),
-    )
-}
+def _read_parts() -> dict[str, Part]:
+    tables = tomllib.loads((HERE / "parts.toml").read_text(encoding="utf-8"))
+    return {name: Part(name, **table) for name, table in tables.items()}
+
+
+PARTS = _read_parts()
 
 
 def chosen_parts(names: Sequence[str] = ()) -> list[Part]:

@@ -1,8 +1,8 @@
 """Runs a command that nobody trusts, and watches from outside what it uses.
 
 Clock, output, memory, processes and disk of the whole tree are looked at twenty times a second; at
-a limit it ends as a whole. How it is kept apart from this machine is one of the ways of
-`assignment.isolation`, chosen once, by trying it.
+a limit it ends as a whole. How it is kept apart from this machine is one of `isolation.ways`,
+chosen once, by trying it.
 """
 
 import json
@@ -14,22 +14,21 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
-from assignment.isolation import ROOT, Job, Limits, bubblewrap, container, landlock
+from assignment.isolation import ROOT, Job, Limits
 from assignment.isolation.inside import READY, kill_below, processes_below
+from assignment.isolation.ways import CONTAINER, NAMES, USER, WAYS, Way
 from assignment.walk import files_below
-from runtime.errors import MachineError
+from runtime.errors import MachineError, UserError
 
 SHOWN_BYTES = 20_000  # of the output, its beginning
 POLL_SECONDS = 0.05
 PATIENCE = 10  # seconds, for what was told to end
 BLOCK = 512  # bytes, of st_blocks
 SHORT_OF_MEMORY = "memory: the kernel ended it"
-WAYS = (container, bubblewrap, landlock)  # the best first
-NAMES = tuple(way.NAME for way in WAYS)
 UNSAFE = "none"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -45,6 +44,17 @@ ENVIRONMENT = {
 # Neither people nor services have ids in this range of systemd's conventions; two graders at a time
 # seldom take the same, whose processes would count together.
 FIRST_USER = 60706 + os.getpid() % 13 * 16
+# Prints the first path of a list that it can open.
+OPEN = """
+import json, os
+for path in json.load(open("../paths.json")):
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except OSError:
+        continue
+    print(path)
+    break
+"""
 
 
 @dataclass(frozen=True)
@@ -60,9 +70,8 @@ class Isolation:
     own_users: bool = False
 
     @property
-    def way(self) -> ModuleType | None:
-        """Return the module, None without isolation."""
-        return next((way for way in WAYS if way.NAME == self.name), None)
+    def way(self) -> Way | None:
+        return next((way for way in WAYS if way.name == self.name), None)
 
 
 @dataclass(frozen=True)
@@ -82,46 +91,68 @@ class Outcome:
     output: str = field(repr=False)
 
 
-def choose(asked: str = "") -> Isolation:
-    """Return the first way that works here, found out by running Python in it.
+def choose(asked: str = "", hidden: Sequence[Path] = (), alone: bool = False) -> Isolation:
+    """Return the first way that works here and hides the answers, found out by trying.
 
     Args:
         asked: the name of the only way to try; any if empty.
+        hidden: folders that no student's code may open.
+        alone: one submission is graded, not a class: only then another user is isolation enough,
+            since users can leave notes for one another.
 
     Raises:
-        MachineError: none does; the message says why, of each.
+        UserError: there is no way of this name.
+        MachineError: none works; the message says why, of each.
     """
+    if asked == "Landlock":
+        raise UserError(f"--sandbox Landlock is gone since 1.1: one of {', '.join(NAMES)}")
+    if asked and asked not in NAMES:
+        raise UserError(f"--sandbox {asked}: unknown; one of {', '.join(NAMES)}")
     faults = []
     for way in WAYS:
-        if asked not in ("", way.NAME):
+        if asked not in ("", way.name):
             continue
         fault = way.missing()
+        if way is USER and not (fault or alone):
+            fault = "marks a single submission only (--single)"
         for own_users in () if fault else (True, False) if os.geteuid() == 0 else (False,):
-            if way is landlock and os.geteuid() == 0 and not own_users:
-                continue  # root is not kept from much
-            found = Isolation(way.NAME, own_users)
-            fault = fault_of(found)
-            if not fault:
-                return found
-        faults.append(f"{way.NAME}: {fault}")
+            isolation = Isolation(way.name, own_users)
+            trial = fault_of(isolation, hidden)
+            if not trial:
+                return isolation
+            fault = fault or trial
+        faults.append(f"{way.name}: {fault}")
     raise MachineError(f"no sandbox works here ({'; '.join(faults)}); --unsafe grades without one")
 
 
-def fault_of(isolation: Isolation) -> str:
-    """Return why Python does not run in a way of isolation, "" if it does."""
+def fault_of(isolation: Isolation, hidden: Sequence[Path] = ()) -> str:
+    """Return why a way of isolation will not do, "" if it will: Python runs, and opens no answers.
+
+    Args:
+        hidden: folders; nothing in them may be opened.
+    """
+    if isolation.way is USER and not isolation.own_users:
+        return "root as root is not kept from anything"
+    paths = [str(folder.resolve()) for folder in hidden]
+    paths += [entry.path for folder in paths for entry in files_below(folder)]
     with tempfile.TemporaryDirectory() as folder:
         user = FIRST_USER if isolation.own_users else None
         os.chmod(folder, 0o755)
         place = Path(folder, "run")
         place.mkdir()
-        job = Job((sys.executable, "-SBc", "pass"), place, Limits(), user=user)
+        (place / "paths.json").write_text(json.dumps(paths), encoding="utf-8")
+        job = Job((sys.executable, "-SBc", OPEN), place, Limits(), user=user)
         try:
             outcome = run(job, isolation)
         except (OSError, subprocess.CalledProcessError) as error:
             return str(error)
         except MachineError as error:
             return str(error).removeprefix(f"{isolation.name}: ")
-        return outcome.output[:200] if outcome.exit_code or outcome.stopped else ""
+    if outcome.exit_code or outcome.stopped:
+        return outcome.output[:200]
+    if opened := outcome.output.strip():
+        return f"students' code can open {opened}; chmod -R go-rwx its folder, or move it"
+    return ""
 
 
 def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> Outcome:
@@ -144,7 +175,7 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     if job.user is not None:
         for place in (folder, *folder.iterdir()):
             os.chown(place, job.user, job.user)
-    in_container = isolation.way is container
+    in_container = isolation.way is CONTAINER
     limits = job.limits.of_a_process()
     if job.user is not None and not in_container:
         limits["RLIMIT_NPROC"] = job.limits.processes  # of this user, who runs nothing else
@@ -155,7 +186,6 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         "limits": limits,
         "seconds": job.limits.seconds,
         "user": None if in_container else job.user,
-        "landlock": (job.readable, [str(folder)]) if isolation.way is landlock else None,
     }
     inside = [sys.executable, "-sSB", "-m", "assignment.isolation.inside", json.dumps(spec)]
     start = time.monotonic()
@@ -176,8 +206,8 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
         _kill(process)
     before, ready, output = bytes(watch.output).partition(READY)
     if not ready:
-        told = " ".join(before.decode("utf-8", "replace").split())
-        raise MachineError(f"{isolation.name}: the sandbox does not start ({told[-300:]})")
+        fault = " ".join(before.decode("utf-8", "replace").split())
+        raise MachineError(f"{isolation.name}: the sandbox does not start ({fault[-300:]})")
     stopped = watch.stopped()
     if stopped == SHORT_OF_MEMORY and not in_container:  # whose limit the kernel keeps
         raise MachineError("this machine ran out of memory; end other programs, or fewer --jobs")
@@ -210,7 +240,7 @@ class _Watch:
         with selectors.DefaultSelector() as selector:
             selector.register(handle, selectors.EVENT_READ)
             while self.process.poll() is None and not self.exceeded:
-                if not selector.get_map():
+                if not selector.get_map():  # it closed its output, and goes on
                     time.sleep(POLL_SECONDS)
                 elif selector.select(POLL_SECONDS) and not self._read(handle):
                     selector.unregister(handle)

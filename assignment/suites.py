@@ -5,7 +5,6 @@
 
 import compileall
 import importlib
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from assignment.compare import Arrays, Suite, changes, judge_arrays
+from assignment.compare import Arrays, Suite, changes, judge_arrays, write_suite
 from assignment.driver import PACKAGES, answer, import_from, in_words
 from assignment.parts import Part, seed_of
 from assignment.trees import mistaken, write_tree
@@ -93,7 +92,7 @@ def write_suites(
         unclear = [name for suite in suites for name in unrecognised(suite)]
         if not unclear:
             for folder, suite, (_, inputs) in zip(folders.values(), suites, drawn, strict=True):
-                _write(folder, suite, inputs)
+                write_suite(folder, suite, inputs)
             return
     raise UserError(
         f"the mistake {unclear[0]!r} does not show in {MOST_DRAWS} draws; make again, and take "
@@ -119,14 +118,14 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
     inputs: dict[str, Arrays] = {}
     names: dict[tuple[str, str], str] = {}
     for part in parts:
-        module = importlib.import_module(f"assignment.cases.{part.name}") if part.cases else None
+        module = importlib.import_module(f"assignment.cases.{part.file}") if part.cases else None
         for function, points in part.cases.items():
             own_seed = seed_of(seed, f"{part.name} {function}")
             name = f"{part.name}-{function.replace('_', '-')}"
             if hidden:
                 name += f"-{own_seed:x}"[:7]
             about: dict[str, Any] = {"name": name, "part": part.name, "points": points}
-            cases.append({**about, "function": f"{part.name}.{function}"})
+            cases.append({**about, "function": f"{part.file}.{function}"})
             names[part.name, function] = name
             if less := getattr(module, "BEYOND", {}).get(function):
                 cases[-1]["beyond"] = {names[part.name, less[0]]: less[1]}
@@ -159,17 +158,18 @@ def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[
         UserError: the tree, which is solved, does not answer a case.
     """
     suites = []
-    for (about, _), (found, raised) in zip(drawn, ask(tree, drawn), strict=True):
+    for (about, _), (answers, raised) in zip(drawn, ask(tree, drawn), strict=True):
         for name, why in raised.items():
             raise UserError(f"the reference fails at case {name}: {why}")
-        suites.append(Suite(about, found, {}))
+        suites.append(Suite(about, answers, {}))
     for part in parts:
         for mistake in part.mistakes:
             # Some divide by 0.
             with mistaken(tree, mistake), np.errstate(all="ignore"):
                 # Where a mistake raises, Python's own message tells the cause.
-                for suite, (found, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
-                    suite.mistakes[mistake.name] = found
+                for suite, (answers, _) in zip(suites, ask(tree, drawn, part.name), strict=True):
+                    expected = {case: suite.answers[case] for case in suite.cases_of(part.name)}
+                    suite.mistakes[mistake.name] = changes(expected, answers)
     return suites
 
 
@@ -191,40 +191,24 @@ def ask(tree: Path, drawn: Sequence[Drawn], part: str = "") -> list[Asked]:
 
 
 def _ask(about: dict[str, Any], inputs: dict[str, Arrays], part: str) -> Asked:
-    found: dict[str, Arrays] = {}
+    answers: dict[str, Arrays] = {}
     raised: dict[str, str] = {}
     for case in about["cases"]:
         if part in ("", case["part"]):
             name = case["name"]
             try:
-                found[name] = answer(case["function"], inputs[name])
+                answers[name], _ = answer(case["function"], inputs[name])
             except (Exception, SystemExit) as error:
                 raised[name] = in_words(error)
-    return found, raised
+    return answers, raised
 
 
 def unrecognised(suite: Suite) -> list[str]:
     """Return the mistakes that the check would not recognise in their own answers."""
     unclear = []
-    for name, answers in suite.mistakes.items():
-        results = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
-        if any(result.mistakes != (name,) for result in results) or not results:
-            unclear.append(name)
-    return unclear
-
-
-def _write(folder: Path, suite: Suite, inputs: dict[str, Arrays]) -> None:
-    folder.mkdir(parents=True)
-    about = json.dumps(suite.about, indent=1) + "\n"
-    (folder / "suite.json").write_text(about, encoding="utf-8")
-    parts = {case["name"]: case["part"] for case in suite.about["cases"]}
-    mistaken: dict[str, Arrays] = {}
     for mistake in suite.about["mistakes"]:
-        name, own = mistake["name"], suite.mistakes[mistake["name"]]
-        for case in (case for case in parts if parts[case] == mistake["part"]):
-            mistaken[f"{name}/{case}"] = changes(suite.answers[case], own.get(case))
-    tables = {"inputs": inputs, "answers": suite.answers, "mistakes": mistaken}
-    for name, cases in tables.items():
-        arrays = {f"{case}/{key}": a for case, own in cases.items() for key, a in own.items()}
-        # The names are chosen by us; to mypy one of them could be `allow_pickle`.
-        np.savez_compressed(folder / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+        answers = suite.answers_of(mistake)
+        wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
+        if not wrong or any(result.mistakes != (mistake["name"],) for result in wrong):
+            unclear.append(mistake["name"])
+    return unclear

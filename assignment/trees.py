@@ -44,7 +44,7 @@ def write_tree(folder: Path, parts: Sequence[Part], solved: bool) -> None:
         parts: those of the assignment; what belongs to others stays solved.
         solved: keep these parts' solutions, too, as the reference does.
     """
-    cases = [f"assignment/cases/{part.name}.py" for part in parts if part.cases]
+    cases = {f"assignment/cases/{part.file}.py" for part in parts if part.cases}
     at_the_top = {*PROGRAMS, *asked_files(part.name for part in parts)}
     for name in (*tree_files(), *cases):
         source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
@@ -96,15 +96,15 @@ def with_mistake(source: str, mistake: Mistake) -> str:
 @cache
 def tree_files() -> list[str]:
     """Return what is in every tree but the cases: the programs and all that they import."""
-    found: set[str] = set()
+    files: set[str] = set()
     waiting = [*PROGRAMS, "assignment/driver.py", "assignment/cases/__init__.py"]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in files:
+            files.add(name)
             source = (ROOT / ELSEWHERE.get(name, name)).read_text(encoding="utf-8")
             waiting += [file for file in _imports(source) if (ROOT / file).is_file()]
-    return sorted(found)
+    return sorted(files)
 
 
 def _imports(source: str) -> Iterator[str]:

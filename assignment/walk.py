@@ -24,8 +24,8 @@ def files_below(
     waiting = [os.fspath(folder)]
     while waiting:
         try:
-            with os.scandir(waiting.pop()) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(waiting.pop()) as inside:
+                entries = sorted(inside, key=lambda entry: entry.name)
         except OSError:  # gone meanwhile, unreadable, or too long a path
             continue
         for entry in entries:

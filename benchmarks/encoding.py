@@ -58,11 +58,11 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
     )
     agreeing = []
     for other in others:
-        found = cosines(other.model.encode(few), default.encode(few))
-        if found.mean() >= 0.95 if other.dtype is None else found.min() >= 0.99:
+        agreement = cosines(other.model.encode(few), default.encode(few))
+        if agreement.mean() >= 0.95 if other.dtype is None else agreement.min() >= 0.99:
             agreeing.append(other)
         else:
-            skipped.append(f"{other.name}: other embeddings, mean cosine {found.mean():.3f}")
+            skipped.append(f"{other.name}: other embeddings, mean cosine {agreement.mean():.3f}")
     wanted = correlation(default.encode, pairs) if pairs else default.encode(few)
 
     def quality(encode: Encode) -> str:
@@ -84,8 +84,8 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
     sides.append(replace(plain, rounds=once))
     for other in [Engine(bench.precision, best, bench.dtype), *agreeing]:
         read = other.model.encode
-        made = other.side("sentence-transformers", read, parts, quality(read), bench.device)
-        sides.append(replace(made, rounds=once) if other.dtype == torch.float32 else made)
+        side = other.side("sentence-transformers", read, parts, quality(read), bench.device)
+        sides.append(replace(side, rounds=once) if other.dtype == torch.float32 else side)
     flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
     return Work(title, "sentences", [len(part) for part in parts], sides, flops, skipped)
 
@@ -129,8 +129,8 @@ def cross(bench: Bench) -> Iterator[Work]:
     calibration = list(zip(bench.texts[1:], bench.texts, strict=False))
     others, skipped = peers.engines(bench, peers.cross_encoder, folder, calibration)
     wanted = default.predict(few)
-    own = score(ours, few, classifier)
-    expect(float(np.abs(own - wanted).max()) < 0.05, "scores of minbert and CrossEncoder")
+    difference = np.abs(score(ours, few, classifier) - wanted)
+    expect(float(difference.max()) < 0.05, "scores of minbert and CrossEncoder")
 
     def quality(scores: np.ndarray, name: str, exact: bool = True) -> str:
         agreement = float(np.corrcoef(scores, wanted)[0, 1])

@@ -124,31 +124,6 @@ def measure(work: Work, device: torch.device) -> list[Figure]:
     return figures
 
 
-def once(
-    work: str, unit: str, amount: int, seconds: dict[str, float], notes: dict[str, str], rounds: int
-) -> list[Figure]:
-    """Return the figures of seconds that a work measured by itself, {side: seconds}, and notes."""
-    first = next(iter(seconds.values()))
-    return [
-        Figure(
-            work=work,
-            side=side,
-            seconds=taken,
-            fastest=taken,
-            slowest=taken,
-            amount=amount,
-            rate=amount / taken if taken else 0.0,
-            unit=unit,
-            ratio=taken / first,
-            peak_share=None,
-            memory_mib=None,
-            rounds=rounds,
-            quality=notes.get(side),
-        )
-        for side, taken in seconds.items()
-    ]
-
-
 def _warm(rounds: list[float]) -> list[float]:
     """Return all rounds but the first, or that one alone."""
     return rounds[1:] or rounds

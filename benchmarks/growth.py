@@ -166,11 +166,11 @@ def drawn(figures: Sequence[Figure]) -> str:
         by_unit.setdefault(figure.unit, []).append(figure)
 
     def paint(axes: Any) -> None:
-        for unit, own in by_unit.items():
-            first = own[0]
-            if len({figure.amount for figure in own}) > 1:
-                sizes = [figure.amount / first.amount for figure in own]
-                seconds = [figure.seconds / first.seconds for figure in own]
+        for unit, growing in by_unit.items():
+            first = growing[0]
+            if len({figure.amount for figure in growing}) > 1:
+                sizes = [figure.amount / first.amount for figure in growing]
+                seconds = [figure.seconds / first.seconds for figure in growing]
                 axes.plot(sizes, seconds, marker="o", ms=4, **look_of(len(axes.lines), unit))
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -90,11 +90,11 @@ def made_sentences(count: int, draw: random.Random) -> list[str]:
     for example in read_task(data_folder("bundled"), "sst").train:
         words += example.text.split()
     steps = np.arange(len(LENGTH_QUANTILES)) / (len(LENGTH_QUANTILES) - 1)
-    made: dict[str, None] = {}
-    while len(made) < count:
+    distinct: dict[str, None] = {}
+    while len(distinct) < count:
         length = round(float(np.interp(draw.random(), steps, LENGTH_QUANTILES)))
-        made[" ".join(draw.choices(words, k=length))] = None
-    return list(made)
+        distinct[" ".join(draw.choices(words, k=length))] = None
+    return list(distinct)
 
 
 def minilm(bench: Bench) -> Path:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtime.errors import UserError
 from runtime.options import option
 
 # A kind of work is a function of this name in that module of benchmarks/.
@@ -12,9 +13,11 @@ WORKS = {
     "grad_cache": "training",
     "cross": "encoding",
     "search": "search",
-    "shares": "shares",
-    "busy": "busy",
     "growth": "growth",
+}
+GONE = {
+    "busy": "its figures are in docs/log.md",
+    "shares": "use PyTorch's profiler; its figures are in docs/log.md",
 }
 USUAL = tuple(name for name in WORKS if name != "growth")
 EPILOG = """works:
@@ -24,8 +27,6 @@ EPILOG = """works:
   grad_cache    a step of 192 triplets, at once and in chunks: memory; bert-base's shape
   cross         2,000 pairs scored by a cross-encoder, 400 per round; MiniLM
   search        10 nearest of 100 queries among a million vectors; pairs above 0.9 among 10,000
-  shares        where the time of encode and cross goes, on one thread; no peers
-  busy          unsup steps and encoding, quiet and beside six busy loops; mini
   growth        encoding, steps, search and report, at 1, 10 and 100 times the size; no peers;
                 takes five to ten minutes, and is done where it is named only
 
@@ -42,7 +43,7 @@ class Options:
     """What the command line says."""
 
     only: tuple[str, ...] = option(
-        (), "some works (all but growth)", choices=tuple(WORKS), metavar="WORK"
+        (), f"some of {', '.join(WORKS)} (all but growth)", metavar="WORK"
     )
     gpu: bool = option(False, "on a CUDA device instead of the CPU")
     checkpoint: str | None = option(
@@ -54,3 +55,10 @@ class Options:
     )
     rounds: int = option(4, "of a comparison, at most; the first warms up", least=1, most=1e12)
     threads: int | None = option(None, "of PyTorch, on both sides (all)", least=1, most=1000)
+
+    def __post_init__(self) -> None:
+        for work in self.only:
+            if work in GONE:
+                raise UserError(f"--only {work} is gone since 1.1: {GONE[work]}")
+            if work not in WORKS:
+                raise UserError(f"--only {work}: expected one of {', '.join(WORKS)}")

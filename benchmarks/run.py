@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from benchmarks import peers
-from benchmarks.engine import Figure, Work, matmul_peak, measure
+from benchmarks.engine import Figure, matmul_peak, measure
 from benchmarks.inputs import Bench, sentences, similar_pairs
 from benchmarks.options import USUAL, WORKS, Options
 from runtime.device import choose_device, choose_precision
@@ -58,11 +58,10 @@ def run(options: Options) -> None:
                 begun, before = time.perf_counter(), len(figures)
                 module = import_module(f"benchmarks.{WORKS[name]}")
                 for work in getattr(module, name)(bench):
-                    # Some works time themselves.
-                    found = measure(work, device) if isinstance(work, Work) else work
-                    figures += found
-                    print(table(found), flush=True)
-                    for line in work.skipped if isinstance(work, Work) else ():
+                    measured = measure(work, device)
+                    figures += measured
+                    print(table(measured), flush=True)
+                    for line in work.skipped:
                         print(f"  skipped: {line}", flush=True)
                     if options.json:  # now, so that nothing measured is lost
                         report = {"machine": machine, "figures": [asdict(f) for f in figures]}

@@ -1,7 +1,7 @@
 """Text in, examples out: tasks and suites, their readers, downloads, and the leak audit.
 
 Plain text, the standard library and numpy: no tensors, no tokenizer. tables (files, lines, fields)
--> tasks, sts, transfer, nli, sentences, triplets (formats) -> locate (where files are) -> suites;
+-> tasks, nli, published, sentences, triplets (formats) -> locate (where files are) -> suites;
 overlap and trained_on see whether what is scored was trained on; bundled/ is data that ships, and
 synthetic/ is how it was made.
 """

@@ -1,19 +1,20 @@
 """Downloads public data sets, over networks that may break off at any time.
 
 `python -m data.download cs224n`. A file grows as NAME.part, is continued where it broke off,
-checked, and only then moved to NAME: a file under its final name is complete. Meanwhile
-NAME.part.version holds the server's mark of the version that is arriving (ETag or date): parts of
-two versions are never joined.
+checked, and only then moved to NAME: a file under its final name is complete. Every address names a
+commit, so that parts of two versions are not joined. For files on the Hugging Face hub the hub says
+which commit it has now, with the file's size and SHA-256; its own client does not resume.
 """
 
 import logging
 import os
 import re
+import shutil
 import sys
 import tarfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ ATTEMPTS = 5
 RETRY_PAUSE = 1.0  # seconds
 BLOCK = 1 << 18  # bytes
 PASSING_ERRORS = (408, 429, 500, 502, 503, 504)  # worth another attempt
+SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class DownloadError(DataError):
@@ -53,7 +55,7 @@ class _BrokenTransfer(Exception):
     """The transfer broke off; what has arrived stays in the .part file for the next attempt."""
 
 
-def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = True) -> Path:
+def fetch(remote: RemoteFile, folder: str | os.PathLike[str]) -> Path:
     """Return the path of the file in `folder`, downloaded unless it is there as published.
 
     Raises:
@@ -72,23 +74,15 @@ def fetch(remote: RemoteFile, folder: str | os.PathLike[str], progress: bool = T
                 if not (problem := fault(remote, target)):
                     return target
                 logger.warning("%s: %s; downloading it again", target, problem)
-            for attempt in range(ATTEMPTS):
-                try:
-                    _continue(remote, part, progress)
-                    break
-                except _BrokenTransfer as error:
-                    if attempt == ATTEMPTS - 1:
-                        raise DownloadError(
-                            f"{remote.url}: {error} ({ATTEMPTS} attempts); check the network and "
-                            "run again to resume"
-                        ) from error
-                    time.sleep(RETRY_PAUSE)
+            resumed = part.is_file()
+            remote = _transfer(remote, part, ATTEMPTS)
+            if resumed and fault(remote, part):  # its beginning was of another version
+                part.unlink()
+                remote = _transfer(remote, part, ATTEMPTS)
             if problem := fault(remote, part):
                 part.unlink()
-                _version_file(part).unlink(missing_ok=True)
                 raise DownloadError(f"{remote.url}: {problem}; deleted it, try again later")
             to_disk(part)
-            _version_file(part).unlink(missing_ok=True)  # first: nobody looks for it afterwards
             os.replace(part, target)
             to_disk(target.parent)
     except OSError as error:
@@ -116,22 +110,60 @@ def fault(remote: RemoteFile, path: Path) -> str | None:
     return None
 
 
-def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
+def _transfer(remote: RemoteFile, part: Path, attempts: int) -> RemoteFile:
+    """Fill the part file in a few attempts; return what it should then hold.
+
+    Raises:
+        DownloadError: the server refuses, or every attempt broke off.
+    """
+    try:
+        version = _on_hub(remote, part) if remote.hub else remote
+        _continue(version, part)
+        return version
+    except _BrokenTransfer as error:
+        if attempts <= 1:
+            raise DownloadError(
+                f"{remote.url}: {error} ({ATTEMPTS} attempts); check the network and run again to "
+                "resume"
+            ) from error
+    time.sleep(RETRY_PAUSE)
+    return _transfer(remote, part, attempts - 1)
+
+
+def _on_hub(remote: RemoteFile, part: Path) -> RemoteFile:
+    """Return a file of the hub as it is there now: address of its commit, size and SHA-256.
+
+    If the hub's cache on this machine has the file, it is copied into the part file.
+    """
+    import huggingface_hub as hub
+
+    cached = hub.try_to_load_from_cache(remote.hub, remote.name, repo_type="dataset")
+    if isinstance(cached, str):
+        shutil.copyfile(cached, part)
+        return replace(remote, size=part.stat().st_size)
+
+    def address(commit: str | None) -> str:
+        return hub.hf_hub_url(remote.hub, remote.name, repo_type="dataset", revision=commit)
+
+    try:
+        latest = hub.get_hf_file_metadata(address(None))
+    except Exception as error:  # the hub's, or of one of the libraries that it asks with
+        response = getattr(error, "response", None)
+        raise _refusal(address(None), getattr(response, "status_code", None), error) from error
+    is_hash = latest.etag and SHA256.fullmatch(latest.etag)
+    sha256 = latest.etag if is_hash else remote.sha256
+    url = address(latest.commit_hash)
+    return replace(remote, url=url, size=latest.size or remote.size, sha256=sha256)
+
+
+def _continue(remote: RemoteFile, part: Path) -> None:
     """Request what the part file lacks, once, and append it."""
-    mark = _version_file(part)
     offset = part.stat().st_size if part.exists() else 0
-    version = mark.read_text("utf-8") if mark.is_file() else ""
-    if not version and remote.sha256 is None:
-        offset = 0  # nothing would show whether the file has changed since
-    with _open(remote.url, offset, version) as response:
+    if offset and offset == remote.size:
+        return  # whole
+    with _open(remote.url, offset) as response:
         start, total = _span(response)
         total = remote.size if total is None else total
-        # The server's mark of a version, "" without an exact one (RFC 9110, 13.1.5).
-        now: str = response.headers.get("ETag", "")
-        now = "" if now.startswith("W/") else now or response.headers.get("Last-Modified", "")
-        if start and version and now and version != now:
-            part.unlink()
-            raise _BrokenTransfer("the server has another version of it now")
         if response.status == 416 and offset == total:
             return  # nothing lies beyond what we have
         if start not in (0, offset):
@@ -139,14 +171,11 @@ def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
             raise _BrokenTransfer(f"the server would not continue at byte {offset}")
         if total is None and not response.chunked:
             raise DownloadError(f"{remote.url}: the server tells no length to check against")
-        if not start:
-            part.write_bytes(b"")  # before the mark: never an older part under a newer one
-            mark.write_text(now, "utf-8")
-        hidden = None if progress else True  # None: unless stderr is a terminal
+        # disable=None: no bar unless stderr is a terminal.
         bar = tqdm(
-            desc=remote.name, initial=start, total=total, unit="B", unit_scale=True, disable=hidden
+            desc=remote.name, initial=start, total=total, unit="B", unit_scale=True, disable=None
         )
-        with bar, part.open("ab") as file:
+        with bar, part.open("ab" if start else "wb") as file:
             while block := _read(response):
                 file.write(block)
                 bar.update(len(block))
@@ -155,34 +184,34 @@ def _continue(remote: RemoteFile, part: Path, progress: bool) -> None:
         raise _BrokenTransfer(f"the transfer broke off at {size} of {total} bytes")
 
 
-def _version_file(part: Path) -> Path:
-    return part.with_name(part.name + ".version")
+def _open(url: str, offset: int) -> Any:
+    """Return the server's response, to be closed: from `offset` on; its status is 200, 206 or 416.
 
-
-def _open(url: str, offset: int, version: str) -> Any:
-    """Return the server's response, to be closed; its status is 200, 206 or 416.
-
-    From `offset` on, if the server still has `version` of the file; all of it otherwise.
+    A server that does not continue sends all of it.
     """
     headers = {"User-Agent": "python-data-download"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-        headers |= {"If-Range": version} if version else {}
+    headers |= {"Range": f"bytes={offset}-"} if offset else {}
     try:
         return urlopen(Request(url, headers=headers), timeout=TIMEOUT)
     except HTTPError as error:
         if error.code == 416 and offset:
             return error  # urllib's errors are responses as well
         error.close()
-        if error.code in PASSING_ERRORS:
-            raise _BrokenTransfer(f"the server answers {error.code}") from error
-        raise DownloadError(
-            f"{url}: the server answers {error.code} ({error.reason}), expected the file; "
-            "it may have moved: download it by hand into the folder"
-        ) from error
+        raise _refusal(url, error.code, error.reason) from error
     except (OSError, HTTPException) as error:
-        reason = _one_line(getattr(error, "reason", error))
-        raise _BrokenTransfer(f"cannot be reached ({reason})") from error
+        raise _refusal(url, None, getattr(error, "reason", error)) from error
+
+
+def _refusal(url: str, status: int | None, reason: object) -> DownloadError | _BrokenTransfer:
+    """Return the error of a server's answer, or of none; some are worth another attempt."""
+    if status is None:
+        return _BrokenTransfer(f"cannot be reached ({_one_line(reason)})")
+    if status in PASSING_ERRORS:
+        return _BrokenTransfer(f"the server answers {status}")
+    return DownloadError(
+        f"{url}: the server answers {status} ({_one_line(reason)}), expected the file; "
+        "it may have moved: download it by hand into the folder"
+    )
 
 
 def _span(response: Any) -> tuple[int, int | None]:
@@ -224,12 +253,12 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
         DownloadError: a broken or refused archive, a folder that is not in it, or a full disk.
             Folders that were there stay as they were.
     """
+    sweep(archive.parent, archive.name)
     targets = [archive.parent / member for member in members]
     if all(target.is_dir() for target in targets):
         return targets
     try:
         # Unpacked beside their final place, so that moving them there is one step.
-        sweep(archive.parent)
         with scratch_folder(archive) as scratch:
             with tarfile.open(archive) as tar:
                 tops = {(member,) for member in members}
@@ -245,15 +274,12 @@ def unpack(archive: Path, members: Sequence[str]) -> list[Path]:
                 if not target.is_dir():
                     os.rename(scratch / member, target)
         to_disk(archive.parent)
-    except (tarfile.TarError, EOFError) as error:
-        raise DownloadError(
-            f"{archive}: cannot be unpacked ({_one_line(error)}); delete it and run again"
-        ) from error
-    except OSError as error:
-        reason = error.strerror or error
-        raise DownloadError(
-            f"{archive}: cannot be unpacked ({reason}); choose another folder"
-        ) from error
+    except (tarfile.TarError, EOFError, OSError) as error:
+        remedy = (
+            "choose another folder" if isinstance(error, OSError) else "delete it and run again"
+        )
+        reason = getattr(error, "strerror", None) or _one_line(error)
+        raise DownloadError(f"{archive}: cannot be unpacked ({reason}); {remedy}") from error
     return targets
 
 

@@ -50,7 +50,6 @@ class SentencePair:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Return both sentences in order."""
         return (self.text_a, self.text_b)
 
     def swapped(self) -> "SentencePair":

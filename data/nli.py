@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from data.examples import DataError, SentencePair
-from data.tables import PathLike, choice, plain_table
+from data.tables import PathLike, choice, read_table
 
 # In the order of their numbers, which for NLI is that of SBERT's classes.
 NLI_LABELS = ("entailment", "neutral", "contradiction")
@@ -24,7 +24,8 @@ def iter_nli(path: PathLike) -> Iterator[SentencePair]:
             an unknown label.
     """
     empty = True
-    for line, (premise, hypothesis, label) in plain_table(path, NLI_COLUMNS):
+    for line, row in read_table(path, NLI_COLUMNS, "\t", quotes=False):
+        premise, hypothesis, label = (row[name] for name in NLI_COLUMNS)
         if label == "-":
             continue
         gold = float(choice(f"{path}:{line}", label, NLI_LABELS))
@@ -46,7 +47,8 @@ def read_hans_file(path: PathLike) -> list[SentencePair]:
         DataError: a broken table or another label.
     """
     pairs = []
-    for line, (label, premise, hypothesis, row, *tags) in plain_table(path, HANS_COLUMNS):
+    for line, row in read_table(path, HANS_COLUMNS, "\t", quotes=False):
+        label, premise, hypothesis, id, *tags = (row[name] for name in HANS_COLUMNS)
         gold = float(choice(f"{path}:{line}", label, HANS_LABELS))
-        pairs.append(SentencePair(row, premise, hypothesis, gold, phenomenon="/".join(tags)))
+        pairs.append(SentencePair(id, premise, hypothesis, gold, phenomenon="/".join(tags)))
     return pairs

@@ -55,8 +55,8 @@ def nested_rows(examples: Sequence[Example], count: int, seed: int, classes: boo
         # The k-th of a class's n examples comes after a share (k + 1/2) / n of all rows.
         turns = np.empty(len(order))
         for label in np.unique(labels):
-            own = np.flatnonzero(labels == label)
-            turns[own] = (np.arange(len(own)) + 0.5) / len(own)
+            members = np.flatnonzero(labels == label)
+            turns[members] = (np.arange(len(members)) + 0.5) / len(members)
         order = order[np.argsort(turns, kind="stable")]
     return np.sort(order[:count])
 

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from data.examples import DataError
-from data.tables import PathLike, numbered_lines
+from data.tables import PathLike, numbered_lines, text_lines
 from runtime.commands import begin, exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
@@ -47,13 +47,7 @@ def iter_documents(path: PathLike) -> Iterator[str]:
     Raises:
         DataError: as there.
     """
-    empty = True
-    for _, line in numbered_lines(path):
-        sentence = line.strip()
-        empty = empty and not sentence
-        yield sentence
-    if empty:
-        raise DataError(f"{path}: is empty; expected one sentence per line")
+    return (text for _, text in text_lines(path))
 
 
 @dataclass(frozen=True)

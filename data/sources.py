@@ -10,8 +10,13 @@ DEFAULT_FOLDER = Path("downloads")  # each data set has a folder of its name in 
 class RemoteFile:
     """One file to download.
 
-    `size` in bytes and `sha256` in hex digits are None where not known. Of an archive, the folders
-    `members` are unpacked.
+    Attributes:
+        name: of the file.
+        url: where it is, in one version for good (its commit) unless it is on the hub.
+        size: in bytes, None where not known.
+        sha256: in hex digits, None where not known.
+        members: folders that are unpacked, of an archive.
+        hub: the data set's repository on the Hugging Face hub, if it is there.
     """
 
     name: str
@@ -19,56 +24,35 @@ class RemoteFile:
     size: int | None = None
     sha256: str | None = None
     members: tuple[str, ...] = ()
+    hub: str = ""
 
 
 CS224N = "https://raw.githubusercontent.com/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
 # Two of the Quora files are kept outside the repository (Git LFS); this address serves those.
 CS224N_LFS = "https://media.githubusercontent.com/media/gpoesia/minbert-default-final-project/f25cd95c73a1ce3f3b88dd7a11df90f0ab488bd9/data/"
-# No revision of it is known to us to name here, so a later one may be what is downloaded.
-SIMCSE = "https://huggingface.co/datasets/princeton-nlp/datasets-for-simcse/resolve/main/"
+SIMCSE = "princeton-nlp/datasets-for-simcse"  # on the hub, which knows size and SHA-256
 HANS = "https://raw.githubusercontent.com/tommccoy1/hans/0e52769572ab97da1b919baf222f355bdf481d88/"
-# SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many of
-# the addresses in SentEval's own script no longer answer.
-SENTEVAL = "senteval.tar"
 
-PUBLISHED = {  # name: (bytes, SHA-256)
-    "ids-sst-train.csv": (
-        1_175_139,
-        "03b2b625c090f94a6afd59f114cde5282e2053aab0b101e87ed695d8a0c5b1df",
-    ),
-    "ids-sst-dev.csv": (
-        151_384,
-        "a186ce94577635fbe10beaaddd50f16cccf6c30973221cefdf90deed2a584bfe",
-    ),
-    "ids-sst-test-student.csv": (
-        313_202,
-        "bdd5a767faa0c26782117e37767ece154c30d5d04fb8727d09c71e3850a55c7b",
-    ),
-    "ids-cfimdb-train.csv": (
-        1_693_182,
-        "140fc513045a966109faed46a5c7a898767b96714d71bcb9c15f659129fadcea",
-    ),
-    "ids-cfimdb-dev.csv": (
-        249_095,
-        "3087f571b66860fe5d035b5a018d08202ad3fd3720e4821c04b2acf6c7ded559",
-    ),
-    "sts-train.csv": (
-        928_832,
-        "15d12efc2d656fffb1d61ac1f08ec4227f43925fd16f420c037cbd063699c21b",
-    ),
-    "sts-dev.csv": (
-        132_265,
-        "ce3cad6f16062586ac7ba462c28b010a9be10c530fd5074165860d7b7ab4e93d",
-    ),
-    "sts-test-student.csv": (
-        256_677,
-        "dee455745b72e9ca3ff74e7c056bd73e34bad5b8d5641045a2c1e7e131866f47",
-    ),
-}
+PUBLISHED = """\
+03b2b625c090f94a6afd59f114cde5282e2053aab0b101e87ed695d8a0c5b1df 1175139 ids-sst-train.csv
+a186ce94577635fbe10beaaddd50f16cccf6c30973221cefdf90deed2a584bfe 151384 ids-sst-dev.csv
+bdd5a767faa0c26782117e37767ece154c30d5d04fb8727d09c71e3850a55c7b 313202 ids-sst-test-student.csv
+140fc513045a966109faed46a5c7a898767b96714d71bcb9c15f659129fadcea 1693182 ids-cfimdb-train.csv
+3087f571b66860fe5d035b5a018d08202ad3fd3720e4821c04b2acf6c7ded559 249095 ids-cfimdb-dev.csv
+15d12efc2d656fffb1d61ac1f08ec4227f43925fd16f420c037cbd063699c21b 928832 sts-train.csv
+ce3cad6f16062586ac7ba462c28b010a9be10c530fd5074165860d7b7ab4e93d 132265 sts-dev.csv
+dee455745b72e9ca3ff74e7c056bd73e34bad5b8d5641045a2c1e7e131866f47 256677 sts-test-student.csv
+"""  # SHA-256, bytes, name
+KNOWN = {name: (int(size), digest) for digest, size, name in map(str.split, PUBLISHED.splitlines())}
 
 
 def _files(base: str, *names: str) -> list[RemoteFile]:
-    return [RemoteFile(name, base + name, *PUBLISHED.get(name, ())) for name in names]
+    return [RemoteFile(name, base + name, *KNOWN.get(name, ())) for name in names]
+
+
+def _simcse(name: str, *members: str) -> RemoteFile:
+    url = f"https://huggingface.co/datasets/{SIMCSE}/resolve/main/{name}"
+    return RemoteFile(name, url, members=members, hub=SIMCSE)
 
 
 DESCRIPTIONS = {
@@ -92,16 +76,12 @@ SOURCES: dict[str, list[RemoteFile]] = {
         *_files(CS224N, "quora-dev.csv"),
         *_files(CS224N, "sts-train.csv", "sts-dev.csv", "sts-test-student.csv"),
     ],
-    "wiki1m": _files(SIMCSE, "wiki1m_for_simcse.txt"),
-    "nli": _files(SIMCSE, "nli_for_simcse.csv"),
-    "sts": [RemoteFile(SENTEVAL, SIMCSE + SENTEVAL, members=("STS", "SICK"))],
-    "transfer": [
-        RemoteFile(
-            SENTEVAL,
-            SIMCSE + SENTEVAL,
-            members=("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC"),
-        )
-    ],
+    "wiki1m": [_simcse("wiki1m_for_simcse.txt")],
+    "nli": [_simcse("nli_for_simcse.csv")],
+    # SentEval's sets as SimCSE keeps and scores them: tokenised and, for STS, in lower case. Many
+    # of the addresses in SentEval's own script no longer answer.
+    "sts": [_simcse("senteval.tar", "STS", "SICK")],
+    "transfer": [_simcse("senteval.tar", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")],
     "hans": _files(HANS, "heuristics_evaluation_set.txt"),
 }
 

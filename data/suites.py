@@ -4,7 +4,7 @@ Each set is one record. Files are found by name anywhere in a folder, so SentEva
 folder and the bundled data set are read alike.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,18 @@ from typing import Any, Generic, TypeVar
 from data.examples import DataError, SentencePair
 from data.locate import locate
 from data.nli import iter_nli, read_hans_file
-from data.sts import read_cnsd, read_sick, read_stsbenchmark, read_year
+from data.published import (
+    read_cnsd,
+    read_mrpc,
+    read_polarity,
+    read_sick,
+    read_sst2,
+    read_stsbenchmark,
+    read_trec,
+    read_year,
+)
 from data.tables import PathLike
-from data.tasks import Splits, read_quora
-from data.transfer import read_mrpc, read_polarity, read_sst2, read_trec
+from data.tasks import SPLITS, Splits, read_quora
 
 T = TypeVar("T")
 Subsets = dict[str, list[SentencePair]]
@@ -34,96 +42,62 @@ class EvaluationSet(Generic[T]):
     """One set: the files that it consists of, and how they are read.
 
     Attributes:
-        about: a short description.
         files: the files, or the folder, to look for; "a or b" has two names.
         read: from their paths to T: pairs by subset (STS), splits, or pairs.
         command: what writes the files, "" where there is no such thing.
     """
 
-    about: str
     files: tuple[str, ...]
     read: Callable[..., T]
     command: str
 
-    def of(self, folder: PathLike, name: str) -> T:
-        """Return the set's content from a folder, at any depth; `name` is for messages.
-
-        Raises:
-            MissingSet: its files are not in the folder.
-            DataError: a broken file.
-        """
-        spellings = [file.split(" or ") for file in self.files]
-        return self.read(*locate(Path(folder), name, spellings, self.command))
-
 
 # --- similarity
 
-# name: (about, subsets). The fourth subset of 2013, SMT, is not freely available; SentEval goes
+# SemEval's subsets of 2012 to 2016. The fourth of 2013, SMT, is not freely available; SentEval goes
 # without it.
 SEMEVAL = {
-    "STS12": ("SemEval 2012", "MSRpar MSRvid SMTeuroparl surprise.OnWN surprise.SMTnews"),
-    "STS13": ("SemEval 2013", "FNWN headlines OnWN"),
-    "STS14": ("SemEval 2014", "deft-forum deft-news headlines OnWN images tweet-news"),
-    "STS15": ("SemEval 2015", "answers-forums answers-students belief headlines images"),
-    "STS16": (
-        "SemEval 2016",
-        "answer-answer headlines plagiarism postediting question-question",
-    ),
+    "STS12": "MSRpar MSRvid SMTeuroparl surprise.OnWN surprise.SMTnews",
+    "STS13": "FNWN headlines OnWN",
+    "STS14": "deft-forum deft-news headlines OnWN images tweet-news",
+    "STS15": "answers-forums answers-students belief headlines images",
+    "STS16": "answer-answer headlines plagiarism postediting question-question",
 }
 SYNTHETIC_SUBSETS = ("statements", "headlines", "questions")
 
 
-def _one_part(part: str, read: Callable[[Path], list[SentencePair]]) -> Callable[[Path], Subsets]:
-    return lambda path: {part: read(path)}
+def _year(name: str, subsets: Sequence[str], command: str) -> Callable[[Path], Subsets]:
+    return partial(read_year, name=name, subsets=subsets, command=command)
+
+
+def _one_part(part: str, read: Callable[[Path], list[SentencePair]]) -> Callable[..., Subsets]:
+    """Return a reader of one subset, from a file or from several."""
+    return lambda *paths: {part: [pair for path in paths for pair in read(path)]}
 
 
 # The dev parts are sets of their own, so that nobody takes their numbers for those of test.
 STS_SETS: dict[str, EvaluationSet[Subsets]] = {
     **{
-        name: EvaluationSet(
-            about,
-            (f"{name}-en-test",),
-            partial(read_year, name=name, subsets=subsets.split(), command=STS),
-            STS,
-        )
-        for name, (about, subsets) in SEMEVAL.items()
+        name: EvaluationSet((f"{name}-en-test",), _year(name, subsets.split(), STS), STS)
+        for name, subsets in SEMEVAL.items()
     },
     "STSBenchmark": EvaluationSet(
-        "STS-Benchmark, test",
-        ("STSBenchmark/sts-test.csv or sts-test.csv",),
-        _one_part("test", read_stsbenchmark),
-        STS,
+        ("STSBenchmark/sts-test.csv or sts-test.csv",), _one_part("test", read_stsbenchmark), STS
     ),
     "STSBenchmark-dev": EvaluationSet(
-        "STS-Benchmark, dev",
-        ("STSBenchmark/sts-dev.csv",),
-        _one_part("dev", read_stsbenchmark),
-        STS,
-    ),
-    "SICK-R": EvaluationSet(
-        "SICK relatedness, test", ("SICK_test_annotated.txt",), _one_part("test", read_sick), STS
+        ("STSBenchmark/sts-dev.csv",), _one_part("dev", read_stsbenchmark), STS
     ),
     # SimCSE's papers score the 4,927 test pairs, MTEB all 9,927.
+    "SICK-R": EvaluationSet(("SICK_test_annotated.txt",), _one_part("test", read_sick), STS),
     "SICK-R-all": EvaluationSet(
-        "SICK relatedness, train, trial and test, as MTEB has it",
         ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
-        lambda *paths: {"all": [pair for path in paths for pair in read_sick(path)]},
+        _one_part("all", read_sick),
         STS,
     ),
-    "STSBenchmark-zh": EvaluationSet(
-        "STS-Benchmark in Chinese, test",
-        ("cnsd-sts-test.txt",),
-        _one_part("test", read_cnsd),
-        "",
-    ),
-    "STSBenchmark-zh-dev": EvaluationSet(
-        "STS-Benchmark in Chinese, dev", ("cnsd-sts-dev.txt",), _one_part("dev", read_cnsd), ""
-    ),
+    "STSBenchmark-zh": EvaluationSet(("cnsd-sts-test.txt",), _one_part("test", read_cnsd), ""),
+    "STSBenchmark-zh-dev": EvaluationSet(("cnsd-sts-dev.txt",), _one_part("dev", read_cnsd), ""),
     "synthetic-sts": EvaluationSet(
-        "bundled: similarities of synthetic sentences",
-        ("Synthetic-en-test",),
-        partial(read_year, name="synthetic-sts", subsets=SYNTHETIC_SUBSETS, command=BUNDLED),
-        BUNDLED,
+        ("Synthetic-en-test",), _year("synthetic-sts", SYNTHETIC_SUBSETS, BUNDLED), BUNDLED
     ),
 }
 
@@ -151,83 +125,45 @@ def _mrpc_classes(path: Path) -> list[SentencePair]:
     return [replace(pair, label=int(pair.label or 0)) for pair in read_mrpc(path)]
 
 
+SST2 = "binary/sentiment-{0} or sentiment-{0} or stsa.binary.{0}"
 MRPC = ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt")
 SYNTHETIC_PARAPHRASES = ("synthetic_paraphrase_train.txt", "synthetic_paraphrase_test.txt")
 
 TRANSFER_SETS: dict[str, EvaluationSet[Splits]] = {
-    "MR": EvaluationSet(
-        "film reviews, 2 classes", ("rt-polarity.pos", "rt-polarity.neg"), _folds, TRANSFER
-    ),
-    "CR": EvaluationSet(
-        "product reviews, 2 classes", ("custrev.pos", "custrev.neg"), _folds, TRANSFER
-    ),
+    "MR": EvaluationSet(("rt-polarity.pos", "rt-polarity.neg"), _folds, TRANSFER),
+    "CR": EvaluationSet(("custrev.pos", "custrev.neg"), _folds, TRANSFER),
     "SUBJ": EvaluationSet(
-        "objective or subjective",
         ("subj.objective or plot.tok.gt9.5000", "subj.subjective or quote.tok.gt9.5000"),
         _folds,
         TRANSFER,
     ),
-    "MPQA": EvaluationSet("opinions, 2 classes", ("mpqa.pos", "mpqa.neg"), _folds, TRANSFER),
-    "SST2": EvaluationSet(
-        "SST, 2 classes",
-        tuple(
-            f"binary/sentiment-{split} or sentiment-{split} or stsa.binary.{split}"
-            for split in ("train", "dev", "test")
-        ),
-        _parts(read_sst2),
-        TRANSFER,
-    ),
-    "TREC": EvaluationSet(
-        "questions by type, 6 classes",
-        ("train_5500.label", "TREC_10.label"),
-        _parts(read_trec),
-        TRANSFER,
-    ),
-    "MRPC": EvaluationSet("paraphrases in the news", MRPC, _parts(_mrpc_classes), TRANSFER),
+    "MPQA": EvaluationSet(("mpqa.pos", "mpqa.neg"), _folds, TRANSFER),
+    "SST2": EvaluationSet(tuple(map(SST2.format, SPLITS)), _parts(read_sst2), TRANSFER),
+    "TREC": EvaluationSet(("train_5500.label", "TREC_10.label"), _parts(read_trec), TRANSFER),
+    "MRPC": EvaluationSet(MRPC, _parts(_mrpc_classes), TRANSFER),
     "synthetic-polarity": EvaluationSet(
-        "bundled: opinions, 2 classes",
-        ("synthetic-polarity.pos", "synthetic-polarity.neg"),
-        _folds,
-        BUNDLED,
+        ("synthetic-polarity.pos", "synthetic-polarity.neg"), _folds, BUNDLED
     ),
     "synthetic-questions": EvaluationSet(
-        "bundled: questions by type, 6 classes",
         ("synthetic_questions_train.label", "synthetic_questions_test.label"),
         _parts(read_trec),
         BUNDLED,
     ),
-    "synthetic-paraphrase": EvaluationSet(
-        "bundled: paraphrases", SYNTHETIC_PARAPHRASES, _parts(_mrpc_classes), BUNDLED
-    ),
+    "synthetic-paraphrase": EvaluationSet(SYNTHETIC_PARAPHRASES, _parts(_mrpc_classes), BUNDLED),
 }
 
 PAIR_SETS: dict[str, EvaluationSet[Splits]] = {
-    "MRPC": EvaluationSet("paraphrases in the news", MRPC, _parts(read_mrpc), TRANSFER),
+    "MRPC": EvaluationSet(MRPC, _parts(read_mrpc), TRANSFER),
     # Named by the task, as other data than Quora's may stand in files of these names. CS224N's
     # test file has no labels: dev is what is scored.
-    "para-dev": EvaluationSet(
-        "the paraphrase task of CS224N's files, dev",
-        ("quora-train.csv", "quora-dev.csv"),
-        _parts(read_quora),
-        CS224N,
-    ),
-    "synthetic-paraphrase": EvaluationSet(
-        "bundled: paraphrases", SYNTHETIC_PARAPHRASES, _parts(read_mrpc), BUNDLED
-    ),
+    "para-dev": EvaluationSet(("quora-train.csv", "quora-dev.csv"), _parts(read_quora), CS224N),
+    "synthetic-paraphrase": EvaluationSet(SYNTHETIC_PARAPHRASES, _parts(read_mrpc), BUNDLED),
 }
 
 HANS_SETS: dict[str, EvaluationSet[list[SentencePair]]] = {
-    "HANS": EvaluationSet(
-        "word overlap without entailment",
-        ("heuristics_evaluation_set.txt",),
-        read_hans_file,
-        HANS,
-    ),
+    "HANS": EvaluationSet(("heuristics_evaluation_set.txt",), read_hans_file, HANS),
     "synthetic-hans": EvaluationSet(
-        "bundled: word overlap without entailment",
-        ("synthetic_heuristics_evaluation_set.txt",),
-        read_hans_file,
-        BUNDLED,
+        ("synthetic_heuristics_evaluation_set.txt",), read_hans_file, BUNDLED
     ),
 }
 NLI_FILE = "nli_pairs.tsv"
@@ -243,44 +179,32 @@ def read_sts_set(folder: PathLike, name: str) -> Subsets:
         MissingSet: its files are not in the folder.
         DataError: an unknown set or a broken file.
     """
-    return _record(STS_SETS, name).of(folder, name)
+    return _read(STS_SETS, folder, name)
 
 
 def read_transfer_set(folder: PathLike, name: str) -> Splits:
-    """Return a set of TRANSFER_SETS; labels are whole numbers from 0.
+    """Return a set of TRANSFER_SETS; labels are whole numbers from 0; errors as `read_sts_set`.
 
     All rows are in `train` where the protocol is ten-fold cross-validation (MR, CR, SUBJ, MPQA);
     `dev` is [] where none is published (TREC, MRPC).
-
-    Raises:
-        MissingSet: its files are not in the folder.
-        DataError: an unknown set or a broken file.
     """
-    return _record(TRANSFER_SETS, name).of(folder, name)
+    return _read(TRANSFER_SETS, folder, name)
 
 
 def read_pair_set(folder: PathLike, name: str) -> Splits:
     """Return a set of PAIR_SETS: `train` to choose a threshold on, `test` to be scored.
 
-    Labels are 1.0 (the same) and 0.0.
-
-    Raises:
-        MissingSet: its files are not in the folder.
-        DataError: an unknown set or a broken file.
+    Labels are 1.0 (the same) and 0.0; errors as `read_sts_set`.
     """
-    return _record(PAIR_SETS, name).of(folder, name)
+    return _read(PAIR_SETS, folder, name)
 
 
 def read_hans(folder: PathLike, name: str = "HANS") -> list[SentencePair]:
-    """Return a set of HANS_SETS: 1.0 entailment, 0.0 non-entailment.
+    """Return a set of HANS_SETS: 1.0 entailment, 0.0 non-entailment; errors as `read_sts_set`.
 
     The phenomenon is `heuristic/subcase`.
-
-    Raises:
-        MissingSet: its file is not in the folder.
-        DataError: an unknown set or a broken file.
     """
-    return _record(HANS_SETS, name).of(folder, name)
+    return _read(HANS_SETS, folder, name)
 
 
 def read_nli(folder: PathLike) -> list[SentencePair]:
@@ -293,7 +217,9 @@ def read_nli(folder: PathLike) -> list[SentencePair]:
     return list(iter_nli(locate(Path(folder), "NLI", [[NLI_FILE]], BUNDLED)[0]))
 
 
-def _record(records: Mapping[str, EvaluationSet[T]], name: str) -> EvaluationSet[T]:
-    if name not in records:
-        raise DataError(f"set {name!r} is unknown; choose one of {', '.join(records)}")
-    return records[name]
+def _read(sets: Mapping[str, EvaluationSet[T]], folder: PathLike, name: str) -> T:
+    """Return a set's content from a folder, at any depth."""
+    if name not in sets:
+        raise DataError(f"set {name!r} is unknown; choose one of {', '.join(sets)}")
+    files = [file.split(" or ") for file in sets[name].files]
+    return sets[name].read(*locate(Path(folder), name, files, sets[name].command))

@@ -1,8 +1,7 @@
 """Reads files of lines, fields and tables, compressed or not; errors name the file and the line.
 
-Two kinds of table. `read_table` follows csv's rules for quotes, as the course's own code does;
-`plain_lines`, `plain_fields` and `plain_table` take a quotation mark as a character like any other,
-as the evaluation suites are written: csv's rules would join their rows.
+`records` reads the rows of every table, by csv's rules for quotes or without quoting; `read_table`
+names their fields, and `plain_fields` counts them where no header does.
 """
 
 import codecs
@@ -13,6 +12,7 @@ import os
 import re
 import string
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,191 +94,202 @@ def decoded_lines(
             ) from error
 
 
-# --- tables by csv's rules
-
-
-def read_table(
-    path: PathLike, required_columns: Sequence[str], delimiter: str, ragged: bool = False
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number on which the row begins, row as {column: text}), streaming.
+def text_lines(path: PathLike, latin: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text without the white space around it) of all lines, blank ones too.
 
     Args:
-        path: a UTF-8 file whose first line names the columns; CRLF and a BOM are tolerated.
-        required_columns: names the header must hold; other columns are allowed.
-        delimiter: one character.
-        ragged: let rows of another width through, as csv.DictReader gives them: missing fields
-            are None, surplus ones a list under the key None.
+        path: as in `numbered_lines`.
+        latin: a file that is not UTF-8 as a whole is read as Latin-1: some published sets are in
+            Latin-1, and copies of them in UTF-8.
 
     Raises:
-        DataError: unreadable, empty or not UTF-8; a NUL byte; a missing column, or two of one
-            name; no row; a row with too few or too many fields (unless `ragged`); a field beyond
-            csv's limit.
+        DataError: as `numbered_lines`; at the end, no line with a text.
     """
-    reader = csv.DictReader(_table_lines(path), delimiter=delimiter)
-    last_line = 0  # where the previous record ended: a record may span lines inside quotes
+    empty = True
+    for number, text in numbered_lines(path, _encoding(path) if latin else "utf-8"):
+        text = text.strip()
+        empty = empty and not text
+        yield number, text
+    if empty:
+        raise DataError(f"{path}: is empty; expected one sentence per line")
+
+
+def _encoding(path: PathLike) -> str:
     try:
-        _check_header(path, reader.fieldnames, required_columns, delimiter)
-        last_line = header_end = reader.line_num
-        for row in reader:
-            last_line = reader.line_num
-            fields = [value for value in row.values() if isinstance(value, str)]
-            inner_line_ends = sum(text.count("\n") for text in fields + list(row.get(None, ())))
-            line = last_line - inner_line_ends
-            if not ragged:
-                _check_width(f"{path}:{line}", row, delimiter)
-            yield line, row
+        for _ in numbered_lines(path):
+            pass
+    except DataError as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            return "latin-1"
+    return "utf-8"
+
+
+# --- tables
+
+
+def records(
+    path: PathLike, delimiter: str, quotes: bool = False, spans: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, fields) of each line that is not empty: every table is read by this.
+
+    A record is one line, as in all published files: a quotation mark without its partner is an
+    error of its line, and no rows below it are lost.
+
+    Args:
+        path: as in `numbered_lines`.
+        delimiter: what separates fields; with `quotes`, one character.
+        quotes: csv's rules hold, as in the course's own code: a field may stand in quotation
+            marks, and blanks around it belong to it. Without, as the evaluation suites are
+            written, a quotation mark is a character like any other, and fields are stripped.
+        spans: a quoted field may hold line ends, as spreadsheets write them; the number is that
+            of the record's first line.
+
+    Raises:
+        DataError: as `numbered_lines`; a NUL byte, an open quote, a field beyond csv's limit.
+    """
+    lines = numbered_lines(path)
+    for line, text in lines:
+        if not text.rstrip("\r\n"):
+            continue
+        where = f"{path}:{line}"
+        if quotes:
+            # Inside an open quote csv asks for the lines below.
+            below = (text for _, text in lines) if spans else iter([""])
+            fields = _quoted_fields(where, chain([text], below), delimiter, spans)
+        else:
+            fields = [field.strip() for field in text.split(delimiter)]
+        if any("\0" in field for field in fields):
+            raise DataError(
+                f"{where}: holds a NUL byte, so it is not plain text; "
+                "download or export the file again as UTF-8 text"
+            )
+        yield line, fields
+
+
+def _quoted_fields(where: str, lines: Iterator[str], delimiter: str, spans: bool) -> list[str]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        fields = next(reader)
     except csv.Error as error:
+        raise DataError(f"{where}: {error}; look for an unbalanced quote in this row") from error
+    if reader.line_num > 1 and not spans:
         raise DataError(
-            f"{path}:{last_line + 1}: {error}; look for an unbalanced quote in this row"
-        ) from error
-    if last_line == header_end:
-        raise DataError(f"{path}: has a header but no rows; expected at least one row")
+            f"{where}: a quotation mark opens a field that does not end on this line; close or "
+            "delete the quote, and keep each row on one line"
+        )
+    return fields
 
 
-def read_header(path: PathLike, delimiter: str) -> list[str]:
-    """Return the column names in the first line of a table.
+def read_header(path: PathLike, delimiter: str, quotes: bool = True) -> list[str]:
+    """Return the column names in the first line of a table; arguments and errors as of `records`.
 
     Raises:
-        DataError: the file is unreadable, empty, not UTF-8, or its first line is not a row.
+        DataError: the file is empty, too.
     """
-    try:
-        for fields in csv.reader(_table_lines(path), delimiter=delimiter):
-            return fields
-    except csv.Error as error:
-        raise DataError(f"{path}:1: {error}; correct the header") from error
+    for _, fields in records(path, delimiter, quotes):
+        return fields
     raise DataError(f"{path}: is empty; expected a header line and rows")
 
 
-def _table_lines(path: PathLike) -> Iterator[str]:
-    for number, line in numbered_lines(path):
-        if "\0" in line:
+def read_table(
+    path: PathLike,
+    required_columns: Sequence[str],
+    delimiter: str,
+    ragged: bool = False,
+    *,
+    quotes: bool = True,
+    spans: bool = False,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, row as {column: text}) of a table, streaming.
+
+    Args:
+        path: a file whose first line names the columns; this and the others as in `records`.
+        required_columns: names the header must hold; other columns are allowed.
+        delimiter: between fields.
+        ragged: let rows of another width through: missing fields are None.
+        quotes: csv's rules hold, and rows are as wide as the header; without, a row may be of any
+            width that has the required columns.
+        spans: a quoted field may hold line ends.
+
+    Raises:
+        DataError: as `records`; an empty file; a missing column, or two of one name; no row; a row
+            of another width.
+    """
+    rows = records(path, delimiter, quotes, spans)
+    line, header = next(rows, (1, []))
+    if not header:
+        raise DataError(f"{path}: is empty; expected a header line and rows")
+    _check_header(f"{path}:{line}", header, required_columns, delimiter)
+    fewest = 0 if ragged else len(header)
+    if not quotes:
+        fewest = 1 + max(map(header.index, required_columns))
+    empty = True
+    for line, fields in rows:
+        empty = False
+        if len(fields) < fewest or (len(fields) > fewest and quotes and not ragged):
             raise DataError(
-                f"{path}:{number}: holds a NUL byte, so it is not plain text; "
-                "download or export the file again as UTF-8 text"
+                f"{path}:{line}: {len(fields)} {DELIMITER_NAMES[delimiter]}-separated fields, "
+                f"expected {fewest}; correct or delete the row (look for a stray separator or "
+                "quote)"
             )
-        yield line
+        yield line, dict(zip_longest(header, fields[: len(header)]))
+    if empty:
+        raise DataError(f"{path}: has a header but no rows; expected at least one row")
+
+
+def plain_fields(
+    path: PathLike, fewest: int, header: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, fields) of tab-separated rows without quoting; surplus fields are kept.
+
+    Args:
+        path: as in `records`.
+        fewest: fields of a row.
+        header: the first name of a line of column names, which copies of the file lack.
+
+    Raises:
+        DataError: as `records`; no row, or one of fewer fields.
+    """
+    empty = True
+    for line, fields in records(path, "\t"):
+        if len(fields) < fewest:
+            raise DataError(
+                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {fewest}; "
+                "correct or delete the row"
+            )
+        if line == 1 and fields[0] == header:
+            continue
+        empty = False
+        yield line, fields
+    if empty:
+        raise DataError(f"{path}: has no rows; expected at least one row of {fewest} fields")
 
 
 def _check_header(
-    path: PathLike, header: Sequence[str] | None, required: Sequence[str], delimiter: str
+    where: str, header: Sequence[str], required: Sequence[str], delimiter: str
 ) -> None:
-    if header is None:
-        raise DataError(f"{path}: is empty; expected a header line and rows")
     twice = [name for name in dict.fromkeys(required or header) if header.count(name) > 1]
     if twice:
-        raise DataError(f"{path}:1: {_names(twice)}: more than one column; correct the header")
+        raise DataError(f"{where}: {_names(twice)}: more than one column; correct the header")
     missing = [name for name in required if name not in header]
     if not missing:
         return
+    expected = DELIMITER_NAMES[delimiter]
     for other, name in DELIMITER_NAMES.items():
-        fields = next(csv.reader([delimiter.join(header)], delimiter=other))
+        fields = [field.strip('"') for field in delimiter.join(header).split(other)]
         if other != delimiter and set(required) <= set(fields):
             raise DataError(
-                f"{path}:1: fields are separated by {name}, expected {DELIMITER_NAMES[delimiter]}; "
-                f"save the file {DELIMITER_NAMES[delimiter]}-separated"
+                f"{where}: fields are separated by {name}, expected {expected}; "
+                f"save the file {expected}-separated"
             )
     raise DataError(
-        f"{path}:1: no column {_names(missing)}; found {_names(header)}, "
+        f"{where}: no column {_names(missing)}; found {_names(header)}, "
         f"expected {_names(required)}; correct the header"
     )
 
 
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in columns)
-
-
-def _check_width(where: str, row: dict[Any, Any], delimiter: str) -> None:
-    surplus = len(row.get(None, ()))
-    expected = len(row) - (None in row)
-    found = expected + surplus - sum(value is None for value in row.values())
-    if found != expected:
-        raise DataError(
-            f"{where}: {found} {DELIMITER_NAMES[delimiter]}-separated fields, expected {expected}; "
-            "correct or delete the row (look for a stray separator or quote)"
-        )
-
-
-# --- lines and tables without quoting
-
-
-def plain_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) of the lines that are not blank, as `stripped_lines` reads them."""
-    return ((number, text) for number, text in stripped_lines(path) if text)
-
-
-def stripped_lines(path: PathLike) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text without the white space around it) of all lines, blank ones too.
-
-    Some published sets are in Latin-1, and copies of them in UTF-8: a file that is not UTF-8 as a
-    whole is read as Latin-1.
-
-    Raises:
-        DataError: the file is unreadable, holds no text, or a line that is too long.
-    """
-    encoding = "utf-8"
-    try:
-        with open_file(stored(Path(path))) as file:
-            for line in bounded_lines(file, path, DataError):
-                line.decode("utf-8")
-    except UnicodeDecodeError:
-        encoding = "latin-1"
-    except UNREADABLE:
-        pass  # numbered_lines says what is wrong
-    empty = True
-    for number, text in numbered_lines(path, encoding):
-        text = text.strip()
-        empty = empty and not text
-        yield number, text
-    if empty:
-        raise DataError(f"{path}: is empty; expected one text per line")
-
-
-def plain_fields(path: PathLike, fewest: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, stripped tab-separated fields) of each line; surplus fields are kept.
-
-    Raises:
-        DataError: the file is unreadable, empty or not UTF-8; a line has fewer fields.
-    """
-    empty = True
-    for line, text in numbered_lines(path):
-        empty = False
-        fields = [field.strip() for field in text.rstrip("\r\n").split("\t")]
-        if len(fields) < fewest:
-            raise DataError(
-                f"{path}:{line}: {len(fields)} tab-separated field(s), expected {fewest}; "
-                "correct or delete the row"
-            )
-        yield line, fields
-    if empty:
-        raise DataError(f"{path}: is empty; expected {fewest} tab-separated fields a line")
-
-
-def plain_table(path: PathLike, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, the fields of `columns`) below a header line, which names the columns.
-
-    Raises:
-        DataError: the file is unreadable, empty or not UTF-8; a missing column; no row; a row
-            that ends before one of the columns.
-    """
-    rows = plain_fields(path, 1)
-    _, header = next(rows)
-    missing = [name for name in columns if name not in header]
-    if missing:
-        raise DataError(
-            f"{path}:1: no column {_names(missing)}; expected tab-separated columns with "
-            f"{_names(columns)}; correct the header"
-        )
-    places = [header.index(name) for name in columns]
-    line = 1
-    for line, fields in rows:
-        if len(fields) <= max(places):
-            raise DataError(
-                f"{path}:{line}: {len(fields)} tab-separated field(s), expected "
-                f"{max(places) + 1} or more; correct or delete the row"
-            )
-        yield line, [fields[place] for place in places]
-    if line == 1:
-        raise DataError(f"{path}: has a header but no rows; expected at least one row")
 
 
 # --- fields

@@ -175,12 +175,10 @@ class Task:
 
     @property
     def num_texts(self) -> int:
-        """Return how many texts an example has, 1 or 2."""
         return len(self.texts)
 
     @property
     def is_pair(self) -> bool:
-        """Return whether an example has two texts."""
         return self.num_texts == 2
 
     @property

@@ -8,10 +8,9 @@ from typing import Any
 from data.examples import DataError
 from data.nli import NLI_COLUMNS, iter_nli
 from data.overlap import Seen
+from data.published import TYPES, read_cnsd, read_mrpc, read_sick, read_stsbenchmark, read_trec
 from data.sentences import iter_sentences
-from data.sts import read_cnsd, read_sick, read_stsbenchmark
-from data.tables import number, numbered_lines, plain_name, read_table
-from data.transfer import read_mrpc, read_trec
+from data.tables import number, plain_name, read_header, read_table
 from data.triplets import iter_triplets
 
 PAIR_COLUMNS, TEXT_COLUMNS = ("sentence1", "sentence2"), ("sentence",)  # of CS224N's files
@@ -27,9 +26,8 @@ def note_file(path: Path, seen: Seen) -> None:
     Raises:
         DataError: unreadable, broken, or a table of no known format.
     """
-    _, line = next(numbered_lines(path), (1, ""))
     # Without quoting: the sentence of a line may begin with a quotation mark.
-    fields = line.rstrip("\r\n").split("\t")
+    fields = read_header(path, "\t", quotes=False)
     for fits, note in FORMATS:
         if fits(fields):
             note(path, seen)
@@ -83,7 +81,7 @@ def _is_sick(fields: list[str]) -> bool:
 
 
 def _is_trec(fields: list[str]) -> bool:
-    return re.match(r"(ABBR|DESC|ENTY|HUM|LOC|NUM):\w+ ", fields[0]) is not None
+    return re.match(rf"({'|'.join(TYPES)}):\w+ ", fields[0]) is not None
 
 
 # What the fields of the first line tell, and how such a file is noted.

@@ -21,7 +21,6 @@ from data.tables import (
     choice,
     numbered_lines,
     plain_fields,
-    plain_table,
     read_header,
     read_table,
 )
@@ -126,7 +125,8 @@ def iter_questions(path: PathLike) -> Iterator[Related]:
         for pair in read_quora(path):
             yield Related(*pair.texts, QUESTION_LABELS[0 if pair.label else 1])
         return
-    for line, (text, other, label) in plain_table(path, QUESTION_COLUMNS):
+    for line, row in read_table(path, QUESTION_COLUMNS, "\t", quotes=False):
+        text, other, label = (row[name] for name in QUESTION_COLUMNS)
         same = choice(f"{path}:{line}", label.removesuffix(".0"), ("0", "1"))
         yield Related(text, other, QUESTION_LABELS[1 - same])
 
@@ -141,8 +141,7 @@ def iter_pairs(path: PathLike) -> Iterator[Related]:
         DataError: the file is unreadable, empty or not UTF-8; a row lacks a text.
     """
     names = QUESTION_COLUMNS[:2]
-    first = next((text for _, text in numbered_lines(path)), "")
-    if set(names) <= set(first.rstrip("\r\n").split("\t")):
+    if set(names) <= set(read_header(path, "\t", quotes=False)):
         table = read_table(path, names, "\t")
         rows = ((line, [row[name].strip() for name in names]) for line, row in table)
     else:
@@ -260,19 +259,19 @@ def triplets(
                 against.setdefault(row.other, []).append(row.text)
     if not hard_negatives:
         return [Triplet(row.text, row.other) for row in positives]
-    found = []
+    with_negative = []
     for text, other, _ in positives:
         if mutual and text not in against:
             text, other = other, text
         if text in against:
-            found.append(Triplet(text, other, draw.choice(against[text])))
-    return found
+            with_negative.append(Triplet(text, other, draw.choice(against[text])))
+    return with_negative
 
 
-def sample(made: Sequence[Triplet], limit: int | None, seed: int) -> list[Triplet]:
+def sample(all_triplets: Sequence[Triplet], limit: int | None, seed: int) -> list[Triplet]:
     """Return `limit` of them at random in their order; a larger limit keeps these and more."""
-    order = Random(seed).sample(range(len(made)), len(made))
-    return [made[place] for place in sorted(order[:limit])]
+    order = Random(seed).sample(range(len(all_triplets)), len(all_triplets))
+    return [all_triplets[place] for place in sorted(order[:limit])]
 
 
 def write_triplets(options: Options) -> None:
@@ -291,12 +290,12 @@ def write_triplets(options: Options) -> None:
         raise DataError(f"{min(both)} is positive and hard negative; name it once")
     rows = (row for path in options.files for row in form.read(path))
     draw = Random(options.seed)
-    made = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
-    if not made:
+    all_triplets = triplets(rows, positive, options.hard_negatives, draw, form.mutual)
+    if not all_triplets:
         named = ", ".join(map(str, options.files))
         lacking = " with a hard negative of its text" if options.hard_negatives else ""
         raise DataError(f"{named}: no positive{lacking}; name other labels")
-    kept = sample(made, options.limit, options.seed)
+    kept = sample(all_triplets, options.limit, options.seed)
     columns = ("sent0", "sent1", "hard_neg")[: len(kept[0].texts)]
     with (
         whole_file(options.out) as temporary,
@@ -304,7 +303,7 @@ def write_triplets(options: Options) -> None:
     ):
         csv.writer(file).writerows([columns, *(triplet.texts for triplet in kept)])
     what = "triplets" if options.hard_negatives else "pairs"
-    print(f"{len(kept):,} of {len(made):,} {what} are in {options.out}")
+    print(f"{len(kept):,} of {len(all_triplets):,} {what} are in {options.out}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""What the cases ask of a student's functions, and the inputs for it: a file per part.
+"""What the cases ask of a student's functions, and the inputs for it.
 
 Each case is two functions. `draw_NAME` draws inputs, arrays and numbers by name, from a
 `suites.Draw`; NAME takes them as a `driver.Given` and returns arrays by name, in the order in which

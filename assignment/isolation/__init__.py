@@ -1,8 +1,5 @@
-"""Ways to run a command that nobody trusts: container, bubblewrap, landlock; one file each.
+"""What a sandboxed command may use and see, and (in `ways`) how it is kept apart from the rest.
 
-A way has `missing()`, which says why this machine does not have it, and `wrap(job, inside)`, which
-returns a command line that runs `inside`. That is `isolation.inside` in each: what it gives up
-(the same system calls and resources everywhere) is given up beside what the way takes away.
 Standard library only: this package is imported in the sandbox, too.
 """
 
@@ -76,19 +73,17 @@ class Job:
     user: int | None = None
 
     @property
-    def readable(self) -> list[str]:
-        """Return all folders and files that it may read, but for its own folder."""
+    def visible(self) -> list[str]:
+        """Return all folders and files that it may read, but for its own folder.
+
+        The last ones are what `isolation.inside` itself is read from.
+        """
         python = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["platlib"]]
-        own = [str(path.resolve()) for path in self.reads]
+        given = [str(path.resolve()) for path in self.reads]
         # A folder within another one is there already.
         outer: list[str] = []
-        for path in sorted({*python, *own, *filter(os.path.exists, SYSTEM)}):
-            if not any(Path(path).is_relative_to(one) for one in outer):
+        for path in sorted({*python, *given, *filter(os.path.exists, SYSTEM)}):
+            if not any(Path(path).is_relative_to(around) for around in outer):
                 outer.append(path)
-        return outer
-
-
-def inside_files() -> list[str]:
-    """Return what `isolation.inside` itself is read from."""
-    package = Path(__file__).parent
-    return [str(package.parent / "__init__.py"), str(package)]
+        package = Path(__file__).parent
+        return [*outer, str(package.parent / "__init__.py"), str(package)]

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from assignment.isolation import landlock, seccomp
+from assignment.isolation import seccomp
 
 READY = b"all that could be given up was\n"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
@@ -67,8 +67,6 @@ def _become(spec: dict[str, Any]) -> NoReturn:
         prctl(PR_SET_NO_NEW_PRIVS, 1)
         os.umask(0o077)
         os.chdir(spec["folder"])
-        if spec["landlock"]:
-            landlock.restrict(*spec["landlock"])
         seccomp.deny()
         with open(spec["command"][0], "rb"):
             os.write(1, READY)
@@ -81,14 +79,14 @@ def _become(spec: dict[str, Any]) -> NoReturn:
 
 
 def prctl(option: int, value: int) -> None:
-    """Call prctl(2) with one argument."""
-    words = [ctypes.c_ulong(one) for one in (value, 0, 0, 0)]
+    """Call prctl(2) with word argument."""
+    words = [ctypes.c_ulong(word) for word in (value, 0, 0, 0)]
     seccomp.checked(ctypes.CDLL(None, use_errno=True).prctl(option, *words))
 
 
 def processes_below(process: int) -> list[int]:
     """Return the ids of all that a process started, directly or not; [] without /proc."""
-    found: list[int] = []
+    below: list[int] = []
     waiting = [process]
     while waiting:
         # Each thread has children of its own.
@@ -97,9 +95,9 @@ def processes_below(process: int) -> list[int]:
             children = [int(word) for path in lists for word in path.read_text().split()]
         except OSError:  # it has ended meanwhile
             continue
-        found += children
+        below += children
         waiting += children
-    return found
+    return below
 
 
 def kill_below(process: int) -> None:

@@ -53,8 +53,8 @@ class Reader:
         """Return the predictions of all examples, (N,)."""
         self.modules.eval()
         with torch.inference_mode():
-            found = [self.head.predict(self.logits(batch)) for batch in _batches(examples, 64)]
-        return torch.cat(found).numpy()
+            parts = [self.head.predict(self.logits(batch)) for batch in _batches(examples, 64)]
+        return torch.cat(parts).numpy()
 
 
 def _batches(rows: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
@@ -88,10 +88,10 @@ def train(reader: Reader, examples: Sequence[Any], epochs: int, rate: float) -> 
         print(f"epoch {epoch + 1}: loss {total / len(examples):.3f}", flush=True)
 
 
-def write_predictions(path: Path, task: Task, examples: Sequence[Any], found: np.ndarray) -> None:
+def write_predictions(path: Path, task: Task, examples: Sequence[Any], values: np.ndarray) -> None:
     """Write a file in the leaderboard's format."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [f"{example.id} , {value} " for example, value in zip(examples, found, strict=True)]
+    rows = [f"{example.id} , {value} " for example, value in zip(examples, values, strict=True)]
     header = f"id \t {task.prediction_header} "
     path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
 
@@ -121,14 +121,16 @@ def main() -> None:
     for split, examples in (("dev", splits.dev), ("test", splits.test)):
         if not examples:  # some published data come without a test file
             continue
-        found = reader.predict(examples)
-        write_predictions(options.out / f"{task.name}-{split}-output.csv", task, examples, found)
+        predictions = reader.predict(examples)
+        write_predictions(
+            options.out / f"{task.name}-{split}-output.csv", task, examples, predictions
+        )
         if split == "dev":
             labels = np.array([example.label for example in examples])
             name, metric = (
                 ("pearson", pearson) if task.label_kind == "score" else ("accuracy", accuracy)
             )
-            print(f"dev {name}: {metric(found, labels)}")
+            print(f"dev {name}: {metric(predictions, labels)}")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def _rows(path: Path, column: str, id_column: str | None) -> Iterator[tuple[int,
     if ending == ".parquet":
         return _parquet_rows(path, columns)
     if ending in DELIMITERS:
-        return read_table(path, columns, DELIMITERS[ending])
+        return read_table(path, columns, DELIMITERS[ending], spans=True)
     if id_column is not None:
         raise DataError(f"{path}: --id-column is for .tsv, .csv and .parquet files")
     return ((line, {column: text}) for line, text in numbered_lines(path))

@@ -80,8 +80,7 @@ WAYS = [
     Isolation("container", ROOT),
     *([Isolation("bubblewrap", True)] if ROOT else []),
     Isolation("bubblewrap"),
-    Isolation("Landlock", ROOT),
-    *([Isolation("Landlock")] if ROOT else []),
+    Isolation("user", ROOT),
 ]
 fault_here = cache(fault_of)
 

@@ -1,6 +1,6 @@
 """Attacks on the grading, each with what it scores: nothing where it attacks, the rest if honest.
 
-Every file of `attacks/` has `double` attack; `total` and `mean` are honest. All are one class,
+In each `double` is a function of attacks.py; `total` and `mean` are honest. All are one class,
 which is graded once in each way of isolation that is here.
 """
 
@@ -21,10 +21,10 @@ from small_suite import (
 )
 
 from assignment.grading import grade, grade_class, workplace
-from assignment.sandbox import NAMES
+from assignment.isolation.ways import NAMES
 
-ATTACKS = Path(__file__).parent / "attacks"
-HONEST_PART = {"total", "mean"}
+ATTACKS = Path(__file__).with_name("attacks.py")
+HONEST_PART, SECOND = {"total", "mean"}, "\n\n\ndef total"
 # What stops the run that was at `double`; "" for attacks that end with an answer, or an error.
 EITHER = "its memory|"  # the limit refuses it, or whoever watches was there before
 STOPS = {
@@ -57,10 +57,10 @@ def suite(tmp_path_factory) -> Path:
 
 def attack(name: str, **words: object) -> str:
     """Return the source of an attack, its @WORDS@ filled in, with the honest rest below."""
-    source = (ATTACKS / f"{name}.py").read_text()
+    source = ATTACKS.read_text()
     for word, value in words.items():
         source = source.replace(f"@{word}@", str(value))
-    return source + HONEST[HONEST.index("\n\ndef total") :]
+    return f"{source}\n\ndouble = {name}{HONEST[HONEST.index(SECOND) :]}"
 
 
 @pytest.fixture(scope="module", params=NAMES)

@@ -116,7 +116,7 @@ def test_a_class_is_ranked_and_the_broken_are_told(place, capsys):
     assert (code, err) == (0, "")
     ranked = re.findall(r"^\| (\S+) +\| (\d) +\| \d", out, re.M)
     assert ranked == [("ben", "1"), ("anna", "2"), ("carl.zip", "3")]
-    assert re.findall(r"^- (\S+) is ahead of (\S+) by 0\.\d+ \[", out, re.M)[0] == ("ben", "anna")
+    assert re.findall(r"^- (\S+) beats (\S+) by 0\.\d+", out, re.M)[0] == ("ben", "anna")
     broken = dict(re.findall(r"^\| (\S+) +\| (.+?) +\|$", out.split("first fault")[1], re.M))
     assert list(broken)[1:] == ["dora", "emil.zip", "finn", "gina"]
     assert "not a sound zip" in broken["emil.zip"] and "symbolic link" in broken["gina"]

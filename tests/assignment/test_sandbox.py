@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from small_suite import WAYS, any_way, fault_here, name_of
 
-from assignment import sandbox
-from assignment.isolation import ROOT, Job, Limits, landlock, seccomp
+from assignment import isolation, sandbox
+from assignment.isolation import ROOT, Job, Limits, seccomp
 from assignment.sandbox import FIRST_USER, UNSAFE, Isolation, Outcome
-from runtime.errors import MachineError
+from runtime.errors import MachineError, UserError
 
 LIMITS = Limits(
     seconds=60,
@@ -36,11 +36,15 @@ def job(folder: Path, program: str, way: Isolation, reads=(), **limits) -> Job:
     return Job(words, folder / "run", replace(LIMITS, **limits), reads, user)
 
 
-def run(folder: Path, program: str, way: Isolation | None = None, **more) -> Outcome:
-    # pytest's own folders are private.
+def let_in(folder: Path) -> None:
+    """Let other users into a folder of pytest's, which are private."""
     for around in (folder, *folder.parents[: len(folder.parents) - 2]):
         if around.is_dir() and around.stat().st_uid == os.geteuid():
             around.chmod(around.stat().st_mode | 0o011)
+
+
+def run(folder: Path, program: str, way: Isolation | None = None, **more) -> Outcome:
+    let_in(folder)
     way = way or any_way()
     return sandbox.run(job(folder, program, way, **more), way)
 
@@ -77,6 +81,7 @@ TRIALS = {
     "what is given, read": "open(GIVEN).read()",
     "a file of its own": "open('own', 'w').write('x')",
     "who grades, signalled": "os.kill(GRADER, 0)",
+    "a note for others": "open(NOTE, 'w').write('x')",
 }
 ALLOWED = {"what is given, read", "a file of its own"}
 TRY = """
@@ -114,11 +119,16 @@ def way(request) -> Isolation:
 
 def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
     given, secret = tmp_path / "given" / "file", tmp_path / "instructor" / "answers"
+    notes = tmp_path / "open"
+    for folder in (given.parent, secret.parent, notes):
+        folder.mkdir()
+        folder.chmod(0o777)
     for path in (given, secret):
-        path.parent.mkdir()
         path.write_text("words")
         path.chmod(0o666)
-        path.parent.chmod(0o777)
+    if way.name == "user":  # from whom nothing but its mode hides a file
+        given.chmod(0o644)
+        secret.parent.chmod(0o700)
     column = seccomp.ARCHITECTURES[os.uname().machine][0]
     values = {
         "TRIALS": TRIALS,
@@ -127,6 +137,7 @@ def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
         "SECRET": str(secret),
         "GIVEN": str(given),
         "GRADER": os.getpid(),
+        "NOTE": str(notes / "note"),
     }
     words = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     outcome = run(tmp_path, words + TRY, way, reads=(given.parent,))
@@ -134,8 +145,8 @@ def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
     done = set(json.loads(outcome.output))
     if way.name == "container":  # whose limit of memory counts these, too
         done.discard("shared zeros")
-    if way == Isolation("Landlock") and landlock.abi() < landlock.SCOPES_SINCE:
-        done.discard("who grades, signalled")
+    if way.name == "user":  # which is why it marks one submission alone, on a machine of its own
+        done -= {"a note for others", "shared zeros"}
     assert done == ALLOWED
 
 
@@ -189,8 +200,7 @@ def test_with_the_grader_ends_all_that_it_started(tmp_path, way, number):
         "sandbox.run(job, way)\n"
     )
     (tmp_path / "run").mkdir()
-    for around in (tmp_path, *tmp_path.parents[:2]):
-        around.chmod(around.stat().st_mode | 0o011)
+    let_in(tmp_path)
     grader = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
     beat = tmp_path / "run" / "scratch" / "beat"
     wait_for(beat.exists)
@@ -244,7 +254,7 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
     words = [sys.executable, "-B", kit / "driver.py", suite, tree, run_in / "out"]
     command = (*map(str, words), "--cpu-seconds=20", *(f"--case={name}" for name in names))
     user = FIRST_USER if way.own_users else None
-    tmp_path.chmod(0o755)
+    let_in(tmp_path)
     outcome = sandbox.run(Job(command, run_in, Limits(), (kit, suite, tree), user), way)
     assert (outcome.exit_code, outcome.stopped) == (0, ""), outcome.output
     for name in names:
@@ -253,12 +263,39 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
 
 
 def test_a_machine_without_any_way_is_told_in_one_line(monkeypatch):
-    for module in sandbox.WAYS:
-        monkeypatch.setattr(module, "missing", lambda: "not here")
+    ways = [replace(way, missing=lambda: "not here") for way in sandbox.WAYS]
+    monkeypatch.setattr(sandbox, "WAYS", ways)
     with pytest.raises(MachineError) as error:
         sandbox.choose()
-    every = "container: not here; bubblewrap: not here; Landlock: not here"
+    every = "container: not here; bubblewrap: not here; user: not here"
     assert str(error.value) == f"no sandbox works here ({every}); --unsafe grades without one"
+    with pytest.raises(UserError, match="Landlock is gone since"):
+        sandbox.choose("Landlock")
+
+
+def test_another_user_marks_one_submission_alone(monkeypatch):
+    monkeypatch.setattr(sandbox, "fault_of", lambda isolation, hidden: "")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert sandbox.choose("user", alone=True) == Isolation("user", own_users=True)
+    with pytest.raises(MachineError, match="marks a single submission only"):
+        sandbox.choose("user")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(MachineError, match="only root can run code as another user"):
+        sandbox.choose("user", alone=True)
+
+
+def test_no_way_is_taken_in_which_the_answers_can_be_opened(tmp_path, way, monkeypatch):
+    answers = tmp_path / "term" / "hidden" / "answers.npz"
+    answers.parent.mkdir(parents=True, mode=0o711)  # who knows a name may enter
+    answers.write_text("")
+    answers.chmod(0o600)
+    let_in(answers.parent)
+    assert sandbox.fault_of(way, [answers.parent]) == ""
+    answers.chmod(0o644)
+    monkeypatch.setattr(isolation, "SYSTEM", (*isolation.SYSTEM, str(tmp_path / "term")))
+    fault = sandbox.fault_of(way, [answers.parent])
+    assert fault.startswith(f"students' code can open {answers.parent}")
+    assert fault.endswith("; chmod -R go-rwx its folder, or move it")
 
 
 def test_an_interpreter_that_cannot_be_run_is_an_error_of_the_machine(tmp_path):
@@ -275,22 +312,3 @@ def test_memory_that_the_machine_lacks_is_no_fault_of_the_students(tmp_path, mon
     monkeypatch.setattr(sandbox, "_out_of_memory_kills", lambda: next(kills))
     with pytest.raises(MachineError, match="ran out of memory"):
         run(tmp_path / "kernel", killed, Isolation(UNSAFE))
-
-
-def test_landlock_asks_for_no_right_that_an_older_kernel_does_not_know(monkeypatch):
-    asked = []
-
-    def call(number, *arguments):
-        if number == landlock.CREATE_RULESET and arguments[0] is not None:
-            ruleset = arguments[0]._obj
-            asked.append((ruleset.files, ruleset.scopes))
-            return os.open("/dev/null", os.O_RDONLY)
-        return 0
-
-    monkeypatch.setattr(landlock, "_call", call)
-    for version in (1, 2, 3, 4, 5, 6, 7, 99):
-        monkeypatch.setattr(landlock, "abi", lambda version=version: version)
-        landlock.restrict(["/usr"], [])
-    bits = [files.bit_length() for files, _ in asked]
-    assert bits == [13, 14, 15, 15, 16, 16, 16, 16]  # landlock(7), "Versions"
-    assert [scopes for _, scopes in asked] == [0, 0, 0, 0, 0, 2, 2, 2]

@@ -8,21 +8,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from diagnoses import whole_alternatives
+from diagnoses import whole_alternatives, written
 
 from assignment import driver, suites
-from assignment.cases import pooling
+from assignment.cases import sentences
 from assignment.compare import difference, judge_arrays, read_suite
 from assignment.make import make, secrets_of
 from assignment.parts import PARTS, chosen_parts
 from assignment.suites import answered, ask, draw, unrecognised, write_suites
-from assignment.trees import with_body, write_tree
+from assignment.trees import write_tree
 from runtime.errors import UserError
 
 KEYS = secrets_of(20260901)
 SUITES = ("student/checks", "instructor/hidden")
 KINDS = ("public", "hidden")
 ALTERNATIVES = whole_alternatives()
+PLACES = [place for part in PARTS.values() for place in part.places]
 
 
 def test_every_mistake_is_recognised_in_its_own_answers_by_both_suites(made):
@@ -31,7 +32,8 @@ def test_every_mistake_is_recognised_in_its_own_answers_by_both_suites(made):
     for folder in SUITES:
         suite = read_suite(made / folder)
         assert list(suite.mistakes) == names
-        for name, answers in suite.mistakes.items():
+        for mistake in suite.about["mistakes"]:
+            name, answers = mistake["name"], suite.answers_of(mistake)
             wrong = [r for r in judge_arrays(suite, answers) if r.case in answers and not r.passed]
             assert wrong and {result.mistakes for result in wrong} == {(name,)}, folder
 
@@ -79,7 +81,7 @@ def test_secrets_are_new_and_nothing_that_is_handed_out_depends_on_the_hidden_on
 
 
 def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_path):
-    draw_right, drawn = pooling.draw_segments, []
+    draw_right, drawn = sentences.draw_segments, []
 
     def segments(draw):
         """Draw two texts of one length first, which a cut in the middle leaves right."""
@@ -89,14 +91,14 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
         lengths = np.array([6, 8])
         return {"lengths": lengths, "first_lengths": lengths // 2, "states": draw.floats(14, 3)}
 
-    monkeypatch.setattr(pooling, "draw_segments", segments)
+    monkeypatch.setattr(sentences, "draw_segments", segments)
     folders = {kind: tmp_path / kind for kind in KINDS}
     write_suites(folders, chosen_parts(["pooling"]), secrets_of(5), tmp_path / "work")
     assert len(drawn) == 4
     for folder in folders.values():
         suite = read_suite(folder)
         (case,) = [case for case in suite.answers if "segments" in case]
-        assert difference(suite.answers[case], suite.mistakes["segments-halved"][case])
+        assert case in {of for of, _ in suite.mistakes["segments-halved"]}
     monkeypatch.setattr(suites, "MOST_DRAWS", 1)
     with pytest.raises(UserError, match="'segments-halved' does not show in 1 draws"):
         write_suites(
@@ -108,13 +110,10 @@ def test_after_a_draw_that_hides_a_mistake_there_is_another(monkeypatch, tmp_pat
 def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, name):
     assert len(ALTERNATIVES) == 6 and len(ALTERNATIVES[name]) >= 5
     tree = shutil.copytree(made / "instructor" / "reference", tmp_path / "tree")
-    for place, body in ALTERNATIVES[name].items():
-        assert any(place in part.places for part in PARTS.values())
-        file, _, function = place.partition(":")
-        source = (tree / file).read_text(encoding="utf-8")
-        (tree / file).write_text(with_body(source, function, body.splitlines()), encoding="utf-8")
     drawn = [draw(chosen_parts(), KEYS[kind], kind) for kind in KINDS]
-    for folder, (found, raised) in zip(SUITES, ask(tree, drawn), strict=True):
+    with written(tree, ALTERNATIVES[name]):
+        asked = ask(tree, drawn)
+    for folder, (found, raised) in zip(SUITES, asked, strict=True):
         results = judge_arrays(read_suite(made / folder), found, raised)
         assert [(r.case, r.reason) for r in results if not r.passed] == []
 
@@ -122,36 +121,28 @@ def test_a_correct_solution_written_differently_raises_no_alarm(made, tmp_path, 
 @pytest.mark.parametrize("line", ["raise CheckpointError('no')", "return None", "return EMPTY"])
 def test_what_always_says_the_same_earns_nothing(made, tmp_path, line):
     tree = shutil.copytree(made / "instructor" / "reference", tmp_path / "tree")
-    imports = ["import torch", "from minbert.config import CheckpointError"]
-    body = [*imports, line.replace("EMPTY", "torch.empty(0)")]
-    for place in (place for part in chosen_parts() for place in part.places):
-        file, _, name = place.partition(":")
-        source = with_body((tree / file).read_text("utf-8"), name, body)
-        (tree / file).write_text(source, encoding="utf-8")
-    suite = read_suite(made / "instructor" / "hidden")
+    line = line.replace("EMPTY", "torch.empty(0)")
+    body = f"import torch\nfrom minbert.config import CheckpointError\n{line}"
     drawn = draw(chosen_parts(), KEYS["hidden"], "hidden")
-    ((found, raised),) = ask(tree, [drawn])
+    with written(tree, dict.fromkeys(PLACES, body)):
+        ((found, raised),) = ask(tree, [drawn])
+    suite = read_suite(made / "instructor" / "hidden")
     assert [r.case for r in judge_arrays(suite, found, raised) if r.passed] == []
 
 
 OTHERS_WORK = {
-    "assignment/starter/metrics.py:macro_f1": (
-        "from sklearn.metrics import f1_score",
-        "return f1_score(labels, predictions, average='macro')",
-    ),
-    "assignment/starter/adamw.py:AdamW.update": ("torch.optim.AdamW([parameter]).step()",),
+    "assignment/starter/metrics.py:macro_f1": "from sklearn.metrics import f1_score\n"
+    "return f1_score(labels, predictions, average='macro')",
+    "assignment/starter/adamw.py:AdamW.update": "torch.optim.AdamW([parameter]).step()",
 }
 
 
 def test_what_a_library_does_is_not_counted_where_it_is_to_be_written(tmp_path):
     parts = chosen_parts(["adamw", "metrics"])
     write_tree(tmp_path, parts, solved=True)
-    for place, body in OTHERS_WORK.items():
-        file, _, name = place.partition(":")
-        source = with_body((tmp_path / file).read_text("utf-8"), name, body)
-        (tmp_path / file).write_text(source, encoding="utf-8")
     optimizer, modules = torch.optim.AdamW, set(sys.modules)
-    ((found, raised),) = ask(tmp_path, [draw(parts, 1, "public")])
+    with written(tmp_path, OTHERS_WORK):
+        ((found, raised),) = ask(tmp_path, [draw(parts, 1, "public")])
     assert set(found) == {"metrics-correlations", "metrics-undefined"} and len(raised) == 4
     assert all("does not count: this part asks you to write it" in why for why in raised.values())
     assert torch.optim.AdamW is optimizer and "sklearn" not in set(sys.modules) - modules
@@ -163,8 +154,7 @@ def test_inputs_changed_in_place_and_arrays_for_tensors_are_remarks(monkeypatch)
         return {"y": np.ones(2)}
 
     monkeypatch.setattr(driver, "_load", lambda path: SimpleNamespace(case=case))
-    remarks: list[str] = []
-    driver.answer("part.case", {"x": np.ones(3)}, remarks)
+    _, remarks = driver.answer("part.case", {"x": np.ones(3)})
     assert remarks == [
         'the input "x" is changed in place; the caller may still need it',
         '"y" is of type ndarray; a tensor is asked for',

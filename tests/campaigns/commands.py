@@ -59,7 +59,6 @@ PROGRAMS = [
     Program("assignment.__main__", "assignment.make.MakeOptions", "make", "--data nosuch"),
     Program("assignment.__main__", "assignment.check.CheckOptions", "check", "--suite nosuch"),
     Program("assignment.__main__", "assignment.grade.GradeOptions", "grade", "--suite nosuch"),
-    Program("assignment.__main__", "assignment.similar.SimilarOptions", "similar"),
     *(
         Program("assignment.__main__", f"assignment.submission.{name}.{name.title()}Options", name)
         for name in ("package", "validate", "score", "leaderboard")

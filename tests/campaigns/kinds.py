@@ -14,10 +14,18 @@ from data.nli import HANS_LABELS as HANS
 from data.nli import NLI_LABELS as NLI
 from data.nli import iter_nli, read_hans_file
 from data.predictions import read_predictions
+from data.published import (
+    TYPES,
+    read_cnsd,
+    read_mrpc,
+    read_sick,
+    read_sst2,
+    read_stsbenchmark,
+    read_subset,
+    read_trec,
+)
 from data.sentences import iter_sentences
-from data.sts import read_cnsd, read_sick, read_stsbenchmark, read_subset
 from data.tasks import read_quora, read_sst, read_sts
-from data.transfer import TYPES, read_mrpc, read_sst2, read_trec
 from data.triplets import iter_anli, iter_captions, iter_pairs, iter_triplets
 from minbert.pretraining.corpus import read_paragraphs
 from search.index import read_rows

@@ -15,7 +15,7 @@ from typing import Any
 from conftest import toy_sentences
 
 from data.nli import NLI_LABELS as NLI
-from data.transfer import TYPES
+from data.published import TYPES
 
 Rows = list[tuple[Any, ...]]
 TEXTS = toy_sentences(12, 3)
@@ -27,13 +27,20 @@ def _lines(content: bytes) -> list[str]:
     return content.decode("utf-8-sig").removesuffix("\n").split("\n")
 
 
+def _rows(content: bytes) -> list[str]:
+    return [line for line in _lines(content) if line.strip("\r")]
+
+
+def _stream(content: bytes) -> io.StringIO:
+    return io.StringIO("\n".join(_rows(content)), newline="\n")
+
+
 def course(*columns: str, mark: str = "\t") -> Callable[[bytes], Rows]:
     """Return the course's way of reading; the last column is a number if it names a label."""
 
     def rows(content: bytes) -> Rows:
-        text = io.StringIO(content.decode("utf-8-sig"), newline="\n")
         found = []
-        for row in csv.DictReader(text, delimiter=mark):
+        for row in csv.DictReader(_stream(content), delimiter=mark):
             fields = [(row[column] or "").strip() for column in columns]
             found.append(_numbered(fields) if columns[-1] in LABELS else tuple(fields))
         return found
@@ -54,9 +61,8 @@ def _decimal(text: str) -> float:
 
 def quora(content: bytes) -> Rows:
     """Read as the course does: what does not parse is passed over."""
-    text = io.StringIO(content.decode("utf-8-sig"), newline="\n")
     found = []
-    for row in csv.DictReader(text, delimiter="\t"):
+    for row in csv.DictReader(_stream(content), delimiter="\t"):
         try:
             fields = [row[name].strip() for name in ("sentence1", "sentence2", "is_duplicate")]
             if row["id"] is not None and abs(_decimal(fields[2])) < float("inf"):
@@ -71,7 +77,7 @@ def split(places: tuple[int, ...], skip: str = "", names: Any = None) -> Any:
 
     def rows(content: bytes) -> Rows:
         found = []
-        for number, line in enumerate(_lines(content)):
+        for number, line in enumerate(_rows(content)):
             fields = [field.strip() for field in line.split("\t")]
             if number == 0 and skip and fields[0] == skip:
                 continue
@@ -84,7 +90,7 @@ def split(places: tuple[int, ...], skip: str = "", names: Any = None) -> Any:
 
 def by_header(columns: tuple[str, ...], names: tuple[str, ...]) -> Callable[[bytes], Rows]:
     def rows(content: bytes) -> Rows:
-        header, *lines = ([f.strip() for f in line.split("\t")] for line in _lines(content))
+        header, *lines = ([f.strip() for f in line.split("\t")] for line in _rows(content))
         picked = ([fields[header.index(name)] for name in columns] for fields in lines)
         return [(*texts, float(names.index(label))) for *texts, label in picked if label != "-"]
 
@@ -92,8 +98,7 @@ def by_header(columns: tuple[str, ...], names: tuple[str, ...]) -> Callable[[byt
 
 
 def triplets(content: bytes) -> Rows:
-    text = io.StringIO(content.decode("utf-8-sig"), newline="\n")
-    return [tuple(f.strip() for f in row) for row in list(csv.reader(text))[1:] if row]
+    return [tuple(f.strip() for f in row) for row in list(csv.reader(_stream(content)))[1:]]
 
 
 def texts_alone(content: bytes) -> Rows:
@@ -141,14 +146,14 @@ def anli(content: bytes) -> Rows:
 
 def captions(content: bytes) -> Rows:
     images: dict[str, list[str]] = {}
-    for line in _lines(content):
+    for line in _rows(content):
         name, caption = line.split("\t")[:2]
         images.setdefault(name.strip().rsplit("#", 1)[0], []).append(caption.strip())
     return [(*two, "pair") for texts in images.values() for two in combinations(texts, 2)]
 
 
 def unlabelled(content: bytes) -> Rows:
-    lines = _lines(content)
+    lines = _rows(content)
     if "sentence1" in lines[0] and "sentence2" in lines[0]:
         return course("sentence1", "sentence2")(content)
     return [tuple(field.strip() for field in line.split("\t")[:2]) for line in lines]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import real_data
+from huggingface_hub import constants
 from kites import DATA, Handler, archive, kite_server, ranged
 
 from data import download
@@ -53,14 +54,11 @@ def test_a_whole_file_arrives_and_is_not_fetched_twice(serve, tmp_path):
     assert asked == [None] and names(path.parent) == ["kites.csv"]
 
 
-@pytest.mark.parametrize("known", [{"size": len(DATA), "sha256": SHA256}, {}])
-def test_killed_as_a_file_gets_its_name_it_leaves_nothing_beside_it(
-    known, serve, tmp_path, monkeypatch
-):
+def test_killed_as_a_file_gets_its_name_it_leaves_nothing_beside_it(serve, tmp_path, monkeypatch):
     def killed(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    remote, _ = serve(ranged, **known)
+    remote, _ = serve(ranged)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(download, "to_disk", lambda path: path == tmp_path and killed())
         fetch(remote, tmp_path)
@@ -103,7 +101,7 @@ def test_a_broken_transfer_continues_where_it_broke_off(serve, tmp_path, known):
     ("part", "behave", "asked_for"),
     [
         (DATA[:HALF], ranged, [HALF]),
-        (DATA, ranged, [len(DATA)]),  # whole: only verified
+        (DATA, ranged, [len(DATA)]),  # whole, as the server says, and then verified
         (DATA + b"more", ranged, [len(DATA) + 4, None]),
         (b"stale" * 100, lambda handler, offset: handler.reply(200, DATA), [500]),
         # A continuation at the wrong byte is not appended.
@@ -117,31 +115,6 @@ def test_a_second_run_goes_on_from_the_part_file_or_starts_over(
     remote, asked = serve(behave, sha256=SHA256)
     assert fetch(remote, tmp_path).read_bytes() == DATA
     assert asked == [byte and f"bytes={byte}-" for byte in asked_for]
-
-
-def careless(handler: Handler, offset: int) -> None:
-    """Answer for the newer file as a server does that does not know If-Range."""
-    span = {"Content_Range": f"bytes {offset}-{len(NEW) - 1}/{len(NEW)}"} if offset else {}
-    handler.reply(206 if offset else 200, NEW[offset:], ETag='"2"', **span)
-
-
-@pytest.mark.parametrize("now", [lambda h, o: ranged(h, o, NEW, tag='"2"'), careless])
-def test_parts_of_two_versions_are_never_joined(now, serve, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
-    refused(serve(lambda handler, offset: ranged(handler, offset, limit=HALF))[0], tmp_path)
-    assert (tmp_path / "kites.csv.part").read_bytes() == DATA[:HALF]
-    monkeypatch.setattr(download, "ATTEMPTS", 2)
-    remote, asked = serve(now)
-    assert fetch(remote, tmp_path).read_bytes() == NEW
-    assert f"bytes={HALF}-" in asked and names(tmp_path) == ["kites.csv"]
-
-
-@pytest.mark.parametrize("tag", ['W/"1"', None])
-def test_without_mark_and_hash_a_transfer_starts_anew(tag, serve, tmp_path):
-    limits = iter([HALF, None])
-    remote, asked = serve(lambda h, offset: ranged(h, offset, limit=next(limits), tag=tag))
-    assert fetch(remote, tmp_path).read_bytes() == DATA
-    assert asked == [None, None]
 
 
 def test_a_server_that_always_breaks_off_leaves_a_part_to_resume(serve, tmp_path):
@@ -213,6 +186,74 @@ def test_a_present_file_is_left_alone_unless_it_is_known_to_be_another(serve, tm
     assert "Git LFS pointer" in caplog.text
 
 
+# --- the hub's files
+
+COMMIT = "c" * 40
+ABOUT = {"X_Repo_Commit": COMMIT, "ETag": f'"{SHA256}"', "Content_Length": len(DATA)}
+
+
+@pytest.fixture
+def on_hub(serve, tmp_path, monkeypatch):
+    """Return `serve` for a file on the hub: the server is the hub, and its cache is a folder."""
+
+    def start(behave, about=ABOUT, offline=False):
+        remote, asked = serve(behave, about, hub="team/kites")
+        address = remote.url.removesuffix("/kites.csv")
+        for constant, value in {
+            "HF_HUB_CACHE": str(tmp_path / "cache"),
+            "HF_HUB_OFFLINE": offline,
+            "ENDPOINT": address,
+            "HUGGINGFACE_CO_URL_TEMPLATE": address + "/{repo_id}/resolve/{revision}/{filename}",
+        }.items():
+            monkeypatch.setattr(constants, constant, value)
+        return remote, asked
+
+    return start
+
+
+def test_the_hub_says_which_commit_is_fetched_and_what_it_holds(on_hub, tmp_path):
+    paths = []
+
+    def behave(handler: Handler, offset: int) -> None:
+        paths.append(handler.path)
+        ranged(handler, offset, limit=HALF)
+
+    remote, asked = on_hub(behave)
+    assert fetch(remote, tmp_path).read_bytes() == DATA
+    assert asked == [None, f"bytes={HALF}-"]
+    assert set(paths) == {f"/datasets/team/kites/resolve/{COMMIT}/kites.csv"}
+
+
+def test_parts_of_two_versions_are_never_joined(on_hub, tmp_path):
+    (tmp_path / "kites.csv.part").write_bytes(NEW[:HALF])
+    remote, asked = on_hub(ranged)
+    assert fetch(remote, tmp_path).read_bytes() == DATA
+    assert asked == [f"bytes={HALF}-", None] and names(tmp_path) == ["kites.csv"]
+    (tmp_path / "kites.csv").unlink()
+    remote, _ = on_hub(lambda handler, offset: ranged(handler, offset, NEW))
+    assert f"expected SHA-256 {SHA256}, got " in refused(remote, tmp_path)
+
+
+def test_a_file_in_the_hubs_cache_is_not_fetched_even_offline(on_hub, tmp_path):
+    remote, asked = on_hub(ranged, offline=True)
+    message = refused(remote, tmp_path)
+    assert "cannot be reached" in message and "HF_HUB_OFFLINE" in message
+    folder = tmp_path / "cache" / "datasets--team--kites"
+    for name, content in {
+        "refs/main": COMMIT.encode(),
+        f"snapshots/{COMMIT}/kites.csv": DATA,
+    }.items():
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_bytes(content)
+    assert fetch(remote, tmp_path / "out").read_bytes() == DATA
+    assert asked == [] and names(tmp_path / "out") == ["kites.csv"]
+
+
+def test_what_the_hub_does_not_have_is_refused_at_once(on_hub, tmp_path):
+    remote, asked = on_hub(ranged, about={})
+    assert "the server answers 404" in refused(remote, tmp_path) and asked == []
+
+
 # --- archives
 
 FILES = {"STS/deep/a.txt": b"a", "SICK/b.txt": b"b", "MR/c.txt": b"c"}
@@ -278,17 +319,17 @@ def test_nothing_is_written_outside_the_folder(tar, kind):
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
+    ("raised", "reported"),
     [(KeyboardInterrupt(), KeyboardInterrupt), (OSError(28, "No space left"), DownloadError)],
 )
 def test_an_unpacking_that_breaks_off_leaves_no_folder_that_looks_whole(
-    tar, monkeypatch, raised, told
+    tar, monkeypatch, raised, reported
 ):
     def breaks(*arguments):
         raise raised
 
     monkeypatch.setattr(download.os, "rename", breaks)
-    with pytest.raises(told, match="No space left" if told is DownloadError else None):
+    with pytest.raises(reported, match="No space left" if reported is DownloadError else None):
         unpack(tar, ("STS",))
     assert [path.name for path in tar.parent.iterdir()] == ["all.tar"]
 

@@ -49,10 +49,10 @@ def test_planted_sentences_are_caught_and_others_are_not():
         Sentence("3", "The kite is blue !", 1),
         Sentence("4", "The kite", 1),
     ]
-    found = overlap(examples, seen)
-    assert found.shared.tolist() == [True, False, True, False]
-    assert found.share_sentences == 0.5
-    assert found.pairs.tolist() == [False] * 4 and found.share_pairs == 0.0
+    shares = overlap(examples, seen)
+    assert shares.shared.tolist() == [True, False, True, False]
+    assert shares.share_sentences == 0.5
+    assert shares.pairs.tolist() == [False] * 4 and shares.share_pairs == 0.0
 
 
 def test_pairs_are_unordered_and_their_texts_count_as_texts():
@@ -64,10 +64,10 @@ def test_pairs_are_unordered_and_their_texts_count_as_texts():
         SentencePair("3", "Hail falls.", "It snows."),  # one text
         SentencePair("4", "Hail falls.", "It hails."),
     ]
-    found = overlap(examples, seen)
-    assert found.shared.tolist() == [True, True, True, False]
-    assert found.pairs.tolist() == [True, False, False, False]
-    assert (found.share_sentences, found.share_pairs) == (0.75, 0.25)
+    shares = overlap(examples, seen)
+    assert shares.shared.tolist() == [True, True, True, False]
+    assert shares.pairs.tolist() == [True, False, False, False]
+    assert (shares.share_sentences, shares.share_pairs) == (0.75, 0.25)
     assert has_text(seen, "SNOW falls") and not has_text(seen, "hail falls")
     assert has_pair(seen, "it snows", "snow falls") and not has_pair(seen, "it snows", "it rains")
 
@@ -78,18 +78,6 @@ def test_nothing_seen_and_nothing_asked_give_zero_shares():
     assert overlap(pairs, Seen()).share_sentences == 0.0
     empty = overlap([], Seen())
     assert empty.shared.shape == (0,) and empty.share_sentences == empty.share_pairs == 0.0
-
-
-def test_random_sets_agree_with_python_sets():
-    generator = np.random.default_rng(0)
-    words = np.array(["red", "kite", "sea", "calm", "day"])
-    texts = [" ".join(generator.choice(words, 3)) for _ in range(300)]
-    seen = Seen()
-    seen.add_texts(texts[:100])
-    expected = [text in set(texts[:100]) for text in texts[100:]]
-    found = overlap([Sentence("", text) for text in texts[100:]], seen)
-    assert found.shared.tolist() == expected
-    assert 0 < found.share_sentences < 1
 
 
 def test_a_stream_is_noted_while_it_passes_and_equals_noting_it_apart():

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from conftest import real_data
-from reading import error_of, write
+from reading import write
 
 from data.examples import Triplet
 from data.nli import iter_nli
@@ -18,23 +18,6 @@ def test_triplets_have_two_or_three_columns_of_any_name(tmp_path):
     assert list(iter_triplets(three)) == [Triplet("a, b", "c", "d")]
     two = write(tmp_path, "premise,entailment\na,b\n")
     assert list(iter_triplets(two)) == [Triplet("a", "b", None)]
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("a,b,c\nx,y,z\n,y,z\n", "file.csv:3: column 'a' is empty"),
-        ("a,b,c\nx, ,z\n", "file.csv:2: column 'b' is empty"),
-        ("a,b,c\nx,y,\n", "file.csv:2: column 'c' is empty"),
-        ("a,b,c\nx,y\n", "file.csv:2: 2 comma-separated fields, expected 3"),
-        ("a,b,c,d\n1,2,3,4\n", "file.csv:1: 4 comma-separated column(s), expected 2 or 3"),
-        ("a\tb\nx\ty\n", "file.csv:1: 1 comma-separated column(s), expected 2 or 3"),
-        ("", "file.csv: is empty"),
-        ("a,a,b\nx,y,z\n", "file.csv:1: 'a': more than one column"),
-    ],
-)
-def test_a_broken_triplet_file_is_named_by_file_and_line(tmp_path, content, expected):
-    assert expected in error_of(iter_triplets, write(tmp_path, content))
 
 
 # --- other labelled sets
@@ -140,14 +123,7 @@ def test_a_sample_keeps_the_order_and_grows():
             "no positive with a hard",
         ),
         (["anli"], ANLI + "\nx", "given:4: is not JSON"),
-        (["anli"], "[" * 100_000, "given:1: is not JSON"),
-        (["anli"], "[1]", "given:1: is no JSON object"),
-        (["anli"], '\n{"context": "a", "label": "e"}', "given:2: context (or premise)"),
-        (["anli"], '{"context": "a", "hypothesis": "b", "label": "x"}', "given:1: label is 'x'"),
         (["anli"], "", "no positive"),
-        (["captions"], "1.jpg#0\ta\n2.jpg\tb\n", "given:2: expected IMAGE#NUMBER"),
-        (["pairs"], "a\tb\nc\n", "given:2: 1 tab-separated field"),
-        (["pairs"], "a\t\n", "given:1: a pair lacks a text"),
         (["quora"], QUORA.replace("1.0", "3"), "given:2: is_duplicate is 3"),
     ],
 )

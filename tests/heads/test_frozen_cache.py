@@ -33,48 +33,15 @@ def test_cache_encodes_each_distinct_text_once_and_is_reused(tiny_encoder, tmp_p
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_failed_encoding_leaves_no_file(tiny_encoder, tmp_path, monkeypatch):
-    tiny_encoder.freeze()
-
-    def fail(batch):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tiny_encoder, "embed", fail)
-    with pytest.raises(KeyboardInterrupt):
-        frozen_embeddings(tiny_encoder, "weights", BI, [("the cat",)], tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 TEXTS = [("the cat",), ("a dog",), ("the old boat",)]
 
 
-def exchange_rows(path):
-    np.save(path, np.load(path)[[1, 0, 2]])
-
-
-def flip_a_bit(path):
-    content = bytearray(path.read_bytes())
-    content[-60] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        flip_a_bit,
-        exchange_rows,
-    ],
-    ids=["bit", "exchanged"],
-)
-def test_a_cache_that_was_changed_is_made_again(damage, tiny_encoder, tmp_path):
+def test_a_cache_that_was_changed_is_made_again(tiny_encoder, tmp_path):
     tiny_encoder.freeze()
     expected = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path).copy()
     (path,) = tmp_path.glob("*/*.npy")
-    whole = path.read_bytes()
-    damage(path)
-    assert path.read_bytes() != whole
-    found = frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path)
-    assert np.array_equal(found, expected) and path.read_bytes() == whole
+    np.save(path, np.load(path)[[1, 0, 2]])
+    assert np.array_equal(frozen_embeddings(tiny_encoder, "weights", BI, TEXTS, tmp_path), expected)
 
 
 @pytest.mark.parametrize("pooling", ["avg", "avg_first_last"])

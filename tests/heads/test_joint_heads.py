@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 import torch
 from killable import encoder_of
-from pairings import examples
 from ranks import on_two_ranks
 from torch import nn
 
-from data.tasks import TASKS, Splits, read_task
-from evaluation.metrics import task_metrics
+from data.tasks import read_task
 from heads.config import SCHEDULES, HeadConfig, JointConfig
 from heads.joint import (
     Course,
@@ -152,25 +150,6 @@ def test_later_tasks_change_the_encoder_and_leave_earlier_heads_alone(
     assert not any(torch.equal(before[n], after[n]) for n in before if "layer.0" in n)
     # One check per epoch of either task, of both tasks.
     assert [[record["epoch"] for record in fitted.history] for fitted in both] == [[1, 2, 3, 4]] * 2
-
-
-def test_all_tasks_overfit_eight_examples(tiny_encoder, tmp_path):
-    config = replace(
-        JOINT, num_epochs=60, batch_size=8, dropout=0.0, learning_rate=1e-2, warmup_ratio=0.0
-    )
-    head_tasks = []
-    for task in ("sst", "para", "sts"):
-        rows = examples(task)
-        labels = np.array([row.label for row in rows], float)
-
-        def score(predictions, task=task, labels=labels):
-            return task_metrics(task, predictions, labels)[TASKS[task].main_metric]
-
-        reader = "cross" if TASKS[task].is_pair else "bi"
-        head_tasks.append(HeadTask(task, reader, config, Splits(rows, rows, []), score))
-    fitted = fit_heads(tiny_encoder, head_tasks, tmp_path, joint=JointConfig("annealed"))
-    for head_task, found in zip(head_tasks, fitted, strict=True):
-        assert head_task.dev_score(found.predictions["dev"]) > 0.95, head_task.task
 
 
 def slow_surgery(gradients, orders):

@@ -107,8 +107,10 @@ def test_the_numbers_of_the_run_are_there(full, document):
     versus = next(each for each in run.judged if each.split == "test").comparisons[0]
     assert f"{abs(versus.difference):.3f}" in document.text
     costs = "m & co, cpu", "~20 s", "~13 ms", "detection: The bi-encoder is cheaper once"
-    for words in ("sure)", *costs, '"simcse": {'):
+    for words in (*costs, '"simcse": {'):
         assert words in document.text
+    sure = [int(percent) for percent in re.findall(r"\((\d+)% sure\)", document.text)]
+    assert min(sure) >= 50 and max(sure) <= 100  # two classes
 
 
 def test_nothing_outside_is_referred_to(source, document):

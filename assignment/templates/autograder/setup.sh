@@ -6,7 +6,7 @@ apt-get update
 for python in python3.12 python3.11; do
   apt-get install -y --no-install-recommends "$python" "$python-venv" && break
 done
-# Where Landlock is missing the sandbox needs it.
+# The better sandbox, where the container allows namespaces.
 apt-get install -y --no-install-recommends bubblewrap || true
 "$python" -m venv /opt/grading
 /opt/grading/bin/pip install --no-cache-dir -r /autograder/source/requirements.txt

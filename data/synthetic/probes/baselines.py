@@ -195,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def over_folder(
-    report: Callable[[Path], list[list[Any]]], argv: Sequence[str] | None, **about: str | None
+    report: Callable[[Path], list[list[Any]]], argv: Sequence[str] | None, **about: Any
 ) -> int:
     """Report on the folder that a command line names; return the exit code.
 

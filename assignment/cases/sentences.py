@@ -1,10 +1,93 @@
-"""Cases of the part "simcse"."""
+"""Cases of the parts "pooling" and "simcse"."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+POOLINGS = ("cls_before_pooler", "avg", "avg_top2", "avg_first_last")
+VIEWS = ("anchors", "positives", "hard_negatives", "fourth")
+
+
+# ---------------------------------------------------------------------------------------- pooling
+
+
+def draw_poolings(draw: Any) -> dict[str, Any]:
+    """Return the states of five depths of three sequences."""
+    lengths, size = draw.sizes(3, 2, 7), draw.size(5, 8)
+    shape = (lengths.sum(), size)
+    return {"lengths": lengths, **{f"states {i}": draw.floats(*shape) for i in range(5)}}
+
+
+def poolings(given: Any) -> dict[str, Tensor]:
+    """The four poolings that need no pooler."""
+    output_of = import_module("minbert.model").BertOutput
+    pool = import_module("minbert.pooling").pool
+    states, batch = tuple(given[f"states {i}"] for i in range(5)), given.batch()
+    halves = tuple(state.half() for state in states)
+    answers = {name: pool(output_of(states[-1], None, states), batch, name) for name in POOLINGS}
+    for name in POOLINGS:
+        of_halves = pool(output_of(halves[-1], None, halves), batch, name)
+        answers[f"{name} of float16 is float32"] = torch.tensor(of_halves.dtype == torch.float32)
+    return answers
+
+
+def draw_mean_of_tokens(draw: Any) -> dict[str, Any]:
+    """Return states of three sequences."""
+    lengths = draw.sizes(3, 2, 7)
+    return {"lengths": lengths, "states": draw.floats(lengths.sum(), draw.size(5, 8))}
+
+
+def mean_of_tokens(given: Any) -> dict[str, Tensor]:
+    """Each sequence's mean token."""
+    mean_of_tokens = import_module("minbert.pooling").mean_of_tokens
+    states, batch = given["states"], given.batch()
+    return {
+        "means": mean_of_tokens(states, batch),
+        **given.gradients(lambda x: mean_of_tokens(x, batch), "states"),
+        "means of float16": mean_of_tokens(states.half(), batch),
+    }
+
+
+def draw_segments(draw: Any) -> dict[str, Any]:
+    """Return states of three pairs, and where their first texts end."""
+    lengths = draw.sizes(3, 7, 11)
+    firsts = np.array([draw.size(2, length - 3) for length in lengths])
+    firsts[0] = lengths[0] - 2  # far from the middle, so that a cut there shows
+    states = draw.floats(lengths.sum(), draw.size(5, 8))
+    return {"lengths": lengths, "first_lengths": firsts, "states": states}
+
+
+def segments(given: Any) -> dict[str, Tensor]:
+    """The mean tokens of both texts of each pair."""
+    mean_of_segments = import_module("minbert.pooling").mean_of_segments
+    batch = given.batch()
+    first, second = mean_of_segments(given["states"], batch)
+    halves = mean_of_segments(given["states"].half(), batch)
+    return {
+        "first": first,
+        "second": second,
+        **given.gradients(lambda x: torch.cat(mean_of_segments(x, batch)), "states"),
+        "first of float16": halves[0],
+        "second of float16": halves[1],
+    }
+
+
+# ----------------------------------------------------------------------------------------- simcse
+
+
+def _loss() -> Any:
+    return import_module("simcse.loss")
+
+
+def _loop() -> Any:
+    return import_module("assignment.starter.contrastive")
+
+
+def _views(given: Any) -> dict[str, Tensor]:
+    return {name: given[name].clone().requires_grad_() for name in VIEWS if name in given}
 
 
 def _with_gradients(loss: Tensor, views: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -14,11 +97,6 @@ def _with_gradients(loss: Tensor, views: dict[str, Tensor]) -> dict[str, Tensor]
         f"gradient of {name}": torch.zeros(()) if view.grad is None else view.grad
         for name, view in views.items()
     }
-
-
-def _views(given: Any) -> dict[str, Tensor]:
-    names = ("anchors", "positives", "hard_negatives")
-    return {name: given[name].clone().requires_grad_() for name in names if name in given}
 
 
 def draw_cosines(draw: Any) -> dict[str, Any]:
@@ -31,8 +109,7 @@ def draw_cosines(draw: Any) -> dict[str, Any]:
 
 def cosines(given: Any) -> dict[str, Tensor]:
     """All cosines between two sets of vectors."""
-    from simcse.loss import cosine_matrix
-
+    cosine_matrix = _loss().cosine_matrix
     cosines = cosine_matrix(given["left"], given["right"])
     return {"cosines": cosines, **given.gradients(cosine_matrix, "left", "right")}
 
@@ -50,11 +127,8 @@ def draw_unsupervised(draw: Any) -> dict[str, Any]:
 
 def unsupervised(given: Any) -> dict[str, Tensor]:
     """The loss of two views, and its gradients."""
-    from simcse.loss import info_nce
-
     views = _views(given)
-    first, second = views.values()
-    loss = info_nce(first, second, temperature=given.number("temperature"))
+    loss = _loss().info_nce(*views.values(), temperature=given.number("temperature"))
     return _with_gradients(loss, views)
 
 
@@ -68,12 +142,9 @@ def draw_supervised(draw: Any) -> dict[str, Any]:
 
 def supervised(given: Any) -> dict[str, Tensor]:
     """The loss with hard negatives, whose own one has a weight, and its gradients."""
-    from simcse.loss import info_nce
-
     views = _views(given)
-    first, second, hard = views.values()
-    loss = info_nce(first, second, hard, given.number("temperature"), given.number("logit"))
-    return _with_gradients(loss, views)
+    settings = given.number("temperature"), given.number("logit")
+    return _with_gradients(_loss().info_nce(*views.values(), *settings), views)
 
 
 draw_symmetric = draw_supervised
@@ -81,12 +152,11 @@ draw_symmetric = draw_supervised
 
 def symmetric(given: Any) -> dict[str, Tensor]:
     """The symmetric loss, without and with hard negatives."""
-    from simcse.loss import nt_xent
-
     views = _views(given)
     first, second, hard = views.values()
-    plain = nt_xent(first, second, temperature=given.number("temperature"))
-    loss = nt_xent(first, second, hard, given.number("temperature"), given.number("logit"))
+    settings = given.number("temperature"), given.number("logit")
+    plain = _loss().nt_xent(first, second, temperature=settings[0])
+    loss = _loss().nt_xent(first, second, hard, *settings)
     return {"loss without hard negatives": plain, **_with_gradients(loss, views)}
 
 
@@ -96,7 +166,7 @@ def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
     anchors = draw.floats(rows, size)
     views = {"anchors": anchors}
     # Of each further view some rows are near to their anchors, and it matters which others are.
-    for name, scale in (("positives", 0.4), ("hard_negatives", 0.8), ("fourth", 1.0)):
+    for name, scale in zip(VIEWS[1:], (0.4, 0.8, 1.0), strict=True):
         # Lengths do not count: by products, which grow with them, the longest would be nearest.
         lengths = 0.2 + 3 * draw.random.random((rows, 1))
         views[name] = (lengths * (anchors + draw.floats(rows, size, scale=scale))).astype("f4")
@@ -105,11 +175,9 @@ def draw_in_batch_accuracy(draw: Any) -> dict[str, Any]:
 
 def in_batch_accuracy(given: Any) -> dict[str, Tensor]:
     """The share of anchors that find their positive among those of one, two and three views."""
-    from simcse.loss import in_batch_accuracy
-
-    views = [given[name] for name in ("anchors", "positives", "hard_negatives", "fourth")]
+    views, accuracy = [given[name] for name in VIEWS], _loss().in_batch_accuracy
     of = {"two": 2, "three": 3, "four": 4}
-    return {f"of {word} views": in_batch_accuracy(views[:count]) for word, count in of.items()}
+    return {f"of {word} views": accuracy(views[:count]) for word, count in of.items()}
 
 
 class _Model(nn.Module):
@@ -153,10 +221,8 @@ def draw_two_views(draw: Any) -> dict[str, Any]:
 
 def two_views(given: Any) -> dict[str, Tensor]:
     """Two views of one batch by a model with dropout that was in evaluation mode."""
-    from assignment.starter.contrastive import unsupervised_views
-
     model = _Model(given).eval()
-    views = unsupervised_views(model, given["batch 0"])
+    views = _loop().unsupervised_views(model, given["batch 0"])
     # Either may have been computed first.
     first, second = sorted(views, key=lambda view: view[0, 0].item())
     return {"one view": first, "other view": second, **_as_left(model, views)}
@@ -174,8 +240,7 @@ draw_three_views = draw_steps = draw_embedded = draw_two_views
 
 def three_views(given: Any) -> dict[str, Tensor]:
     """Anchors, positives and hard negatives by a model that was in evaluation mode."""
-    from assignment.starter.contrastive import supervised_views
-
+    supervised_views = _loop().supervised_views
     model, batches = _Model(given).eval(), [given[f"batch {i}"] for i in range(3)]
     views = supervised_views(model, batches)
     answers = {f"view {number}": view for number, view in enumerate(views, start=1)}
@@ -187,8 +252,7 @@ def three_views(given: Any) -> dict[str, Tensor]:
 
 def steps(given: Any) -> dict[str, Tensor]:
     """The weights after steps of gradient descent on two views, then on three."""
-    from assignment.starter.contrastive import training_step
-
+    training_step = _loop().training_step
     model = _Model(given).eval()
     model.weight.grad = torch.ones_like(model.weight)  # of an older step
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -204,14 +268,10 @@ def steps(given: Any) -> dict[str, Tensor]:
 
 def embedded(given: Any) -> dict[str, Tensor]:
     """The embeddings of three batches by a model that was in training mode."""
-    from assignment.starter.contrastive import embed_all
-
     batches = [given["batch 0"], given["batch 1"][:1], given["batch 2"]]
-    embeddings = embed_all(_Model(given).train(), iter(batches))
+    embeddings = _loop().embed_all(_Model(given).train(), iter(batches))
     return {"embeddings": embeddings, "has a graph": torch.tensor(embeddings.requires_grad)}
 
 
 # Case -> an easier one of the same function, and what that does without.
-BEYOND = {
-    "supervised": ("unsupervised", "hard negatives"),
-}
+BEYOND = {"supervised": ("unsupervised", "hard negatives")}

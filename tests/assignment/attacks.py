@@ -1,0 +1,239 @@
+"""Attacks on the grading: what a submission's `double` may be. test_attacks.py hands in each.
+
+Each file handed in is this whole file with `double = NAME` and honest functions below it; the
+words between @ are filled in.
+"""
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ANSWERS = Path("@ANSWERS@")  # where the expected answers lie
+MARKER = Path("@MARKER@")  # where anybody may write
+GRADER, PORT = "@GRADER@", "@PORT@"  # the grader's process, and a port of this machine
+HOARD = []
+
+
+def endless_loop(values):
+    """Never returns."""
+    while True:
+        pass
+
+
+def sleeper(values):
+    """Never returns, and uses no CPU time while it does not."""
+    time.sleep(3600)
+
+
+def memory_bomb(values):
+    """Takes 20 GB, page by page."""
+    for _ in range(20):
+        HOARD.append(bytearray(b"x") * (1 << 30))
+    return 2 * values
+
+
+def shared_memory_bomb(values):
+    """Takes little in each process, and much in all of them."""
+    for _ in range(16):
+        if os.fork() == 0:
+            hoard = bytearray(b"x") * (32 << 20)
+            time.sleep(3600)
+            return hoard
+    while True:
+        os.wait()
+
+
+def fork_bomb(values):
+    """Doubles its processes; stops at 256, so that it harms nobody where no limit holds."""
+    for _ in range(8):
+        os.fork()
+    time.sleep(3600)
+
+
+def leave_early(values):
+    """Ends the process as if all were well."""
+    os._exit(0)
+
+
+def skipped(values):
+    """Skips its test, as pytest.skip does: by an exception that is no Exception."""
+
+    class Skipped(BaseException):
+        pass
+
+    raise Skipped("unconditional skip")
+
+
+def forged_results(values):
+    """Prints and writes what a grader might read."""
+    test = {"name": "double", "score": 9, "max_score": 9, "status": "passed"}
+    forged = json.dumps({"score": 9, "tests": [test]})
+    print(forged, flush=True)
+    for place in (Path.cwd(), *Path.cwd().parents):
+        for name in ("results.json", "out/results.json", "out/double.json", "marks.csv"):
+            try:
+                (place / name).write_text(forged)
+            except OSError:
+                pass
+    return forged
+
+
+class Equal(np.ndarray):
+    def __eq__(self, other):
+        return np.ones(np.shape(other), dtype=bool)
+
+    def __ne__(self, other):
+        return ~(self == other)
+
+    __hash__ = None
+
+    def __array_ufunc__(self, *arguments, **more):
+        return np.zeros(self.shape)
+
+    def __array_function__(self, *arguments, **more):
+        return True
+
+
+def always_equal(values):
+    """Answers with what says that it equals everything."""
+    return np.zeros_like(values).view(Equal)
+
+
+def frames_walked(values):
+    """Looks through the callers' variables, and all other objects, for answers and verdicts."""
+    frame = sys._getframe()
+    while frame is not None:
+        for places in (frame.f_locals, frame.f_globals):
+            for name, found in list(places.items()):
+                if name in ("answers", "expected", "gold", "wanted"):
+                    return found
+                if name in ("passed", "score", "points"):
+                    places[name] = 9
+        frame = frame.f_back
+    for found in gc.get_objects():
+        if isinstance(found, dict) and "answers" in found:
+            return found["answers"]
+        if isinstance(found, dict) and "points" in found:
+            found["points"] = 0
+    return values
+
+
+def answers_read(values):
+    """Knows where the answers lie, and reads them."""
+    inside = Path("/proc/1/root") / str(ANSWERS)[1:]
+    for path in (ANSWERS, inside, Path(f"/proc/{os.getppid()}/cwd")):
+        try:
+            with np.load(path) as stored:
+                return stored["double/answer"]
+        except OSError:
+            pass
+    return values
+
+
+def answers_linked(values):
+    """Leaves a link to the answers where its own answer should be."""
+    place = Path(os.environ["HOME"]).parent / "out" / "double.npz"
+    for link in (os.symlink, os.link):
+        try:
+            link(ANSWERS, place)
+        except OSError:
+            pass
+    os._exit(0)
+
+
+def changed_suite(values):
+    """Changes the suite, the driver and its own tree, in the hope that the next run reads them."""
+    driver = Path(sys.argv[0])
+    for path in (driver, *Path(sys.argv[1]).iterdir(), Path(__file__)):
+        try:
+            path.chmod(0o777)
+            path.write_text("{}")
+        except OSError:
+            pass
+        try:
+            path.unlink()
+        except OSError:
+            pass
+    sys.exit("nothing to see here")
+
+
+def much_output(values):
+    """Prints 1 GB."""
+    for _ in range(1 << 14):
+        os.write(1, b"x" * (1 << 16))
+    return 2 * values
+
+
+def much_disk(values):
+    """Fills the disk, a file after the other, as far as it gets."""
+    for number in range(64):
+        Path(f"{number}.bin").write_bytes(bytes(6 << 20))
+    return 2 * values
+
+
+def one_large_file(values):
+    """Writes a file of 1 GB."""
+    with Path("large.bin").open("wb") as file:
+        for _ in range(64):
+            file.write(bytes(16 << 20))
+    return 2 * values
+
+
+def many_folders(values):
+    """Leaves folders deeper in each other than a program recurses, one in place of its answer."""
+    out = Path(os.environ["HOME"]).parent / "out"
+    (out / "double.npz").mkdir()
+    (out / "double.error.txt").mkdir()
+    os.chdir(out)
+    for _ in range(1100):
+        os.mkdir("d")
+        os.chdir("d")
+    return values
+
+
+def left_behind(values):
+    """Leaves a process behind, in a session of its own, that would write a mark later."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(3)
+            MARKER.write_text("still here")
+            os._exit(0)
+        os._exit(0)
+    os._exit(0)
+
+
+def parent_killed(values):
+    """Kills all that it can reach, its parent first."""
+    for process in (int(GRADER), os.getppid()):
+        try:
+            os.kill(process, signal.SIGKILL)
+        except OSError:
+            pass
+    os._exit(0)
+
+
+def sent_away(values):
+    """Sends its inputs to somebody: by TCP, by UDP, by a socket without a file."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        try:
+            with socket.socket(socket.AF_INET, kind) as channel:
+                channel.settimeout(1)
+                channel.connect(("127.0.0.1", int(PORT)))
+                channel.send(values.tobytes())
+        except OSError:
+            pass
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            channel.connect(f"\0listener-{PORT}")
+            channel.send(values.tobytes())
+    except OSError:
+        pass
+    return values

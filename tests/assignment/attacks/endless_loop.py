@@ -1,6 +1,0 @@
-"""Never returns."""
-
-
-def double(values):
-    while True:
-        pass
