@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fnmatch import fnmatch
+from types import SimpleNamespace
 
 import pytest
 from toy_runs import cells_of
@@ -17,6 +18,7 @@ from experiment.tables import GPU, HEAD, MORE, TABLES, TUNING, Claim, Row, Table
 from heads.train import HeadTrainer
 from minbert import __version__
 from report.run_folder import read_curves
+from runtime.errors import UserError
 
 ROOT = pages.ROOT
 
@@ -93,6 +95,20 @@ def test_what_is_missing_is_one_line(words, message, capsys, monkeypatch):
     assert reproduce.main(words.split()) == 2
     said = capsys.readouterr()
     assert said.err.startswith("error: ") and message in said.err and said.err.count("\n") == 1
+
+
+def test_the_weights_of_minilm_have_their_own_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "RUNS", tmp_path / "runs")
+    package = SimpleNamespace(origin=str(tmp_path / "package" / "__init__.py"))
+    (tmp_path / "package" / "model").mkdir(parents=True)
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: package)
+    places = reproduce.places_of([TABLES["first-run"], TABLES["growth"]], None)
+    weights = tmp_path / "runs" / "all-MiniLM-L6-v2"
+    assert places == {"RUNS": str(tmp_path / "runs"), "MINILM": str(weights)}
+    assert weights.resolve() == tmp_path / "package" / "model"
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="growth needs the weights of all-MiniLM-L6-v2: pip"):
+        reproduce.places_of([TABLES["growth"]], None)
 
 
 @pytest.mark.parametrize("there", [False, True])

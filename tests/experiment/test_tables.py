@@ -220,7 +220,9 @@ def test_a_line_names_margin_and_measure_and_only_seeds_that_both_rows_have():
         (-0.01, 0.01, HOLDS),
         (-0.011, 0.01, UNDECIDED),
         (-0.01, 0.011, UNDECIDED),
+        (0.01, 0.02, UNDECIDED),
         (0.011, 0.02, FAILS),
+        (-0.02, -0.01, UNDECIDED),
         (-0.02, -0.011, FAILS),
     ],
 )
