@@ -87,7 +87,12 @@ def cells_of(line: str) -> Row:
 
 def read(name: str) -> list[Line]:
     """Return the lines of docs/results/NAME.csv."""
-    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    return lines_of(RESULTS / f"{name}.csv")
+
+
+def lines_of(path: Path) -> list[Line]:
+    """Return the lines of a CSV file by its columns."""
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -6,7 +6,6 @@ version, commit and machine on every row, and the pages are filled from the resu
 (experiment/pages.py).
 """
 
-import csv
 import json
 import re
 import shlex
@@ -22,7 +21,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, read
+from experiment.pages import EVERY_TWO, RESULTS, ROOT, fill_pages, lines_of
 from experiment.tables import DATA, GPU, MINILM, TABLES, Table, printed
 from minbert import __version__
 from runtime.commands import begin, exit_code
@@ -106,19 +105,21 @@ def reproduce(options: Options, say: Say = print) -> int:
 def listing(tables: Sequence[Table], commands: bool) -> Iterator[str]:
     """Yield a line on each table, and its commands if they are asked for."""
     yield f"{'table':30}{'minutes':>7}  {'needs':13}{'version':9}pages"
-    minutes = {table.name: minutes_of(table) for table in tables}
+    total = 0.0
     for table in tables:
-        taken = minutes[table.name] or "-"
+        stamps = stamps_of(table)
+        minutes = stamps[0].get("minutes") if stamps else None
+        total += float(minutes or 0)
         versions = ",".join(sorted(name or "earlier" for name in versions_of(table))) or "none"
         needs, pages = " ".join(table.needs) or "-", " ".join(table.pages) or "-"
-        yield f"{table.name:30}{taken:>7}  {needs:13}{versions:9}{pages}"
+        yield f"{table.name:30}{minutes or '-':>7}  {needs:13}{versions:9}{pages}"
         if commands:
             yield from (f"    {command}" for command in table.commands)
     able = [table for table in tables if GPU not in table.needs]
     due = sum(versions_of(table) != {__version__} for table in able)
     yield (
         f"{due} of {len(able)} tables that can be made here are not of version {__version__}; "
-        f"{sum(minutes[table.name] or 0 for table in able):.0f} minutes for all, as far as measured"
+        f"{total:.0f} minutes for all, as far as measured"
     )
 
 
@@ -343,7 +344,7 @@ def read_result(table: Table, command: str, out: Path) -> dict[str, Any]:
     if (out / "result.json").is_file():
         return {"figures": read_json(out / "result.json")}
     if (out / "result.csv").is_file():
-        return {"rows": list(csv.DictReader((out / "result.csv").open(encoding="utf-8")))}
+        return {"rows": lines_of(out / "result.csv")}
     if table.columns:
         return {"rows": list(scores_of(table, command, out))}
     return cells_of(out)
@@ -465,13 +466,7 @@ def stamps_of(table: Table) -> list[dict[str, Any]]:
     path = result_path(table)
     if not path.is_file():
         return []
-    return [read_json(path)] if path.suffix == ".json" else [*read(table.name)]
-
-
-def minutes_of(table: Table) -> float | None:
-    """Return how long a table took the last time, None where nobody has measured it."""
-    stamps = stamps_of(table)
-    return float(stamps[0]["minutes"]) if stamps and stamps[0].get("minutes") else None
+    return [read_json(path)] if path.suffix == ".json" else [*lines_of(path)]
 
 
 def versions_of(table: Table) -> set[str]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fnmatch import fnmatch
+from types import SimpleNamespace
 
 import pytest
 from toy_runs import cells_of
@@ -17,6 +18,7 @@ from experiment.tables import GPU, HEAD, MORE, TABLES, TUNING, Claim, Row, Table
 from heads.train import HeadTrainer
 from minbert import __version__
 from report.run_folder import read_curves
+from runtime.errors import UserError
 
 ROOT = pages.ROOT
 
@@ -93,6 +95,20 @@ def test_what_is_missing_is_one_line(words, message, capsys, monkeypatch):
     assert reproduce.main(words.split()) == 2
     said = capsys.readouterr()
     assert said.err.startswith("error: ") and message in said.err and said.err.count("\n") == 1
+
+
+def test_the_weights_of_minilm_have_their_own_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "RUNS", tmp_path / "runs")
+    package = SimpleNamespace(origin=str(tmp_path / "package" / "__init__.py"))
+    (tmp_path / "package" / "model").mkdir(parents=True)
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: package)
+    places = reproduce.places_of([TABLES["first-run"], TABLES["growth"]], None)
+    weights = tmp_path / "runs" / "all-MiniLM-L6-v2"
+    assert places == {"RUNS": str(tmp_path / "runs"), "MINILM": str(weights)}
+    assert weights.resolve() == tmp_path / "package" / "model"
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="growth needs the weights of all-MiniLM-L6-v2: pip"):
+        reproduce.places_of([TABLES["growth"]], None)
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -221,23 +237,38 @@ def test_an_interrupted_table_goes_on(tiny, monkeypatch):
     assert (first["commit"], second["commit"]) == ("aaa..bbb", "bbb")
 
 
-def test_a_table_that_fails_is_named_and_the_others_are_made(tiny, capsys, project):
+def test_a_table_that_fails_is_named_and_made_when_its_fault_is_mended(
+    tiny, capsys, monkeypatch, project
+):
     table, words, folder = tiny
     broken = Table("broken", (Row("python nosuch.py && python run_multitask.py"),))
     project(broken, table)
-    assert reproduce.main(words) == 2
-    assert "failed     broken: exit code 2 of python nosuch.py\n" in capsys.readouterr().out
-    assert len(rows_of(folder)) == 2
-
-
-def test_a_table_without_its_verdict_is_not_made_yet(tiny, capsys, monkeypatch):
-    _, words, folder = tiny
     with monkeypatch.context() as patched:
         patched.setattr(reproduce, "text_of", lambda table, results: {}["cells"])
         assert reproduce.main(words) == 2
-    assert "failed     tiny: its result cannot be read" in capsys.readouterr().out
-    assert not (folder / "results").exists()
-    assert reproduce.main(words) == 0 and len(rows_of(folder)) == 2
+    said = capsys.readouterr().out
+    assert "failed     broken: exit code 2 of python nosuch.py\n" in said
+    assert "failed     tiny: its result cannot be read" in said
+    assert not (folder / "results").exists()  # without its verdict a table is not made yet
+    assert reproduce.main(words) == 2 and len(rows_of(folder)) == 2
+    assert "failed     broken; the same command tries again\n" in capsys.readouterr().out
+
+
+def test_commands_are_run_by_this_python_in_the_projects_folder():
+    code = "import os, sys; sys.exit(7 * os.path.isfile('run_multitask.py'))"
+    assert reproduce.execute(["python", "-c", code]) == 7
+
+
+def test_a_figure_of_a_runs_page_becomes_a_file(project):
+    table = Table("drawn", (Row("python x.py"),), figure=("report.html#lines", "figure.svg"))
+    project(table)
+    page = reproduce.folder_of(table, 0) / "report.html"
+    page.parent.mkdir(parents=True)
+    svgs = [f'<svg aria-labelledby="{name}-title x">{name}</svg>' for name in ("bars", "lines")]
+    page.write_text("\n".join(svgs))
+    assert reproduce.figure_of(table) == f"{svgs[1]}\n"
+    with pytest.raises(LookupError, match="no figure dots"):
+        reproduce.figure_of(replace(table, figure=("report.html#dots", "figure.svg")))
 
 
 def test_other_commands_and_other_data_are_other_rows(tiny, project, toy_data, tmp_path):

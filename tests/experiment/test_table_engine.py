@@ -1,6 +1,7 @@
 """The tables as data: rows are commands, claims agree with what was published; their verdicts."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,12 +62,20 @@ def parsed(command):
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_a_tables_commands_are_commands(table):
     for command in table.commands:
-        for program, options in parsed(command):
+        parts = parsed(command)
+        for program, options in parts:
             if program == "run_multitask.py":
                 assert options.resume and options.run_dir  # a stop loses at most a cell
+        program, settings = parts[-1]
+        if program == "run_multitask.py":
+            assert settings.run_dir == Path("out")
+        else:
+            file = settings.json if program == "benchmarks" else settings.csv
+            assert file == Path("out") / (
+                "result.json" if program == "benchmarks" else "result.csv"
+            )
         if not table.columns:
             continue
-        ((*_, (program, settings)),) = [parsed(command)]
         assert program == "run_multitask.py" and settings.seeds == 3
         assert GPU in table.needs or settings.threads == 1
         if table.columns == TUNING:
@@ -205,13 +214,17 @@ def test_a_line_names_margin_and_measure_and_only_seeds_that_both_rows_have():
     assert line.startswith("  holds: alignment: a ~ b, within 0.5: -0.100 [")
 
 
-def test_the_margin_of_two_rows_that_are_alike():
-    claim = Claim("a", ALIKE, "b", "why", within=0.01)
-    for low, high, word in (
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
         (-0.01, 0.01, HOLDS),
         (-0.011, 0.01, UNDECIDED),
         (-0.01, 0.011, UNDECIDED),
+        (0.01, 0.02, UNDECIDED),
         (0.011, 0.02, FAILS),
+        (-0.02, -0.01, UNDECIDED),
         (-0.02, -0.011, FAILS),
-    ):
-        assert verdict(claim, low, high) == word
+    ],
+)
+def test_the_margin_of_two_rows_that_are_alike(low, high, word):
+    assert verdict(Claim("a", ALIKE, "b", "why", within=0.01), low, high) == word
