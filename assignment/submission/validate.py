@@ -44,32 +44,23 @@ CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
 
 @dataclass(frozen=True)
 class Expected:
-    """The rows of one split.
+    """The rows of one split, N of which count."""
 
-    Attributes:
-        path: their file.
-        keys: what the rows of a document are matched by, in order, of the N rows that count.
-        labels: (N,), None where there are none.
-        more: ids of rows that may be predicted and do not count, as they have no readable label.
-    """
-
-    path: Path
-    keys: list[Key]
-    labels: np.ndarray | None
-    more: set[str]
+    path: Path  # their file
+    keys: list[Key]  # of the N rows, in order: what the rows of a document are matched by
+    labels: np.ndarray | None  # (N,)
+    more: set[str]  # ids of rows that may be predicted and do not count, without a readable label
 
 
 class Gold:
-    """A folder of the tasks' files, each of which is read once.
-
-    Args:
-        folder: a path, or `bundled` or `cs224n`.
-
-    Raises:
-        DataError: it is not there.
-    """
+    """A folder of the tasks' files, each of which is read once."""
 
     def __init__(self, folder: str | Path):
+        """Look for the folder, a path or `bundled` or `cs224n`.
+
+        Raises:
+            DataError: it is not there.
+        """
         self.folder = data_folder(str(folder))
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: no such folder; give the one with the tasks' files")
@@ -90,11 +81,7 @@ class Gold:
         return None
 
     def _read(self, task: str, split: str) -> Expected | None:
-        """Return the rows of a split, None if its file is not there.
-
-        Raises:
-            DataError: it is broken.
-        """
+        """Return the rows of a split, None if its file is not there."""
         record = ASKED[task]
         path = split_file(self.folder, record, split)
         if not path.is_file():
@@ -129,7 +116,6 @@ class Checked:
 
     @property
     def unanswered(self) -> int:
-        """Return how many rows give no answer."""
         return sum(answer.value is None for answer in self.answers.values())
 
     def predictions(self, expected: Expected) -> list[float | None]:
@@ -140,10 +126,7 @@ class Checked:
 def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     """Return a document with all of its faults and notes.
 
-    Args:
-        document: from `open_submission`.
-        gold: the rows to be predicted.
-        any_name: whether a name that no course writes is fine; header and ids then tell.
+    With `any_name` a name that no course writes is fine: header and ids tell what it is.
     """
     faults: list[str] = []
     notes: list[str] = []
