@@ -100,12 +100,7 @@ class Engine:
     ) -> Side:
         """Return the side that reads one part per round, in the batch size that suits it.
 
-        Args:
-            peer: the peer's name.
-            read: its `encode` or `predict`, which take the rows and `batch_size`.
-            parts: rows of every round.
-            quality: of its results.
-            device: that it computes on.
+        `read` is the model's `encode` or `predict`, which take the rows and `batch_size`.
         """
         size = best_batch_size(lambda n: read(parts[0][:TRIED], batch_size=n), device)
         # The peak is PyTorch's, whose float32 products are half as fast as ONNX Runtime's on some
@@ -134,14 +129,10 @@ def engines(
     rows: Sequence[tuple[str, ...]],
     best_only: bool = False,
 ) -> tuple[list[Engine], list[str]]:
-    """Return the engines that load, and a line for each that does not.
+    """Return the engines that load, and a line for each that does not; on a GPU neither.
 
-    Args:
-        bench: of the run; on a GPU there are neither engines nor lines.
-        make: sentence_transformer or cross_encoder.
-        folder: a checkpoint that it reads.
-        rows: texts or pairs, CALIBRATION_ROWS of which int8 is calibrated with.
-        best_only: those that compute in this machine's best precision, and no others.
+    `make`, sentence_transformer or cross_encoder, reads the checkpoint in `folder`; int8 is
+    calibrated with some of the rows. With `best_only` they compute in this machine's best precision.
     """
     loaded: list[Engine] = []
     skipped: list[str] = []
