@@ -132,7 +132,7 @@ def engines(
     """Return the engines that load, and a line for each that does not; on a GPU neither.
 
     `make`, sentence_transformer or cross_encoder, reads the checkpoint in `folder`; int8 is
-    calibrated with some of the rows. With `best_only` they compute in this machine's best precision.
+    calibrated with some of the rows. With `best_only` all compute in this machine's best precision.
     """
     loaded: list[Engine] = []
     skipped: list[str] = []

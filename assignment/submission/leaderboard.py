@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence
 from evaluation.table import markdown
 from report.page.tables import Table, interval, number, word
-from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
@@ -72,34 +72,29 @@ class LeaderboardOptions:
     html: Path | None = option(None, "write the page there", metavar="FILE")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Rank the submissions that a command line names; return the exit code."""
-    options = parse(
-        LeaderboardOptions,
-        argv,
-        prog="python -m assignment leaderboard",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment leaderboard",
+    "description": """\
 Rank the submissions of a folder, each a folder or a zip: scores with 95% intervals, and
 whether each is really ahead of the next (the same rows, Holm's correction).
 A broken submission is listed with its first fault and stops no other.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html
   python -m assignment leaderboard submissions --gold hidden --split test
 
 Zips are read in memory and within bounds; links, and entries that name places outside, are
 refused. {CODES}""",
-    )
-    return exit_code(lambda: leaderboard(options))
+}
 
 
-def leaderboard(options: LeaderboardOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Rank the submissions of a folder, print the tables, write the page if asked.
 
     Raises:
         DataError: the folder holds no submission, or the data no labels.
-        OSError: the page cannot be written.
     """
+    options = parse(LeaderboardOptions, argv, **ABOUT)
     gold, folder, split = Gold(options.gold), options.folder, options.split
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; give the one with the submissions")

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from evaluation.intervals import Interval, intervals
 from evaluation.metrics import task_metrics
 from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
-from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
@@ -118,25 +117,20 @@ class ScoreOptions:
     csv: Path | None = option(None, "write the scores there", metavar="FILE")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Score what a command line names; return the exit code."""
-    options = parse(
-        ScoreOptions,
-        argv,
-        prog="python -m assignment score",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment score",
+    "description": """\
 Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95%
 intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
 all three tasks are given.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   python -m assignment score predictions/sts-dev-output.csv --gold downloads/cs224n
   python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
 
 A row without an answer counts as wrong; of similarities, as the mean of those given.
 {CODES}""",
-    )
-    return exit_code(lambda: score(options))
+}
 
 
 class Score(NamedTuple):
@@ -152,13 +146,13 @@ class Score(NamedTuple):
     interval: Interval | None
 
 
-def score(options: ScoreOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Score all files of predictions that a command line names, and print the table.
 
     Raises:
         DataError: there is none, one is faulty, or its split has no labels.
-        OSError: the table cannot be written.
     """
+    options = parse(ScoreOptions, argv, **ABOUT)
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     gold = Gold(options.gold)

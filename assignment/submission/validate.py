@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from data.predictions import off_scale
 from data.tables import read_header
 from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
-from runtime.commands import exit_code
 from runtime.options import option, parse
 
 NAMED = 3  # ids named of those missing
@@ -239,18 +239,14 @@ class ValidateOptions:
     most: int = option(20, "faults shown of each file", least=1)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Validate what a command line names; return the exit code."""
-    options = parse(
-        ValidateOptions,
-        argv,
-        prog="python -m assignment validate",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment validate",
+    "description": """\
 Is a submission what the course asks for? Names of files, headers, rows that do not parse,
 ids that are missing, double or unknown, values that are no label: every fault comes with
 its file and line, and what to do. Both spellings of CS224N's minBERT project (2023-24)
 are read, para and sst as its GPT-2 project writes them, and Göttingen's files.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   all that CS224N's leaderboard wants, before it is handed in:
     python -m assignment validate predictions --data downloads/cs224n
@@ -260,16 +256,16 @@ examples:
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
 
 An empty value is no answer, which the course allows. {CODES}""",
-    )
-    return exit_code(lambda: validate(options))
+}
 
 
-def validate(options: ValidateOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Print what was found of each file, and each fault.
 
     Raises:
         DataError: there is a fault; all of them have been printed.
     """
+    options = parse(ValidateOptions, argv, **ABOUT)
     path = options.path
     if (path / "results.json").is_file():
         raise DataError(f"{path}: a run; pack it first: python -m assignment package")
