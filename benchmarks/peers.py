@@ -143,7 +143,18 @@ def engines(
         name = f"{library}, {precision}"
         try:
             with quiet():
-                model = _with_engine(bench, make, folder, rows[:CALIBRATION_ROWS], precision, way)
+                model = make(folder, bench.device, torch.float32).eval()
+                tokenizer, few = model.tokenizer, rows[:CALIBRATION_ROWS]
+                whole = model[0].model  # a BertModel, or what has one and a classifier
+                bert = whole.base_model
+                source = Source(bert, tokenizer, folder, bench.scratch, few, precision)
+                engine = Backbone(bert, way(source))
+                if whole is bert:
+                    model[0].model = engine
+                    model.encode([text for (text,) in rows[:2]])  # it must compute, too
+                else:
+                    setattr(whole, whole.base_model_prefix, engine)
+                    model.predict(rows[:2])
         except Exception as error:  # engines raise whatever they like
             reason = str(error).strip().partition("\n")[0]
             skipped.append(f"{name}: {reason}; pip install -r requirements-bench.txt")
@@ -151,29 +162,6 @@ def engines(
             dtype = None if precision == "int8" else getattr(torch, precision)
             loaded.append(Engine(name, model, dtype))
     return loaded, skipped
-
-
-def _with_engine(
-    bench: Bench,
-    make: Callable[..., Any],
-    folder: Path,
-    rows: Sequence[tuple[str, ...]],
-    precision: str,
-    way: Callable[["Source"], Run],
-) -> Any:
-    """Return what `make` makes, with an engine for its BERT that has computed once."""
-    model = make(folder, bench.device, torch.float32).eval()
-    whole = model[0].model  # a BertModel, or what has one and a classifier
-    bert = whole.base_model
-    source = Source(bert, model.tokenizer, folder, bench.scratch, rows, precision)
-    engine = Backbone(bert, way(source))
-    if whole is bert:
-        model[0].model = engine
-        model.encode([text for (text,) in rows[:2]])
-    else:
-        setattr(whole, whole.base_model_prefix, engine)
-        model.predict(rows[:2])
-    return model
 
 
 @contextmanager
