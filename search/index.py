@@ -100,7 +100,10 @@ def read_meta(folder: Path) -> Meta | None:
     """
     path = folder / META
     if not path.is_file():
-        if folder.exists() and (not folder.is_dir() or _has_other_files(folder)):
+        # Hidden files are what a crash may leave.
+        inside = folder.iterdir() if folder.is_dir() else ()
+        others = any(path.name != PARTS and path.name[0] != "." for path in inside)
+        if others or (folder.exists() and not folder.is_dir()):
             raise DataError(f"{folder}: holds other files and no index; name another folder")
         return None
     content = read_object(path, DataError)
@@ -119,11 +122,6 @@ def read_meta(folder: Path) -> Meta | None:
         return Meta(**content, parts=parts)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
-
-
-def _has_other_files(folder: Path) -> bool:
-    """Return whether a folder holds more than parts, and hidden files that a crash may leave."""
-    return any(path.name != PARTS and path.name[0] != "." for path in folder.iterdir())
 
 
 # --- read
