@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -95,17 +95,15 @@ class Answer(NamedTuple):
     value: float | None
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a document holds."""
+def read_table(
+    document: Document, faults: list[str]
+) -> tuple[Task | None, dict[Key, Answer], bool]:
+    """Read a document of any dialect; add a line to `faults` for each fault.
 
-    task: Task | None  # as name and header say; None where they say nothing, or not the same
-    answers: dict[Key, Answer]  # of the rows that could be read, in order
-    whole: bool  # whether all lines were read
-
-
-def read_table(document: Document, faults: list[str]) -> Table:
-    """Return the answers of a document of any dialect; add a line to `faults` for each fault."""
+    Returns:
+        The task, None where name and header say nothing, or not the same; the answers of the rows
+        that could be read, in order; and whether all lines were read.
+    """
     shown = document.shown
     rows, whole = [], True
     try:
@@ -126,6 +124,8 @@ def read_table(document: Document, faults: list[str]) -> Table:
         header = header_task.prediction_header
         faults.append(f"{shown}:1: {header} is not of {task.name}; rename it, or the column")
         task = None
+    if task is None:
+        return None, {}, whole
     ids, answers = [], []
     for line, fields in rows:
         where = f"{shown}:{line}"
@@ -135,8 +135,8 @@ def read_table(document: Document, faults: list[str]) -> Table:
             faults.append(f"{error}; correct the row")
             continue
         ids.append(id)
-        answers.append(Answer(line, _value(where, text, task, faults) if task else None))
-    return Table(task, dict(zip(numbered(ids), answers, strict=True)), whole)
+        answers.append(Answer(line, _value(where, text, task, faults)))
+    return task, dict(zip(numbered(ids), answers, strict=True)), whole
 
 
 def _lines(document: Document) -> Iterator[tuple[int, str]]:

@@ -109,12 +109,6 @@ class Checked:
     notes: list[str]
 
     @property
-    def is_plain(self) -> bool:
-        """Return whether its name is one of a course, without an option in front."""
-        name = named(self.document.name)
-        return name is not None and not name.option
-
-    @property
     def unanswered(self) -> int:
         return sum(answer.value is None for answer in self.answers.values())
 
@@ -131,12 +125,11 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     faults: list[str] = []
     notes: list[str] = []
     shown, place = document.shown, named(document.name)
-    table = read_table(document, faults)
-    answers = table.answers if table.task else {}
-    if table.task:
-        notes += [f"{shown}: {note}" for note in _notes(table.task, answers)]
+    task, answers, whole = read_table(document, faults)
+    if task:
+        notes += [f"{shown}: {note}" for note in _notes(task, answers)]
         if place is None:
-            place = gold.place(table.task.name, answers)
+            place = gold.place(task.name, answers)
             if place is None:
                 faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
             elif not any_name:
@@ -151,11 +144,11 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             faults.append(f"{shown}: no row is of {expected.path.name}{those}; mixed up?")
         elif expected:
             faults += _unknown(shown, expected, answers)
-            faults += _missing(shown, expected, answers) if table.whole else []
+            faults += _missing(shown, expected, answers) if whole else []
     faults.sort(key=lambda fault: _line(shown, fault))
     faults = [short(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
-    task, split = (place.task, place.split) if place else ("", "")
-    return Checked(document, task, split, answers, faults, notes)
+    name, split = (place.task, place.split) if place else ("", "")
+    return Checked(document, name, split, answers, faults, notes)
 
 
 def _line(shown: str, fault: str) -> float:
@@ -216,7 +209,8 @@ def one_per_task(
     faults: list[str] = []
     for task, split in wanted:
         candidates = [file for file in checked if (file.task, file.split) == (task, split)]
-        candidates = [file for file in candidates if file.is_plain] or candidates
+        plain = [f for f in candidates if (place := named(f.document.name)) and not place.option]
+        candidates = plain or candidates
         if not candidates:
             faults.append(f"{where}: {task}-{split}-output.csv is missing; add it")
         elif len(candidates) > 1:
