@@ -74,9 +74,9 @@ def submissions(
     for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
         if name in by_name:
-            newer, numbered = by_name[name].path, (f"{entry.name} ({n})" for n in count(2))
-            name = next(free for free in chain([entry.name], numbered) if free not in by_name)
-            fault = f"{newer.name}, which is newer, was graded under this name"
+            fault = f"{by_name[name].path.name}, which is newer, was graded under this name"
+            others = chain([entry.name], (f"{entry.name} ({n})" for n in count(2)))
+            name = next(other for other in others if other not in by_name)
             by_name[name] = Submission(name, entry, entry, fault)
         else:
             unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
