@@ -89,7 +89,7 @@ RUN/costs.json keeps the numbers; python -m report html RUN puts them into the p
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    costs = measure_run(options.run, options.budget, options.device, say)
+    costs = measure_run(options.run, options.budget, options.device)
     for line in cost_lines(costs):
         say(line)
     write_costs(options.json or options.run / COSTS, costs, say)

@@ -86,7 +86,7 @@ def test_single_examples_are_different_ones_and_the_first_does_not_count(machine
 def measured(machine, encoder, budget=15.0):
     """Return the cost of a made head."""
     ways = {"bi": (machine.encode, machine.compare), "late": (machine.tokens, machine.compare)}
-    cost = speeds(PAIRS, budget, machine.score, *ways.get(encoder, ()))
+    cost = speeds(PAIRS, budget, machine.score, ways.get(encoder))
     return {"encoder": encoder, "passes": 1 if encoder == "cross" else 2, **cost}
 
 
