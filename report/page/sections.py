@@ -127,23 +127,20 @@ def cost_table(costs: dict[str, Any]) -> Table:
 def heat_maps(run: FinishedRun) -> list[Table]:
     """Return, for tasks with both encoders, their errors' difference by what rows are like."""
     tables = []
-    duels = [(task, run.duels(task)) for task in run.tasks]
-    total = sum(len(settings) for _, settings in duels)
-    with progress("differences", total, "setting", delay=2) as bar:
-        for task, settings in duels:
+    with progress("differences", len(run.tasks), "task", delay=2) as bar:
+        for task in run.tasks:
             columns: dict[str, list[Slice]] = {}
-            for name, readers in settings.items():
+            for name, readers in run.duels(task).items():
                 examples = run.examples(readers["bi"][0])
                 bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
                 columns[name] = slices(groups(examples, task), bi, cross, clusters_of(examples))
-                bar.update()
-            if table := _heat_map(task, columns):
-                tables.append(table)
+            if any(columns.values()):
+                tables.append(_heat_map(task, columns))
+            bar.update()
     return tables
 
 
-def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | None:
-    """Return the table of a task's settings, None where no row is in any slice."""
+def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table:
     rows = [
         [
             word(same[0].name),
@@ -153,20 +150,18 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
         ]
         for same in zip(*columns.values(), strict=True)
     ]
-    if not rows:
-        return None
     scored = task.label_kind == "score"
     unit = "distance from the gold score" if scored else "share of wrong answers"
-    caption = f"{sentence_case(task_name(task.name))}: errors of the bi-encoder minus those of the"
-    return Table(
-        f"{caption} cross-encoder ({unit})", ("examples", *columns, "n", "by"), rows, "heat"
-    )
+    name = sentence_case(task_name(task.name))
+    caption = f"{name}: errors of the bi-encoder minus those of the cross-encoder ({unit})"
+    return Table(caption, ("examples", *columns, "n", "by"), rows, "heat")
 
 
 def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
     """Return each row's error, (N,), averaged over the seeds of a system."""
-    labels = labels_of(run.examples(cells[0]))
-    errors = [row_errors(cell.task, run.predictions[cell.place()], labels) for cell in cells]
+    examples = run.examples(cells[0])
+    labels = labels_of(examples)
+    errors = [row_errors(c.task, run.folder.predictions(c, examples), labels) for c in cells]
     return np.asarray(np.mean(errors, axis=0))
 
 
@@ -187,13 +182,10 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     shown = []
     for task in run.tasks:
         for name, readers in run.duels(task).items():
-            kept = [[run.soft[cell.place()] for cell in readers[reader]] for reader in DUEL]
-            if not all("soft" in arrays for seeds in kept for arrays in seeds):
-                continue
-            bi, cross = (
-                np.asarray(np.mean([arrays["soft"] for arrays in seeds], axis=0)) for seeds in kept
-            )
             examples = run.examples(readers["bi"][0])
+            bi, cross = (_mean_soft(readers[reader], run) for reader in DUEL)
+            if bi is None or cross is None:
+                continue
             labels = labels_of(examples)
             for better, row in most_surprising(bi, cross, labels, task.label_kind):
                 example = {
@@ -211,10 +203,16 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     return shown
 
 
+def _mean_soft(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray | None:
+    """Return what lies behind a system's predictions, averaged over seeds; None if not kept."""
+    kept = [run.folder.soft(cell, run.examples(cell)).get("soft") for cell in cells]
+    return None if any(soft is None for soft in kept) else np.mean(np.array(kept), axis=0)
+
+
 def most_surprising(
-    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, label_kind: str, most: int = MOST
+    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, label_kind: str
 ) -> list[tuple[str, int]]:
-    """Return who is better in the rows of the largest gaps, and these rows, at most `most` of each.
+    """Return who is better in the rows of the largest gaps, and these rows, at most MOST of each.
 
     Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
     the larger the gap. First those with the bi-encoder better, largest gap first, then the others.
@@ -224,7 +222,6 @@ def most_surprising(
             class, (N, C); "score": scores (N,).
         labels: (N,).
         label_kind: of the task.
-        most: rows where each encoder is better.
     """
     losses, rights = [], []
     for soft in (bi, cross):
@@ -241,7 +238,7 @@ def most_surprising(
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)
-        rows = rows[np.argsort(-gaps[rows], kind="stable")][:most]
+        rows = rows[np.argsort(-gaps[rows], kind="stable")][:MOST]
         largest += [(better, row) for row in rows.tolist()]
     return largest
 
