@@ -18,29 +18,15 @@ from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json
 from report.run_folder import RunFolder
 from runtime.files import write_text
-from runtime.streams import Say
 
 
 def compare(
-    a: Path,
-    b: Path,
-    say: Say = print,
-    *,
-    data: str | None = None,
-    gold: Path | None = None,
-    json_file: Path | None = None,
-) -> list[Judged]:
+    a: Path, b: Path, *, data: str | None, gold: Path | None, json_file: Path | None
+) -> None:
     """Compare two sides, print the table and a sentence per task, write a file if asked to.
 
     Of runs, cells of the same system are compared: the same pre-training, encoder, tuning and
     features; where each run has one system for a task, these two. Systems are named by their side.
-
-    Args:
-        a, b: two run folders, or two files of predictions.
-        say: called with every line of output.
-        data: the folder of the tasks' files, for the labels; None: the runs' own, or the bundled.
-        gold: the file with the labels, instead of a folder.
-        json_file: where to write all results.
 
     Raises:
         DataError: what is named cannot be compared; the message is one line.
@@ -56,18 +42,16 @@ def compare(
     judged = judge((_of_runs if a.is_dir() else _of_files)(a, b, data, gold))
     if not any(place.comparisons for place in judged):
         raise DataError(f"{a}, {b}: no seed in common; compare runs of equal seeds")
-    say(f"A  {a}\nB  {b}\n\n{_table(judged)}\n")
+    print(f"A  {a}\nB  {b}\n\n{_table(judged)}\n")
     for place in judged:
         for versus in place.comparisons:
-            say(f"{place.task} {place.split}, {versus.metric}: {sentence(versus)}")
+            print(f"{place.task} {place.split}, {versus.metric}: {sentence(versus)}")
     if json_file:
         content = {"a": str(a), "b": str(b), **to_json(judged)}
         write_text(json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
-    return judged
 
 
 def _table(judged: list[Judged]) -> str:
-    """Return every metric of every system with its interval, as a Markdown table."""
     rows = []
     for place in judged:
         for estimate in place.estimates:

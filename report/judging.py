@@ -44,6 +44,8 @@ class Scored:
 
 @dataclass(frozen=True)
 class System:
+    """What the sentences need to know of a system."""
+
     pretrain: str
     encoder: str
     tune: str
@@ -126,7 +128,11 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
                 comparisons += [replace(versus, metric=name) for versus in differences]
             judged.append(Judged(place.task, place.split, tuple(estimates), tuple(comparisons)))
             bar.update()
-    judged = with_questions(judged, cells)
+    return _adjusted(with_questions(judged, cells))
+
+
+def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
+    """Return what was judged with the p values of each family adjusted."""
     families: dict[tuple[str, str], list[Comparison]] = {}
     for place in judged:
         for versus in place.comparisons:

@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,7 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other commands out of the folder for the block.
-
-        Not only while a file is written: config, comparisons, predictions, heads and page of a
-        folder belong together, and those of two commands at once would not.
+        """Keep other commands out of the folder for the block: its files belong together.
 
         Raises:
             DataError: another command is writing into it, or it is no run's.
@@ -114,12 +111,7 @@ class RunFolder:
         self._write(name, json.dumps(content, indent=2) + "\n")
 
     def add_training(self, training: Path, name: str) -> list[Cell]:
-        """Link what a kept training holds into the run folder; return its cells.
-
-        Args:
-            training: its folder, laid out as this one.
-            name: of the training, as that of the encoder that it tuned.
-        """
+        """Link what a kept training holds, laid out as this folder, into it; return its cells."""
         for head, curve in read_curves(training).items():
             self.add_curve(head, curve)
         for path in (*training.glob("heads/*"), *training.glob("predictions/*/*")):
@@ -254,12 +246,6 @@ def predictions_name(cell_name: str, task: str, split: str) -> str:
 
 def provenance() -> dict[str, Any]:
     """Return the versions of Python and the main packages, the machine, and the code's commit."""
-    packages: dict[str, str | None] = {}
-    for name in PACKAGES:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = None
     try:
         # The commit, and whether files differ from it; None outside git.
         described = subprocess.run(
@@ -275,7 +261,7 @@ def provenance() -> dict[str, Any]:
         commit = None
     return {
         "python": platform.python_version(),
-        "packages": packages,
+        "packages": {name: version(name) for name in PACKAGES},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "commit": commit,
     }

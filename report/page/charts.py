@@ -22,11 +22,10 @@ from report.page.figure import (
     legend,
     line_style,
 )
-from report.page.tables import Entry, Table, interval, number, word
+from report.page.tables import Table, interval, number, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
 WIDTH = 0.36  # of a bar, at most
-GEOMETRY = ("alignment", "uniformity")
 
 Records = list[dict[str, Any]]
 Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
@@ -164,63 +163,48 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
 
 def _curves(name: str, title: str, x: str, trained: Trained) -> Iterator[Figure]:
     """Yield a figure of dev scores by step or epoch, if there are any."""
-    rows, lines = [], []
-    for points, look, named in _drawn(trained, x, "dev_score"):
-        best = max(points, key=lambda point: point[1])
-        scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
-        rows.append([*named, *scores, number(points[-1][1])])
-        lines.append((points, look | {"lw": 1.4, "ms": 4}))
+    lines = [
+        (points, look | {"lw": 1.4, "ms": 4}) for points, look in _drawn(trained, x, "dev_score")
+    ]
 
     def paint(axes: Any) -> None:
         _paint_lines(axes, lines, x, "dev score")
         axes.xaxis.get_major_locator().set_params(integer=True)
 
-    if rows:
-        header = ("curve", "seed no.", "first", "best", f"{x} of the best", "last")
-        yield draw(
-            f"curve-{name}",
-            title,
-            f"Lines of the dev score by {x}, one per seed.",
-            Table(f"{title}: dev score", header, rows),
-            paint,
-        )
+    if lines:
+        about = f"Lines of the dev score by {x}, one per seed."
+        yield draw(f"curve-{name}", title, about, None, paint)
 
 
 def trajectory(stages: Trained) -> Iterator[Figure]:
     """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
-    rows, lines = [], []
-    for points, look, named in _drawn(stages, *GEOMETRY[::-1]):
-        ends = [number(value) for point in (points[0], points[-1]) for value in point[::-1]]
-        rows.append([*named, *ends])
+    lines = []
+    for points, look in _drawn(stages, "uniformity", "alignment"):
         end = {"ls": "", "marker": "o", "color": look["color"]}
         hollow = {"mfc": PAPER, "mec": look["color"]}
         lines += [(points, look), (points[:1], end | hollow), (points[-1:], end)]
-    if rows:
-        columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
+    if lines:
         yield draw(
             "trajectory",
             "Alignment and uniformity during tuning",
             "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower "
             "is better for both. Alignment is how near texts of the same meaning are, uniformity "
             "how evenly all texts spread.",
-            Table("Alignment and uniformity", ("objective", "seed no.", *columns), rows),
+            None,
             partial(_paint_lines, lines=lines, x="uniformity", y="alignment", columns=3),
         )
 
 
-def _drawn(trained: Trained, x: str, y: str) -> Iterator[tuple[Any, dict[str, Any], list[Entry]]]:
-    """Yield of every curve that has both numbers its points, look, and first entries of a table."""
+def _drawn(trained: Trained, x: str, y: str) -> Iterator[Line]:
+    """Yield the points and the look of every curve that has both numbers."""
     for look, curves in trained:
-        seed = 0
+        label = look["label"]
         for curve in curves:
             pairs = [(record.get(x), record.get(y)) for record in curve]
             known = [pair for pair in pairs if all(isinstance(n, int | float) for n in pair)]
             if known:
-                seed += 1
-                # One entry in the legend for all seeds.
-                label = look["label"] if seed == 1 else None
-                named = [word(look["label"]), number(seed, 0)]
-                yield known, look | {"label": label, "marker": "."}, named
+                yield known, look | {"label": label, "marker": "."}
+                label = None  # one entry in the legend for all seeds
 
 
 def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int = 2) -> None:

@@ -6,7 +6,7 @@ Drawn by matplotlib without a display; the same data give the same bytes.
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -63,36 +63,19 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and what says the same in words.
+    """A figure and what says the same in words."""
 
-    Attributes:
-        name: its id on the page.
-        title, description: read out instead of the picture.
-        svg: the picture, from `<svg` to `</svg>`.
-        table: its numbers; None where the page has them elsewhere.
-    """
-
-    name: str
+    name: str  # its id on the page
     title: str
-    description: str
-    svg: str = field(repr=False)
-    table: Table | None
+    description: str  # read out instead of the picture
+    svg: str  # from `<svg` to `</svg>`
+    table: Table | None  # its numbers; None where they are elsewhere
 
 
 def draw(
-    name: str,
-    title: str,
-    description: str,
-    table: Table | None,
-    paint: Callable[[Any], None],
+    name: str, title: str, description: str, table: Table | None, paint: Callable[[Any], None]
 ) -> Figure:
-    """Return a figure of one panel.
-
-    Args:
-        name: an id, unique on the page.
-        title, description, table: as of Figure.
-        paint: draws on matplotlib's axes.
-    """
+    """Return a figure of one panel, which `paint` draws on matplotlib's axes."""
     name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
         canvas = Canvas(figsize=SIZE, layout="constrained")
@@ -122,8 +105,7 @@ def _inline(svg: str, name: str) -> str:
         svg = svg.replace(colour, f"var(--{variable})")
     used = set(re.findall(r"#([\w-]+)[\")]", svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
-    return svg
+    return re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
 
 
 def _spoken(svg: str, name: str, title: str, description: str) -> str:
@@ -137,7 +119,6 @@ def _spoken(svg: str, name: str, title: str, description: str) -> str:
 
 
 def line_style(reader: str) -> Any:
-    """Return how a reader's lines are dashed."""
     return STYLES[list(LOOKS).index(reader)]
 
 
