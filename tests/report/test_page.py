@@ -1,9 +1,14 @@
-"""The page of a run: whole, self-contained, escaped, complete for every kind of run."""
+"""The page of a run: whole, self-contained, escaped, complete for every kind of run.
 
+In a real browser it fits, sorts, pages and filters, and nothing fails.
+"""
+
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import browser
 import numpy as np
 import pytest
 from made_run import EVIL, TAGS, add_costs, made_run
@@ -63,18 +68,19 @@ class Document(HTMLParser):
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory) -> Path:
-    run = made_run(tmp_path_factory.mktemp("full"), pretrains=("none", NAME))
+    # Three stages have so many comparisons that their table has two pages.
+    run = made_run(tmp_path_factory.mktemp("full"), pretrains=("none", "sup", NAME))
     add_costs(run)
     write_page(run)
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def source(full) -> str:
     return (full / PAGE).read_text()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document(source) -> Document:
     return Document(source)
 
@@ -94,17 +100,11 @@ def test_every_part_is_there_and_every_name_leads_somewhere(document, source):
 def test_the_numbers_of_the_run_are_there(full, document):
     """One number of each section, from the files of the run."""
     run = FinishedRun.read(full)
-    (pearson,) = [
-        one
-        for each in run.judged
-        for one in each.estimates
-        if (each.task, each.split, one.metric) == ("sts", "test", "pearson")
-        and one.system == "none-bi-frozen-concat"
-    ]
+    (place,) = [place for place in run.judged if (place.task, place.split) == ("sts", "test")]
+    pearson, versus = place.scores("pearson")["none-bi-frozen-concat"], place.comparisons[0]
     bounds = f"[{pearson.interval.low:.3f}, {pearson.interval.high:.3f}]".replace("-", "−")
-    assert f"{pearson.mean:.3f}" in document.text and bounds in document.text
-    versus = next(each for each in run.judged if each.split == "test").comparisons[0]
-    assert f"{abs(versus.difference):.3f}" in document.text
+    for words in (f"{pearson.mean:.3f}", bounds, f"{abs(versus.difference):.3f}"):
+        assert words in document.text
     costs = "m & co, cpu", "~20 s", "~13 ms", "detection: The bi-encoder is cheaper once"
     for words in (*costs, '"simcse": {'):
         assert words in document.text
@@ -236,3 +236,68 @@ def test_scores_are_ordered_by_squared_errors_and_classes_by_the_gold_probabilit
 def test_other_words_print_the_usage(words, code, capsys):
     assert main(words) == code
     assert "usage: python -m report compare|cost|html" in "".join(capsys.readouterr())
+
+
+@browser.IN_BROWSER[0]
+@browser.IN_BROWSER[1]
+def test_in_a_browser_it_fits_a_phone_filters_pages_and_sorts(full):
+    title = "Bi- or cross-encoder"
+    phone = browser.ask(full / PAGE, "return document.body.innerText.length;", 390, title)
+    assert phone["found"] > 1000 and phone["width"] <= phone["window"] == 390
+    answer = browser.ask(full / PAGE, USING, 1280, title)
+    assert answer["width"] <= answer["window"] == 1280, "the page scrolls sideways"
+
+    filtered, total = answer["found"]["filtered"], answer["found"]["total"]
+    assert filtered["all"][:2] == [f"{total} of {total}", 10]
+    for step, values in (("task", {"sts"}), ("both", {"cross"}), ("tag", {TAGS[2]})):
+        assert set(filtered[step][2]) <= values
+    counts = [int(filtered[step][0].split()[0]) for step in ("all", "task", "both", "none")]
+    assert counts[0] > counts[1] > counts[2] > counts[3] == 0
+    assert filtered["evil"][1] > 0 and all("<script>" in text for text in filtered["evil"][2])
+
+    paged = answer["found"]["paged"]
+    assert paged["rows"] > 25 and paged["before"] == 20 and paged["print"]
+    assert paged["after"] == paged["rows"] - 20 and paged["last"]
+
+    ordered = answer["found"]["ordered"]
+    assert ordered["focused"] and ordered["said"] == ["descending", "ascending"]
+    assert ordered["down"] == sorted(ordered["down"], reverse=True) == ordered["up"][::-1]
+
+
+USING = f"""
+const form = document.getElementById("filter"), list = document.getElementById("list");
+const set = (name, value) => {{
+  form.elements[name].value = value;
+  form.dispatchEvent(new Event("input"));
+  return [document.getElementById("matches").textContent, shown(list.children).length,
+          shown(list.children).map((item) => item.dataset[name] || item.textContent)];
+}};
+const filtered = {{
+  all: set("task", ""), task: set("task", "sts"), both: set("better", "cross"),
+  tag: set("phenomenon", {json.dumps(TAGS[2])}), none: set("words", "no such words"),
+  evil: (["phenomenon", "better", "task"].map((name) => set(name, "")),
+         set("words", "{EVIL[:7]}")),
+}};
+const table = [...document.querySelectorAll("#scores table")].at(-1), rows = table.tBodies[0].rows;
+const next = document.querySelector("#scores .pager [aria-label='Next rows']");
+const before = shown(rows).length;
+next.click();
+const rules = [...document.styleSheets[0].cssRules];
+const style = rules.find((rule) => rule.media?.mediaText === "print");
+const paged = {{
+  rows: rows.length, before, after: shown(rows).length, last: next.disabled,
+  print: style.cssText.includes("tr[hidden]"),
+}};
+const head = table.tHead.rows[0].cells[1], button = head.querySelector("button");
+const sorted = () => {{
+  button.click();
+  return [[...rows].map((row) => Number(row.cells[1].dataset.value)),
+          head.getAttribute("aria-sort")];
+}};
+button.focus();
+const focused = document.activeElement === button;
+const [down, first] = sorted(), [up, second] = sorted();
+return {{
+  total: list.children.length, filtered, paged,
+  ordered: {{ focused, down, up, said: [first, second] }},
+}};"""
