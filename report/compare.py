@@ -62,12 +62,6 @@ def _table(judged: list[Judged]) -> str:
     return markdown(["task", "split", "system", "metric", "n", "value", "95% CI"], rows)
 
 
-def _scored(
-    task: str, split: str, systems: Runs, examples: Sequence[Example], pairs: list[Pair]
-) -> Scored:
-    return Scored(task, split, systems, labels_of(examples), clusters_of(examples), pairs)
-
-
 def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scored]:
     first, second = read_predictions(a), read_predictions(b)
     task = first.task
@@ -79,7 +73,8 @@ def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Sco
         name: {0: np.array(side.aligned(examples, path))}
         for name, side in (("A", first), ("B", second))
     }
-    return [_scored(task.name, split, systems, examples, [("A", "B")])]
+    labels, clusters = labels_of(examples), clusters_of(examples)
+    return [Scored(task.name, split, systems, labels, clusters)]
 
 
 def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
@@ -122,7 +117,8 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
                 systems[side] = {
                     seed: run.predictions(cell, examples) for seed, cell in seeds.items()
                 }
-        scored.append(_scored(task, split, systems, examples, pairs))
+        labels, clusters = labels_of(examples), clusters_of(examples)
+        scored.append(Scored(task, split, systems, labels, clusters, pairs))
     if not scored:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
     return scored

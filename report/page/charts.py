@@ -1,6 +1,6 @@
 """The figures of a run's page: scores, learning curves, training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,23 +9,20 @@ import numpy as np
 
 from data.tasks import TASKS
 from evaluation.significance import Estimate
+from heads.config import READERS
 from report.finished import FinishedRun
-from report.page.figure import (
-    INK,
-    LOOKS,
-    MARKERS,
-    PAPER,
-    SERIES,
-    STYLES,
-    Figure,
-    draw,
-    legend,
-    line_style,
-)
+from report.page.figure import INK, PAPER, SERIES, Figure, draw, legend
 from report.page.tables import Table, interval, number, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
 WIDTH = 0.36  # of a bar, at most
+# Reader -> colour, hatch of bars, markers and dashes of lines: no difference by colour alone.
+STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+LOOKS: dict[str, tuple[str, str, str, Any]] = {
+    "bi": (SERIES[0], "", "o", STYLES[0]),
+    "cross": (SERIES[1], "//", "s", STYLES[1]),
+    "late": (SERIES[2], "..", "D", STYLES[2]),
+}
 
 Records = list[dict[str, Any]]
 Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
@@ -63,22 +60,25 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
     readers = [reader for reader in LOOKS if any(reader in row for row in scores.values())]
     width = min(WIDTH, 0.8 / len(readers) - 0.02)
     for k, reader in enumerate(readers):
-        colour, label, hatch = LOOKS[reader]
+        colour, hatch, _, _ = LOOKS[reader]
         offset = (k - (len(readers) - 1) / 2) * (width + 0.02)
         bars = {x + offset: row[reader] for x, row in enumerate(scores.values()) if reader in row}
         heights = [estimate.mean for estimate in bars.values()]
-        axes.bar(list(bars), heights, width, color=colour, label=label, hatch=hatch, linewidth=0)
-        for x, estimate in bars.items():
-            if estimate.interval:
-                axes.plot(
-                    [x, x], [estimate.interval.low, estimate.interval.high], color=INK, lw=1.2
-                )
+        look = {"color": colour, "label": READERS[reader], "hatch": hatch, "linewidth": 0}
+        axes.bar(list(bars), heights, width, **look)
+        _paint_intervals(axes, bars, INK, 1.2)
     axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
     axes.set_xlim(-0.6, len(scores) - 0.4)
     axes.grid(axis="x", visible=False)
     axes.axhline(0, color=INK, lw=0.8)
     axes.set_ylabel(metric)
     legend(axes)
+
+
+def _paint_intervals(axes: Any, scores: Mapping[Any, Estimate], colour: str, width: float) -> None:
+    for x, score in scores.items():
+        if score.interval:
+            axes.plot([x, x], [score.interval.low, score.interval.high], color=colour, lw=width)
 
 
 # The main metric by number of labels.
@@ -98,7 +98,7 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
             rows.append(row)
         about = f"{task_name(curves.task)} ({setting(curves.pretrain, curves.tune)})"
         title = f"{sentence_case(about)}: {metric} by number of labels"
-        header = ("labels", *(LOOKS[reader][1] for reader in curves.points))
+        header = ("labels", *(READERS[reader] for reader in curves.points))
         figure = draw(
             f"labels-{curves.task}-{curves.pretrain}, {curves.tune}",
             title,
@@ -112,15 +112,11 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
 
 def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], metric: str) -> None:
     for reader, scores in points.items():
-        colour, label, _ = LOOKS[reader]
-        known = [(labels, score) for labels, score in scores if score.mean is not None]
-        look = {"color": colour, "label": label, "marker": MARKERS[reader]}
-        means = [score.mean for _, score in known]
-        axes.plot([labels for labels, _ in known], means, ls=line_style(reader), **look)
-        for labels, score in known:
-            if score.interval:
-                ends = [score.interval.low, score.interval.high]
-                axes.plot([labels, labels], ends, color=colour, lw=1.0)
+        colour, _, marker, dashes = LOOKS[reader]
+        known = {labels: score for labels, score in scores if score.mean is not None}
+        look = {"color": colour, "label": READERS[reader], "marker": marker, "ls": dashes}
+        axes.plot(list(known), [score.mean for score in known.values()], **look)
+        _paint_intervals(axes, known, colour, 1.0)
     axes.set_xscale("log")
     sizes = sorted({labels for scores in points.values() for labels, _ in scores})
     # Two sizes that lie near each other would be written over each other.
@@ -154,7 +150,7 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
         for k, (name, readers) in enumerate(run.settings(task).items()):
             for reader, cells in readers.items():
                 curves = [run.curves[cell.name] for cell in cells if cell.name in run.curves]
-                look = look_of(k, f"{name} {reader}") | {"ls": line_style(reader)}
+                look = look_of(k, f"{name} {reader}") | {"ls": LOOKS[reader][3]}
                 of_heads.append((look, curves))
         title = f"Heads of {task_name(task.name)}: {metric_name(task.main_metric)} on dev"
         figures += _curves(f"heads-{task.name}", title, "epoch", of_heads)

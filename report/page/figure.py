@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
-from heads.config import READERS
 from report.page.tables import Table
 
 # Colours to draw with -> the page's own, which differ between light and dark: names of style.css.
@@ -25,14 +24,6 @@ COLOURS = {
     **{INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper"},
     **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)},
 }
-# Reader -> colour, name, hatch: no difference by colour alone.
-LOOKS = {
-    "bi": (SERIES[0], READERS["bi"], ""),
-    "cross": (SERIES[1], READERS["cross"], "//"),
-    "late": (SERIES[2], READERS["late"], ".."),
-}
-MARKERS = {"bi": "o", "late": "D", "cross": "s"}
-STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -116,10 +107,6 @@ def _spoken(svg: str, name: str, title: str, description: str) -> str:
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(description)}</desc>{svg[end + 1 :]}'
     )
-
-
-def line_style(reader: str) -> Any:
-    return STYLES[list(LOOKS).index(reader)]
 
 
 def legend(axes: Any, columns: int = 2) -> None:
