@@ -1,18 +1,17 @@
 """Two runs or two prediction files side by side: `python -m report compare A B`."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from data.examples import DataError, Example
+from data.examples import DataError
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, split_file
 from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
-from evaluation.significance import Pair, sentence, shown
+from evaluation.significance import sentence, shown
 from evaluation.table import markdown
 from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json

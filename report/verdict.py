@@ -9,13 +9,14 @@ from itertools import combinations
 
 from data.tasks import TASKS
 from evaluation.intervals import POWER
+from evaluation.metrics import SHOWN
 from evaluation.significance import SIGNIFICANT, Comparison, Estimate, shown, turned
 from heads.config import READERS
 from report.cell import COSINE
 from report.judging import MAIN, Judged
 
 TASK_NAMES = {"sst": "SST", "para": "paraphrase detection", "sts": "STS"}
-METRIC_NAMES = {"f1": "F1", "pearson": "Pearson", "spearman": "Spearman", COSINE: "Spearman"}
+METRIC_NAMES = SHOWN | {COSINE: "Spearman"}
 STAGES = {"none": "no SimCSE", "unsup": "unsupervised SimCSE", "sup": "supervised SimCSE"}
 TUNING = {
     "frozen": "frozen encoder",
