@@ -141,14 +141,16 @@ def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: i
         return f"{cannot}: {metric} is undefined for one of them."
     if versus.p is None:
         return f"{cannot}: fewer than three examples share no text."
+    size = f"{abs(versus.difference):.3f} {metric}"
     excludes_0 = versus.interval is not None and versus.interval.low * versus.interval.high > 0
     if versus.difference < 0 and (versus.decided or excludes_0):
         a, b, versus = b, a, turned(versus)
-    size = f"{abs(versus.difference or 0):.3f} {metric}"
     if versus.decided:
         return f"{a} beats {b} by {size} ({', '.join([*_interval(versus), _p(versus)])})."
-    reach = f"This test set can detect a difference of {versus.findable or 0:.3f}"
-    reach = f" {reach} with {POWER:.0%} power." if versus.findable else ""
+    reach = ""
+    if versus.findable:
+        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
+        reach = f" This test set can detect a difference of {detected}."
     if excludes_0:
         holm = "" if versus.p_holm is None else f" after Holm correction for {adjusted} comparisons"
         return (

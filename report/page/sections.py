@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import Task
+from data.tasks import TASKS, Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
@@ -18,13 +18,14 @@ from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.judging import mean_of_all
-from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
+from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, task_name
 from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
 # The difference of the encoders' errors that has the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
+SHADES = 4  # of a heat map, for each encoder
 
 
 # Scores and comparisons.
@@ -170,8 +171,9 @@ def _difference(errors: Slice, darkest: float) -> Entry:
     if errors.low is None or errors.high is None:  # few rows: no claim
         return number(errors.difference, 3, sign=True)
     plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
-    colour = shade(errors.difference, darkest, DUEL)
-    return replace(plain, shade=colour, strong=not errors.low <= 0 <= errors.high)
+    step = min(SHADES, round(SHADES * abs(errors.difference) / darkest))
+    shade = f"{DUEL[0] if errors.difference < 0 else DUEL[1]}-{step}" if step else ""
+    return replace(plain, shade=shade, strong=not errors.low <= 0 <= errors.high)
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
@@ -187,7 +189,7 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
             if bi is None or cross is None:
                 continue
             labels = labels_of(examples)
-            for better, row in most_surprising(bi, cross, labels, task.label_kind):
+            for better, row in most_surprising(bi, cross, labels):
                 example = {
                     "task": task.name,
                     "setting": name,
@@ -204,32 +206,30 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
 
 
 def _mean_soft(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray | None:
-    """Return what lies behind a system's predictions, averaged over seeds; None if not kept."""
+    """Return scores (N,) or probabilities (N, C), averaged over seeds; None if not kept."""
     kept = [run.folder.soft(cell, run.examples(cell)).get("soft") for cell in cells]
-    return None if any(soft is None for soft in kept) else np.mean(np.array(kept), axis=0)
+    if any(soft is None for soft in kept):
+        return None
+    soft = np.mean(np.array(kept), axis=0)
+    binary = TASKS[cells[0].task].label_kind == "binary"
+    return np.stack([1 - soft, soft], axis=1) if binary else np.asarray(soft)
 
 
-def most_surprising(
-    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, label_kind: str
-) -> list[tuple[str, int]]:
+def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> list[tuple[str, int]]:
     """Return who is better in the rows of the largest gaps, and these rows, at most MOST of each.
 
     Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
     the larger the gap. First those with the bi-encoder better, largest gap first, then the others.
 
     Args:
-        bi, cross: by the label kind, "binary": the probability of 1, (N,); "classes": of each
-            class, (N, C); "score": scores (N,).
+        bi, cross: scores (N,), or of each class its probability (N, C).
         labels: (N,).
-        label_kind: of the task.
     """
     losses, rights = [], []
     for soft in (bi, cross):
-        if label_kind == "score":
+        if soft.ndim == 1:
             losses.append((soft - labels) ** 2)
             continue
-        if label_kind == "binary":
-            soft = np.stack([1 - soft, soft], axis=1)
         gold = labels.astype(np.int64)
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
@@ -247,9 +247,8 @@ def _in_words(soft: Any, task: Task) -> str:
     """Return a score, or the called class and its probability: `yes (91% sure)`."""
     if task.label_kind == "score":
         return _named(soft, task)
-    probabilities = np.array([1 - soft, soft]) if task.label_kind == "binary" else soft
-    called = int(probabilities.argmax())
-    return f"{_named(called, task)} ({probabilities[called]:.0%} sure)"
+    called = int(soft.argmax())
+    return f"{_named(called, task)} ({soft[called]:.0%} sure)"
 
 
 def _named(label: float, task: Task) -> str:

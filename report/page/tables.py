@@ -7,7 +7,6 @@ from evaluation.intervals import Interval
 from evaluation.significance import shown
 
 UNKNOWN = "–"
-STEPS = 4  # shades of a heat map on each side
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,6 @@ def number(value: float | None, digits: int = 3, note: str = "", sign: bool = Fa
 def share(value: float | None, digits: int = 1) -> Entry:
     """Return an entry of a share, in percent."""
     return Entry(UNKNOWN) if value is None else Entry(f"{value:.{digits}%}", float(value))
-
-
-def shade(value: float, most: float, sides: tuple[str, str]) -> str:
-    """Return the CSS class of a value from -most to most: `SIDE-1` to `SIDE-4`, "" near 0."""
-    step = min(STEPS, round(STEPS * abs(value) / most)) if most > 0 else 0
-    return f"{sides[0] if value < 0 else sides[1]}-{step}" if step else ""
 
 
 def interval(low_and_high: Interval | None) -> str:

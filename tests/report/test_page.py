@@ -210,26 +210,28 @@ def test_what_is_unfinished_damaged_or_gone_is_named_in_one_line(tmp_path, capsy
 
 
 def test_sure_and_right_against_sure_and_wrong_comes_first():
+    def of_two(*probabilities):
+        return np.stack([1 - np.array(probabilities), probabilities], axis=1)
+
     labels = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
-    bi = np.array([0.9, 0.6, 0.9, 0.9, 0.5])
-    cross = np.array([0.2, 0.4, 0.1, 0.8, 0.9])
+    bi, cross = of_two(0.9, 0.6, 0.9, 0.9, 0.5), of_two(0.2, 0.4, 0.1, 0.8, 0.9)
     # Row 3 has both right; in row 4 the bi-encoder is right with its half.
     expected = [("bi", 0), ("bi", 4), ("bi", 1), ("cross", 2)]
-    assert most_surprising(bi, cross, labels, "binary") == expected
-    ones, zeros = np.ones(12), np.zeros(12)
-    assert most_surprising(ones, zeros, ones, "binary") == [("bi", k) for k in range(10)]
-    assert most_surprising(ones, ones, ones, "binary") == []
+    assert most_surprising(bi, cross, labels) == expected
+    right, wrong = of_two(*[1.0] * 12), of_two(*[0.0] * 12)
+    assert most_surprising(right, wrong, np.ones(12)) == [("bi", k) for k in range(10)]
+    assert most_surprising(right, right, np.ones(12)) == []
 
 
 def test_scores_are_ordered_by_squared_errors_and_classes_by_the_gold_probability():
     labels = np.array([0.0, 5.0, 3.0, 2.0])
     bi, cross = np.array([3.0, 5.0, 3.0, 1.0]), np.array([0.0, 3.0, 3.0, 5.0])
     # Row 2 is the same to both.
-    assert most_surprising(bi, cross, labels, "score") == [("bi", 3), ("bi", 1), ("cross", 0)]
+    assert most_surprising(bi, cross, labels) == [("bi", 3), ("bi", 1), ("cross", 0)]
     bi = np.array([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]])
     cross = np.array([[0.3, 0.6, 0.1], [0.1, 0.8, 0.1]])
     expected = [("bi", 0), ("cross", 1)]
-    assert most_surprising(bi, cross, np.array([2.0, 1.0]), "classes") == expected
+    assert most_surprising(bi, cross, np.array([2.0, 1.0])) == expected
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 2), (["tell"], 2), (["--help"], 0)])
