@@ -143,9 +143,11 @@ def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray)
     clusters = np.unique(clusters, return_inverse=True)[1]
     if len(differences) < FEWEST or np.ptp(differences) < ROUNDING or count(clusters) < 2:
         return None
-    # (B, N) @ (N,) -> (B,)
-    means = resampled(lambda weights: (weights @ differences / weights.sum(axis=1))[None], clusters)
-    return percentiles(means[0])
+
+    def mean(weights: np.ndarray) -> np.ndarray:  # (B, N) @ (N,) -> (1, B)
+        return np.asarray((weights @ differences / weights.sum(axis=1))[None])
+
+    return percentiles(resampled([mean], clusters)[0])
 
 
 def _by_number(name: str) -> tuple[float, str]:

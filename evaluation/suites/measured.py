@@ -17,7 +17,7 @@ from data.locate import MissingSet
 from data.overlap import Seen, overlap
 from data.tasks import Splits
 from evaluation.clusters import clusters_of
-from evaluation.intervals import Weighted, at_once, percentiles, resampled
+from evaluation.intervals import Weighted, percentiles, resampled
 from evaluation.metrics import PartMetrics
 from evaluation.suites.results import Result
 
@@ -167,5 +167,5 @@ def _resamples(
     """Return the values (B,) of metrics in each resample of the rows."""
     if not measures:
         return {}
-    values = resampled(at_once(measures.values()), clusters_of(examples))
+    values = resampled([*measures.values()], clusters_of(examples))
     return dict(zip(measures, values, strict=True))

@@ -14,7 +14,6 @@ from evaluation.clusters import clusters_of
 from evaluation.intervals import (
     Interval,
     TiedOrder,
-    at_once,
     exact_share,
     intervals,
     over_seeds,
@@ -75,7 +74,7 @@ def test_resamples_are_those_of_a_plain_loop_and_of_scipy(task, metric, sizes, k
         rows = np.concatenate([np.flatnonzero(clusters == unit) for unit in drawn])
         plain.append([score(rows, predictions) for predictions in systems])
     measure = weighted_metric(metric, TASKS[task], systems, gold)
-    values = resampled(at_once([measure, measure]), clusters)
+    values = resampled([measure, measure], clusters)
     assert values == pytest.approx(np.tile(np.array(plain).T, (2, 1)), abs=1e-12)
     interval = intervals(task, systems[1], gold, clusters)[metric]
     ends = np.quantile(np.array(plain)[:, 1], [0.025, 0.975])
