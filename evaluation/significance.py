@@ -207,11 +207,7 @@ def _spread(
 
 
 def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
-    """Return the exact two-sided p of McNemar's test: rows that only one has right are a coin's.
-
-    Args:
-        right_a, right_b: (N,) bool.
-    """
+    """Return the exact two-sided p of McNemar's test: rows that only one has right are a coin's."""
     only_a, only_b = int((right_a & ~right_b).sum()), int((~right_a & right_b).sum())
     discordant = only_a + only_b
     return float(scipy.stats.binomtest(only_a, discordant).pvalue) if discordant else 1.0

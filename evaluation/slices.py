@@ -95,19 +95,13 @@ def groups(examples: Sequence[Example], task: Task) -> list[Group]:
 def slices(
     rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray
 ) -> list[Slice]:
-    """Return the slices of a split.
+    """Return the slices of a split of at least one row.
 
     Args:
-        rows: its groups; N is at least 1.
+        rows: its groups.
         bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
         clusters: (N,) as of `clusters_of`.
-
-    Raises:
-        ValueError: arrays of unequal length, or none.
     """
-    n = len(rows[0][2])
-    if not n == len(bi) == len(cross) > 0:
-        raise ValueError(f"{len(bi)} and {len(cross)} errors for {n} examples")
     measured = []
     for by, name, inside in rows:
         of_bi, of_cross = float(bi[inside].mean()), float(cross[inside].mean())
@@ -128,16 +122,10 @@ def slices(
 
 
 def paired_interval(first: np.ndarray, second: np.ndarray, clusters: np.ndarray) -> Interval | None:
-    """Return the 95% interval of mean(first) - mean(second) over the same rows.
+    """Return the 95% interval of mean(first) - mean(second), errors (N,) of the same rows.
 
-    Rows are drawn, not values, so that what is hard for both models does not widen it.
-
-    Args:
-        first, second: (N,) errors.
-        clusters: (N,), their numbers may have gaps.
-
-    Returns:
-        None where N is below FEWEST, or all rows differ by the same, which leaves nothing to draw.
+    Rows are drawn, not values, so that what is hard for both models does not widen it. None where N
+    is below FEWEST, or all rows differ by the same. The clusters' numbers may have gaps.
     """
     differences = first - second
     clusters = np.unique(clusters, return_inverse=True)[1]

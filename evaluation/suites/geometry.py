@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from data.examples import SentencePair
+from evaluation.metrics import PartMetrics
 from evaluation.suites import sts
 from evaluation.suites.measured import LoadedSet, Model, kept, results_of, whole
 from evaluation.suites.results import Result
@@ -87,7 +88,7 @@ def effective_rank(values: np.ndarray) -> float:
 def geometry(
     embeddings: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> dict[str, float | None]:
-    """Return all measures of an encoder.
+    """Return all measures by name; None where there are fewer than two vectors, or no pairs.
 
     Vectors of zeros, such as those of texts without a known word, have no place on the sphere and
     are left out.
@@ -95,9 +96,6 @@ def geometry(
     Args:
         embeddings: (N, H) of distinct texts.
         first, second: (M, H) of pairs that mean the same.
-
-    Returns:
-        Each measure by name; None where there are fewer than two vectors, or no pairs.
     """
     known = embeddings[np.any(embeddings, axis=1)]
     whole = np.any(first, axis=1) & np.any(second, axis=1)
@@ -137,12 +135,10 @@ def measure(model: Model, loaded: LoadedSet) -> list[Result]:
     # A bag of words has thousands of columns: no sphere of a size to compare.
     if embed is None or issparse(embed([pairs[0].texts[0]])):
         return []
-    results = results_of(
-        model,
-        loaded,
-        lambda rows: whole(
-            rows, pair_geometry(lambda texts: np.asarray(embed(texts)), kept(pairs, rows))
-        ),
-    )
+
+    def metrics(rows: np.ndarray) -> PartMetrics:
+        return whole(rows, pair_geometry(lambda texts: np.asarray(embed(texts)), kept(pairs, rows)))
+
+    results = results_of(model, loaded, metrics)
     # The majority class has nothing but zeros.
     return results if any(result.value is not None for result in results) else []

@@ -99,8 +99,7 @@ def measure(model: Model, hans: LoadedSet) -> list[Result]:
             results.append(Result(name, *place, right, len(held_out)))
         if model.predictions and nli:
             file = "-".join(re.findall(r"[\w.]+", f"{hans.name} {name}"))
-            text = hans_predictions(pairs, on_hans, least)
-            write_text(model.predictions / f"{file}.txt", text)
+            write_text(model.predictions / f"{file}.txt", hans_predictions(pairs, on_hans, least))
 
         def metrics(
             rows: np.ndarray, scores: np.ndarray = on_hans, least: float = least
@@ -115,10 +114,7 @@ def measure(model: Model, hans: LoadedSet) -> list[Result]:
 def hans_metrics(
     pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float
 ) -> dict[str, tuple[float | None, int]]:
-    """Return {measure: (value, number of pairs)} of HANS (McCoy et al. 2019).
-
-    Does a model that learnt entailment judge by word overlap? Every HANS pair has a hypothesis made
-    of words of the premise, so overlap always says "entailment"; half of the pairs are not.
+    """Return {measure: (value, number of pairs)} of HANS.
 
     Args:
         pairs: label 1.0 for entailment, else 0.0; phenomenon "HEURISTIC/SUBCASE".
@@ -154,11 +150,7 @@ def hans_metrics(
 
 
 def hans_predictions(pairs: Sequence[SentencePair], scores: np.ndarray, threshold: float) -> str:
-    """Return predictions as HANS's own evaluation reads them: `pairID,gold_label`, a line a pair.
-
-    Args:
-        pairs, scores, threshold: as of `hans_metrics`.
-    """
+    """Return predictions as HANS's own evaluation reads them, `pairID,gold_label` per line."""
     lines = ["pairID,gold_label"]
     for pair, score in zip(pairs, scores, strict=True):
         lines.append(f"{pair.id},{HANS_LABELS[int(score >= threshold)]}")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from baselines.embedder import Embedder, similarities
-from data.examples import Example, SentencePair
+from data.examples import SentencePair
 from data.locate import MissingSet
 from data.overlap import Seen, overlap
 from data.tasks import Splits
@@ -29,18 +29,14 @@ Entailment = Callable[[Sequence[SentencePair], Sequence[SentencePair]], np.ndarr
 
 @dataclass(frozen=True)
 class Model:
-    """One row of the tables.
-
-    Attributes:
-        embedder: the model itself.
-        seen: the texts that it was trained on or selected by.
-        heads: name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
-        predictions: the folder for predictions in HANS's own format; None keeps none.
-    """
+    """One row of the tables."""
 
     embedder: Embedder
-    seen: Seen = field(default_factory=Seen)
+    # The texts that it was trained on or selected by.
+    seen: Seen
+    # Name -> a head on the encoder that learns entailment, for HANS; {} without encoder.
     heads: Mapping[str, Entailment] = field(default_factory=dict)
+    # The folder for predictions in HANS's own format; None keeps none.
     predictions: Path | None = None
 
 
@@ -129,7 +125,10 @@ def results_of(
         judge: added to the model's name.
         measures: metrics that get an interval, as functions of the weights of all rows.
     """
-    resamples = _resamples(loaded.scored, measures or {})
+    resamples: dict[tuple[str, str], np.ndarray] = {}  # -> the values (B,)
+    if measures:
+        drawn = resampled([*measures.values()], clusters_of(loaded.scored))
+        resamples = dict(zip(measures, drawn, strict=True))
     seen = overlap(loaded.scored, model.seen).shared
     everything = metrics(np.ones(len(seen), bool))
     unseen = everything
@@ -140,7 +139,7 @@ def results_of(
         of_part = seen
         if loaded.subsets is not None and part in loaded.subsets:
             of_part = seen[loaded.subsets == part]
-        values = resamples.get((part, metric)) if value is not None else None
+        values = None if value is None else resamples.get((part, metric))
         interval = None if values is None else percentiles(values)
         results.append(
             Result(
@@ -159,13 +158,3 @@ def results_of(
             )
         )
     return results
-
-
-def _resamples(
-    examples: Sequence[Example], measures: Mapping[tuple[str, str], Weighted]
-) -> dict[tuple[str, str], np.ndarray]:
-    """Return the values (B,) of metrics in each resample of the rows."""
-    if not measures:
-        return {}
-    values = resampled([*measures.values()], clusters_of(examples))
-    return dict(zip(measures, values, strict=True))
