@@ -115,12 +115,6 @@ def test_nothing_is_promised_of_few_rows_or_of_rows_that_all_differ_alike():
     assert paired_interval(np.arange(FEWEST + 0.0), np.zeros(FEWEST), alone(FEWEST)) is not None
 
 
-@pytest.mark.parametrize(("bi", "cross"), [([1.0], [1.0, 2.0]), ([], [])])
-def test_unequal_lengths_are_refused(bi, cross):
-    with pytest.raises(ValueError, match="errors for"):
-        slices(groups([PAIR], STS), np.array(bi), np.array(cross), alone(1))
-
-
 def test_a_band_holds_its_upper_end():
     ends = {0: "0 to 1", 1: "0 to 1", 1.001: "1 to 2", 4: "3 to 4", 5: "4 to 5"}
     assert {rating: band_of(rating, 5) for rating in ends} == ends
