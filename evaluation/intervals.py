@@ -11,7 +11,7 @@ weightings, S seeds, J sums, C classes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -44,10 +44,6 @@ class Interval:
     low: float
     high: float
     method: str
-
-    def within(self, least: float, most: float) -> "Interval":
-        """Return the part that is possible: no F1 is below 0."""
-        return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
 def intervals(
@@ -113,7 +109,7 @@ class Spread:
 
 
 def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
-    """Return what S seeds of the same rows say of the mean over seeds.
+    """Return what S seeds of the same n clusters of rows say of the mean over seeds.
 
     Rows and seeds both vary: the variance is that over rows, of the mean, plus that between seeds
     divided by S; Student's t has Satterthwaite's degrees of freedom, S - 1 if seeds decide, n - 1
@@ -122,7 +118,6 @@ def over_seeds(values: np.ndarray, error: float, n: int) -> Spread:
     Args:
         values: (S,) one number per seed, S of at least 2.
         error: the standard error over rows of their mean.
-        n: clusters of rows.
     """
     of_rows, of_seeds = error**2, values.var(ddof=1) / len(values)
     mean, total = float(values.mean()), of_rows + of_seeds

@@ -200,7 +200,8 @@ def _spread(
         return Spread(percentiles(means), findable(error))
     spread = over_seeds(values, error, units)
     assert spread.interval is not None
-    return replace(spread, interval=spread.interval.within(*bounds))
+    low, high = np.clip([spread.interval.low, spread.interval.high], *bounds).tolist()
+    return replace(spread, interval=replace(spread.interval, low=low, high=high))
 
 
 # --- paired tests over rows
@@ -230,12 +231,11 @@ def swap_test(
     predictions, or for Spearman of ranks, as scales differ between systems.
 
     Args:
-        metric: accuracy, f1, pearson or spearman.
+        metric: one of METRICS.
         task: its record decides which F1 it is.
         predictions: (K, N).
-        labels: (N,).
+        labels, clusters: (N,).
         pairs: which of the predictions are a and b, P of them.
-        clusters: (N,).
     """
     if not pairs:
         return np.empty(0)

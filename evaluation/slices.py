@@ -29,25 +29,16 @@ Group = tuple[str, str, np.ndarray]  # a property, its value, its rows (N,) bool
 
 @dataclass(frozen=True)
 class Slice:
-    """Some rows of a split, and both models' mean errors on them.
+    """The n rows of a split that share a property, and both models' mean errors on them."""
 
-    Attributes:
-        by: the property that they share; "all" for all rows.
-        name: its value.
-        n: rows.
-        bi, cross: mean errors (see evaluation.metrics.row_errors).
-        difference: bi - cross: above 0 where the cross-encoder is ahead.
-        low, high: the 95% interval of the difference, each slice by itself: of twenty slices
-            without any difference, one is expected to leave out 0. None where there are fewer than
-            FEWEST rows, or all differ by the same.
-    """
-
-    by: str
-    name: str
+    by: str  # the property; "all" for all rows
+    name: str  # its value
     n: int
     bi: float
     cross: float
-    difference: float
+    difference: float  # bi - cross: above 0 where the cross-encoder is ahead
+    # The 95% interval of the difference, each slice by itself: of twenty slices without any
+    # difference, one is expected to leave out 0.
     low: float | None
     high: float | None
 
@@ -95,12 +86,9 @@ def groups(examples: Sequence[Example], task: Task) -> list[Group]:
 def slices(
     rows: Sequence[Group], bi: np.ndarray, cross: np.ndarray, clusters: np.ndarray
 ) -> list[Slice]:
-    """Return the slices of a split of at least one row.
+    """Return the slices of a split of at least one row, by its groups.
 
-    Args:
-        rows: its groups.
-        bi, cross: (N,) errors of the two models; of several seeds, each row's mean error.
-        clusters: (N,) as of `clusters_of`.
+    `bi` and `cross` are the errors (N,) of the two models; of several seeds, each row's mean error.
     """
     measured = []
     for by, name, inside in rows:

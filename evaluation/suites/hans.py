@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,6 @@ from evaluation.suites.measured import (
     LoadedSet,
     Model,
     in_first,
-    kept,
     pair_similarities,
     results_of,
     spread,
@@ -104,7 +103,7 @@ def measure(model: Model, hans: LoadedSet) -> list[Result]:
         def metrics(
             rows: np.ndarray, scores: np.ndarray = on_hans, least: float = least
         ) -> PartMetrics:
-            by_name = hans_metrics(kept(pairs, rows), scores[rows], least)
+            by_name = hans_metrics(list(compress(pairs, rows)), scores[rows], least)
             return {("", name): value for name, value in by_name.items()}
 
         results += results_of(replace(model, seen=seen), hans, metrics, judge=f", {judge}")

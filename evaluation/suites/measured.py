@@ -42,23 +42,15 @@ class Model:
 
 @dataclass(frozen=True)
 class LoadedSet:
-    """A set that was found, as one suite reads it.
-
-    Attributes:
-        suite, name: as on the command line.
-        examples: all of them, in the order of the files.
-        scored: those that are scored.
-        train, dev: those that are learnt from, and that a penalty is chosen on.
-        subsets: (N,) the subset of each scored example, of an STS set.
-    """
+    """A set that was found, as one suite reads it; both have their names on the command line."""
 
     suite: str
     name: str
-    examples: list[Any]
+    examples: list[Any]  # all of them, in the order of the files
     scored: list[Any]
-    train: list[Any] = field(default_factory=list)
-    dev: list[Any] = field(default_factory=list)
-    subsets: np.ndarray | None = None
+    train: list[Any] = field(default_factory=list)  # what is learnt from
+    dev: list[Any] = field(default_factory=list)  # what a penalty is chosen on
+    subsets: np.ndarray | None = None  # (N,) of an STS set: the subset of each scored example
 
     def texts(self) -> list[str]:
         return list(dict.fromkeys(text for example in self.examples for text in example.texts))
@@ -99,10 +91,6 @@ def pair_similarities(embedder: Embedder, pairs: Sequence[SentencePair]) -> np.n
     return similarities(embedder, [p.text_a for p in pairs], [p.text_b for p in pairs])
 
 
-def kept(examples: Sequence[Any], rows: np.ndarray) -> list[Any]:
-    return [example for example, row in zip(examples, rows, strict=True) if row]
-
-
 def whole(rows: np.ndarray, metrics: Mapping[str, float | None]) -> PartMetrics:
     """Return metrics of a set without parts as `results_of` reads them."""
     return {("", metric): (value, int(rows.sum())) for metric, value in metrics.items()}
@@ -119,8 +107,7 @@ def results_of(
     """Return metrics of all rows, each with its value on the rows that the model had not seen.
 
     Args:
-        model: what was measured.
-        loaded: on which set.
+        model, loaded: what was measured, and on which set.
         metrics: which rows to measure, (N,) bool -> the metrics of these.
         judge: added to the model's name.
         measures: metrics that get an interval, as functions of the weights of all rows.

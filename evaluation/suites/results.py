@@ -63,21 +63,16 @@ COLUMNS = tuple(column.name for column in fields(Result) if column.name != "resa
 class Shown:
     """A table of results for people: a row per model.
 
-    Attributes:
-        title: above the table.
-        metric: the columns are the sets, with this metric of each; or else
-        set: the columns are the metrics of this set; of HANS, whose metrics are many, the rows.
-        subcases: whether its metrics are those of HANS's subcases, or all others.
-        scale: what values are multiplied by.
-        averaged: the sets of which `averages` gives the mean.
+    Its columns are the sets, with a metric of each, or the metrics of a set; of HANS, whose metrics
+    are many, these are the rows.
     """
 
     title: str
     metric: str = ""
     set: str = ""
-    subcases: bool = False
+    subcases: bool = False  # the metrics of HANS's subcases, or all others
     scale: float = 100.0
-    averaged: tuple[str, ...] = ()
+    averaged: tuple[str, ...] = ()  # the sets of which `averages` gives the mean
 
     def place(self, result: Result) -> tuple[str, str, str] | None:
         """Return the table, the row and the column of a result, None if it is not shown."""
@@ -142,11 +137,7 @@ def _table(cells: Mapping[str, Mapping[str, Result]], shown: Shown, first: str) 
 def averages(results: Sequence[Result], shown: Shown) -> Iterator[Result]:
     """Yield the mean over the sets of a table, and the rank by it, of models that have them all.
 
-    The name of the mean says of how many sets, so that nobody compares unlike with like.
-
-    Args:
-        results: of a suite.
-        shown: the table; of fewer than two of its `averaged` sets there is no mean.
+    Its name says of how many sets, so that nobody compares unlike with like; of one there is none.
     """
     models: dict[str, list[Result]] = {}
     for result in results:

@@ -86,7 +86,7 @@ def find_sets(
 
     Args:
         suites: names of SUITES.
-        sets: names of sets to keep, all if empty.
+        sets: to keep, all if empty.
         folders: searched in this order; the first that holds a set gives it.
 
     Returns:
