@@ -11,7 +11,7 @@ weightings, S seeds, J sums, C classes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -44,6 +44,10 @@ class Interval:
     low: float
     high: float
     method: str
+
+    def within(self, least: float, most: float) -> "Interval":
+        """Return the part that is possible: no F1 is below 0."""
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
 
 
 def intervals(

@@ -200,8 +200,7 @@ def _spread(
         return Spread(percentiles(means), findable(error))
     spread = over_seeds(values, error, units)
     assert spread.interval is not None
-    low, high = np.clip([spread.interval.low, spread.interval.high], *bounds).tolist()
-    return replace(spread, interval=replace(spread.interval, low=low, high=high))
+    return replace(spread, interval=spread.interval.within(*bounds))
 
 
 # --- paired tests over rows
