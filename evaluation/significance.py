@@ -140,8 +140,6 @@ def compare(
         deviation = float(values.std(ddof=1)) if len(values) > 1 and mean is not None else None
         estimates.append(Estimate(name, metric, n, tuple(by_seed), mean, deviation, interval))
 
-    # McNemar's coins are independent only where no text is shared.
-    exact = metric == "accuracy" and units == n
     comparisons = []
     of_one_seed: dict[Pair, tuple[int, int]] = {}  # -> their places among the predictions
     for a, b in combinations(systems, 2) if pairs is None else pairs:
@@ -157,7 +155,6 @@ def compare(
             spread = _spread(first - second, apart, units, (least - 1, 1 - least))
             if len(seeds) == 1:
                 of_one_seed[a, b] = places[a, seeds[0]], places[b, seeds[0]]
-        over_rows = MCNEMAR if exact else SWAPS_TEST
         comparisons.append(
             Comparison(
                 a=a,
@@ -167,22 +164,25 @@ def compare(
                 seeds=seeds,
                 difference=difference,
                 interval=spread.interval,
-                test=STUDENT if len(seeds) > 1 else over_rows,
+                test=STUDENT,
                 p=spread.p,
                 findable=spread.findable,
                 seeds_share=spread.seeds_share,
             )
         )
     tested = [*of_one_seed.values()]
-    if exact:
-        right = predictions == labels
+    # McNemar's coins are independent only where no text is shared.
+    if metric == "accuracy" and units == n:
+        right, test = predictions == labels, MCNEMAR
         p_values = [mcnemar(right[a], right[b]) for a, b in tested]
     else:
-        p_values = swap_test(
-            metric, TASKS[task], predictions, labels, pairs=tested, clusters=clusters
-        ).tolist()
+        swaps = swap_test(metric, TASKS[task], predictions, labels, pairs=tested, clusters=clusters)
+        p_values, test = swaps.tolist(), SWAPS_TEST
     by_pair = dict(zip(of_one_seed, p_values, strict=True))
-    return estimates, [replace(c, p=by_pair.get((c.a, c.b), c.p)) for c in comparisons]
+    return estimates, [
+        replace(c, test=test, p=by_pair.get((c.a, c.b))) if len(c.seeds) == 1 else c
+        for c in comparisons
+    ]
 
 
 def _mean(values: np.ndarray) -> float | None:
