@@ -27,9 +27,6 @@ def selection_pairs(folder: Path, pairs: list[SentencePair] | None = None) -> li
     Args:
         folder: of the tasks' files.
         pairs: those of the STS training file, where they have been read; None reads it.
-
-    Raises:
-        DataError: a broken file.
     """
     if pairs is None:
         path = split_file(folder, TASKS["sts"], "train")

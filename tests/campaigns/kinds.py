@@ -12,12 +12,15 @@ from typing import Any
 from conftest import toy_sentences
 
 from baselines.words import StaticVectors
-from data.nli import HANS_LABELS as HANS
-from data.nli import NLI_COLUMNS, NLI_LABELS, iter_nli, read_hans_file
 from data.predictions import read_predictions
+from data.published import HANS_LABELS as HANS
 from data.published import (
+    NLI_COLUMNS,
+    NLI_LABELS,
     TYPES,
+    iter_nli,
     read_cnsd,
+    read_hans_file,
     read_mrpc,
     read_sick,
     read_sst2,

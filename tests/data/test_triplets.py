@@ -9,7 +9,7 @@ from conftest import real_data
 from reading import write
 
 from data.examples import Triplet
-from data.nli import iter_nli
+from data.published import iter_nli
 from data.triplets import Related, iter_triplets, main, sample, triplets
 
 
