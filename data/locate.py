@@ -45,15 +45,14 @@ def data_folder(name: str) -> Path:
 def training_file(
     pretrain: str, source: str, named: str | None, folder: Path, flag: str = ""
 ) -> Path:
-    """Return the training file of an objective: the one named, or where downloads put it.
+    """Return the training file of an objective: the one `named`, or where downloads put it.
 
     Args:
         pretrain: the objective, as on the command line.
-        source: the data set of SOURCES that was published for it, or the name of a file that is
-            not to be downloaded.
+        source: the data set of SOURCES that was published for it, or a file that is not downloaded.
         named: the file that the command line names, if any.
         folder: the data folder, in which a file of the published name is taken first.
-        flag: that names the file on the command line; made from the objective's name if empty.
+        flag: that names the file on the command line, if it is not --PRETRAIN-data.
     """
     published, file = source in SOURCES, file_of(source)
     tried = [folder / file, *([DEFAULT_FOLDER / source / file] if published else [])]

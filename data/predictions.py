@@ -30,11 +30,9 @@ class Predictions:
     values: Mapping[str, tuple[int, float]]
 
     def aligned(self, examples: Sequence[Example], gold: PathLike) -> list[float]:
-        """Return one prediction per example, in the examples' order.
+        """Return one prediction per example, in order; `gold` is the examples' file, for messages.
 
-        Args:
-            examples: whose ids are expected, all of them and no others.
-            gold: the file they are from, for messages.
+        The ids must be those of the examples, all of them and no others.
         """
         wanted = {example.id for example in examples}
         for id, (line, _) in self.values.items():

@@ -89,10 +89,8 @@ def decoded_lines(
 def text_lines(path: PathLike, latin: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number, text without the white space around it) of all lines, blank ones too.
 
-    Args:
-        path: as in `numbered_lines`.
-        latin: a file that is not UTF-8 as a whole is read as Latin-1: some published sets are in
-            Latin-1, and copies of them in UTF-8.
+    With `latin`, a file that is not UTF-8 as a whole is read as Latin-1: some published sets are in
+    Latin-1, and copies of them in UTF-8.
     """
     empty = True
     for number, text in numbered_lines(path, _encoding(path) if latin else "utf-8"):

@@ -128,23 +128,24 @@ def test_published_files_equal_a_plain_csv_pass(read, name, rows, dropped, caplo
 # --- sentiment
 
 
-SST = "\tid\tsentence\tsentiment\n"
-
-
-def test_ids_are_lower_cased_and_texts_stripped_only(tmp_path):
-    path = write(tmp_path, SST + "0\t AB1 \t  Two  Blanks , kept \t3\n")
-    assert read_sst(path) == [Sentence("ab1", "Two  Blanks , kept", 3)]
-
-
-def test_a_phenomenon_is_kept_where_there_is_one(tmp_path):
-    header = "\tid\tsentence\tsentiment\tphenomenon\n"
-    path = write(tmp_path, header + "0\ta\tx\t3\tnegation\n1\tb\ty\t3\t\n")
-    assert [sentence.phenomenon for sentence in read_sst(path)] == ["negation", None]
-
-
-def test_the_odd_sst_test_header_reads_unlabelled(tmp_path):
-    path = write(tmp_path, "0\t\tid\tsentence\n1\t0.0\tk1\tA tidy little film\n")
-    assert read_sst(path, labelled=False) == [Sentence("k1", "A tidy little film")]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            "\tid\tsentence\tsentiment\n0\t AB1 \t  Two  Blanks , kept \t3\n",
+            [Sentence("ab1", "Two  Blanks , kept", 3)],
+        ),
+        (
+            "\tid\tsentence\tsentiment\tphenomenon\n0\ta\tx\t3\tnegation\n1\tb\ty\t3\t\n",
+            [Sentence("a", "x", 3, "negation"), Sentence("b", "y", 3)],
+        ),
+        # The odd header of the published test file.
+        ("0\t\tid\tsentence\n1\t0.0\tk1\tA tidy film\n", [Sentence("k1", "A tidy film")]),
+    ],
+)
+def test_sentences_are_stripped_and_ids_lower_cased(content, expected, tmp_path):
+    labelled = "sentiment" in content
+    assert read_sst(write(tmp_path, content), labelled) == expected
 
 
 # --- paraphrases
