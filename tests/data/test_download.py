@@ -163,6 +163,7 @@ def test_what_is_not_the_published_file_is_refused_and_deleted(
 
 
 def test_a_refusal_is_final_and_a_passing_error_is_tried_again(serve, tmp_path):
+    (tmp_path / "kites.csv.part").write_bytes(DATA[:HALF])
     remote, asked = serve(lambda handler, offset: handler.reply(404))
     message = refused(remote, tmp_path)
     assert remote.url in message and "the server answers 404" in message and len(asked) == 1

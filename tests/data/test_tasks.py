@@ -171,6 +171,8 @@ def test_sts_rows_come_from_the_unnamed_column_when_it_holds_integers(tmp_path):
     pairs = read_sts(write(tmp_path, STS + body))
     assert [pair.row for pair in pairs] == [5748, 5749, 7248, 7249, None, None]
     assert official_dev(pairs) == pairs[1:3]
+    tagged = STS.replace("\n", "\tphenomenon\n") + "0\tk\tx\ty\t1.5\tnegation\n"
+    assert [pair.phenomenon for pair in read_sts(write(tmp_path, tagged))] == ["negation"]
     no_such_column = write(tmp_path, "id\tsentence1\tsentence2\tsimilarity\na\tx\ty\t1\n")
     assert read_sts(no_such_column) == [SentencePair("a", "x", "y", 1.0)]
 
