@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from baselines.isbert import MutualInformation
 from data.examples import DataError, SentencePair
-from data.nli import NLI_LABELS, iter_nli
 from data.overlap import Seen, noted
+from data.published import NLI_LABELS, iter_nli
 from data.sentences import iter_sentences
 from minbert.encoder import SentenceEncoder
 from minbert.packing import PackedBatch

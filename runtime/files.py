@@ -162,11 +162,11 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         DiskError: no room, no permission, or `path` is a folder, a pipe or a device.
     """
-    temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     if path.is_dir() and not path.is_symlink():  # `link` replaces links to folders
         raise DiskError(f"{path}: is a folder; name a file")
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise DiskError(f"{path}: is a pipe or a device; name a file")
+    temporary = path.with_name(f".{path.name}.{_process()}.tmp")
     with _folder_of(path, temporary):
         try:
             with writing(path, temporary):

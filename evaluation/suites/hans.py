@@ -16,7 +16,7 @@ import numpy as np
 
 from data.examples import DataError, SentencePair
 from data.locate import MissingSet
-from data.nli import HANS_LABELS
+from data.published import HANS_LABELS
 from data.suites import read_hans, read_nli
 from evaluation.metrics import PartMetrics, best_threshold, labels_of
 from evaluation.suites.measured import (

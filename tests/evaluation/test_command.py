@@ -14,8 +14,8 @@ from toy_suites import write_toy_suites
 
 from baselines.words import tfidf, word_overlap
 from data.examples import Sentence, SentencePair
-from data.nli import HANS_LABELS
 from data.overlap import overlap
+from data.published import HANS_LABELS
 from data.suites import read_hans, read_sts_set
 from evaluation import models
 from evaluation.command import evaluate

@@ -5,7 +5,7 @@ import toy_runs
 from conftest import toy_sentences
 
 from baselines.isbert import InfoEncoder, load_tuned
-from data.nli import NLI_LABELS
+from data.published import NLI_LABELS
 from data.tasks import read_task
 from evaluation.suites.sts import sts_metrics
 from heads.saved import load_head

@@ -160,7 +160,7 @@ WRONG = {
     "one field": (PAIR + "the cat\n", "one field.tsv:2: 1 tab-separated field(s), expected 2"),
     "three": (PAIR + "a\tb\tc\n", "three.tsv:2: 3 tab-separated field(s), expected 2"),
     "half a header": ("id\tsentence1\nx\ta\n", "half a header.tsv:1: no column 'sentence2'"),
-    "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated fields"),
+    "short row": ("sentence1\tsentence2\na\tb\nc\n", "short row.tsv:3: 1 tab-separated field(s)"),
     "Latin-1": (PAIR.encode() + b"caf\xe9\tb\n", "Latin-1.tsv:2: byte 0xe9 is not valid UTF-8"),
 }
 

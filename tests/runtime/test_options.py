@@ -151,6 +151,7 @@ def test_a_flag_without_dashes_is_a_positional_argument(capsys):
         (["--colours", "red", "blue"], "argument --colours: invalid choice: 'blue'"),
         (["--inner", "x"], "unrecognized arguments: --inner x"),  # fields without an option
         (["--untold", "1"], "unrecognized arguments: --untold 1"),
+        (["--untold", "\x1b[2J\na"], r"unrecognized arguments: --untold \x1b[2J\na"),
         (["--out", ""], "argument --out: '': expected a path"),
     ],
 )
