@@ -1,8 +1,8 @@
 """Shards of texts encoded and kept on disk (`runtime.store`), in this process or on a Ray cluster.
 
 With Ray this process reads the files, and workers with an encoder each encode shards and keep them.
-Only texts travel. A shard whose worker died is tried again by Ray; folders appear whole, so nothing
-is left of the first attempt. All machines must see this project and the folder under the same paths.
+Only texts travel. Ray tries a shard again whose worker died; folders appear whole, so nothing is
+left of the first attempt. All machines must see this project and the folder under the same paths.
 
 Legend: n texts, H hidden_size.
 """
