@@ -158,7 +158,7 @@ class SentenceEncoder:
         tensors = read_tensors(folder, config)
         encoder = cls(
             BertModel.from_tensors(config, tensors, folder),
-            BertTokenizer.from_folder(folder),
+            BertTokenizer.from_pretrained(folder),
             choose_pooling(now, stated.pooling),
             device,
             precision,

@@ -48,7 +48,7 @@ def run(options: PretrainOptions) -> None:
     work = out.with_name(out.name + ".work")
     work.mkdir(parents=True, exist_ok=True)
     sweep(work)
-    tokenizer = BertTokenizer.from_folder(source) if source else _vocabulary(options, work)
+    tokenizer = BertTokenizer.from_pretrained(source) if source else _vocabulary(options, work)
     train = tokenize_corpus(options.corpus, tokenizer, config.length, work)
     valid = tokenize_corpus([options.valid], tokenizer, config.length, work)
     set_seed(config.seed)
@@ -94,8 +94,8 @@ def _by_name(value: Any) -> Any:
 
 def _load(source: CheckpointFolder, length: int) -> BertForMaskedLM:
     """Return a checkpoint's model, without dropout; CheckpointError if it is too small."""
-    model = BertForMaskedLM.from_folder(source, **NO_DROPOUT)
-    config, pieces = model.bert.config, BertTokenizer.from_folder(source).vocab_size
+    model = BertForMaskedLM.from_pretrained(source, **NO_DROPOUT)
+    config, pieces = model.bert.config, BertTokenizer.from_pretrained(source).vocab_size
     if length > config.num_positions or pieces > config.vocab_size:
         raise CheckpointError(
             f"{source}: has {config.num_positions} positions and {config.vocab_size} "

@@ -263,11 +263,9 @@ def test_a_piece_on_two_lines_keeps_its_ids_when_saved(tmp_path):
     assert own.vocab_size == len(pieces)
     texts = ["a b c the cats zz", "b"]
     assert list(own(texts)) == theirs(tmp_path)(texts)["input_ids"]
-    _, reference = saved(own, tmp_path / "saved")
-    assert list(reference(texts)["input_ids"]) == list(own(texts))
-    lines = tmp_path / "saved" / "vocab.txt"
-    assert "" not in lines.read_text("utf-8").splitlines()
-    assert list(BertTokenizer.from_vocab(lines)(texts)) == list(own(texts))
+    again, reference = saved(own, tmp_path / "saved")
+    assert reference(texts)["input_ids"] == list(again(texts)) == list(own(texts))
+    assert not (tmp_path / "saved" / "vocab.txt").exists()  # which would have a line less
 
 
 def test_another_normalizer_is_saved_as_it_is(tmp_path):
