@@ -232,10 +232,13 @@ OF_TOKENIZERS = [
     (settings(do_lower_case=None), "do_lower_case is None; expected true or false"),
     (settings(tokenize_chinese_chars=None), "tokenize_chinese_chars is None; expected true or"),
     ({FAST: None, "added_tokens.json": {"qux": 9999}}, "'qux' should have the id 9999, but is"),
-    ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens of another form"),
+    ({FAST: None, "added_tokens.json": {"qux": "late"}}, "added tokens: not a usable tokenizer"),
     ({FAST: None, "added_tokens.json": b"3"}, "added_tokens.json: expected a JSON object"),
-    (old_settings(added_tokens_decoder=[1]), "added tokens of another form"),
-    (old_settings(added_tokens_decoder={"9": {"content": None}}), "content is None"),
+    (old_settings(added_tokens_decoder=[1]), "added tokens: not a usable tokenizer"),
+    (
+        old_settings(added_tokens_decoder={"9": {"content": None}}),
+        "the added token '' should have the id 9",
+    ),
 ]
 OF_STEPS = [
     ({"2_Dense/config.json": {"activation_function": "torch.nn.ReLU"}}, "Tanh, found 'torch.nn.R"),
