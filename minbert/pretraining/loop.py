@@ -139,7 +139,7 @@ class Pretrainer:
         if state == self.stable_state:
             free |= {"tokens", "decay_ratio"}
         mine = self._settings
-        theirs = progressed["config"]
+        theirs = progressed.get("config", {})
         for name in mine:  # in their order: the same one is always named first
             if name not in free and mine[name] != theirs.get(name):
                 raise StateError(
