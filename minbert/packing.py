@@ -5,6 +5,7 @@ Legend: B sequences in the batch, T tokens of one sequence, `total_tokens` = sum
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ class PackedBatch:
 
     def to(self, device: torch.device | str) -> "PackedBatch":
         """Return the same batch with its tensors on `device`."""
-        tensors = {
+        tensors: dict[str, Any] = {
             name: _copy(field, device)
             for name, field in vars(self).items()
             if isinstance(field, Tensor)
