@@ -141,18 +141,6 @@ def open_file(path: Path, mode: str = "rb", **how: Any) -> Any:
 
 
 @contextmanager
-def utf8_name(path: Path) -> Iterator[str]:
-    """Yield a name of a file for libraries that take names in UTF-8 only: its own, or a link's."""
-    if not any("\ud800" <= char <= "\udfff" for char in str(path)):  # of bytes that are no text
-        yield str(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder, f"file{path.suffix}")
-        link.symlink_to(path.absolute())
-        yield str(link)
-
-
-@contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file to fill; it becomes `path` only when filled without an error.
 
