@@ -112,9 +112,7 @@ class SimCSETrainer:
     def run(self, resume: bool = False) -> History:
         """Train to the end and leave the best state (or the last, without dev checks) in place.
 
-        Args:
-            resume: continue from `state_path` if there is one; the final numbers are then those
-                of an uninterrupted run.
+        With `resume` from `state_path` on, if it is there: to the numbers of an uninterrupted run.
 
         Returns:
             One record per dev check: step, loss, in-batch accuracy, dev score, sentences/s; and

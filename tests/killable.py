@@ -1,12 +1,9 @@
 """Contrastive training that a test can kill at any dev check, to resume it."""
 
-from pathlib import Path
-
 from conftest import toy_sentences
 
 from data.examples import Triplet
 from minbert.encoder import SentenceEncoder
-from runtime.store import Work
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
@@ -36,8 +33,3 @@ def simcse_trainer(checkpoint, config, kind, state, kill_at=None) -> SimCSETrain
         return float(encoder.encode_quietly(["the old cat sees a dog ."])[0].sum())
 
     return SimCSETrainer(encoder, data, config, dev_score, state)
-
-
-def work_in(folder: Path) -> Work:
-    """Return what the store would give `tune`, for a folder of this name."""
-    return Work(folder, folder.with_name(f"{folder.name}.state.pt"), "key")
