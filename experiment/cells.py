@@ -266,6 +266,6 @@ def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None
-    cosines = features.bare(inputs.columns_of_cls)
+    cosines = features.bare(replace(inputs, embeddings=inputs.cls).columns)
     assert cosines is not None, "kept for bi-encoders only"
     return spearman(cosines, labels)

@@ -24,9 +24,8 @@ def predict_file(head: SavedHead, path: Path, out: Path | None) -> None:
     Raises:
         UserError: a row of the file cannot be read; then `out` is not written.
     """
-    # Both are generators: no row is read before its line is wanted.
-    rows = read_rows(path, head.task)
-    header, lines = header_of(head.task), predicted_lines(head, rows)
+    # A generator: no row is read before its line is wanted.
+    header, lines = header_of(head.task), predicted_lines(head, read_rows(path, head.task))
     if out is None:
         # Rows are read before the header is printed: of a file that is refused, nothing is.
         first = list(islice(lines, 1))
