@@ -157,7 +157,7 @@ def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, Hea
         rows = np.concatenate([rows, len(labelled) + rows])
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
-    return inputs | {"train": all_rows.of(rows)}
+    return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:

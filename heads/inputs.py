@@ -11,7 +11,7 @@ Legend: B rows, N examples, n items (see features), F features, H hidden_size.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -44,9 +44,6 @@ class FrozenInputs:
 
     def __len__(self) -> int:
         return len(self.index)
-
-    def of(self, rows: np.ndarray) -> "FrozenInputs":
-        return replace(self, index=self.index[rows])
 
     def batch(self, rows: np.ndarray) -> Tensor:
         """Return features (B, F) of the examples `rows`."""

@@ -61,7 +61,7 @@ def test_what_no_run_saved_is_refused(tmp_path, tiny_checkpoint):
             read_head(foreign)
     del about["pretrain"]  # as in 0.14.0
     save_file({"x": torch.zeros(1)}, foreign, about)
-    with pytest.raises(CheckpointError, match="not a head that a run saved .*pretrain"):
+    with pytest.raises(CheckpointError, match=r"not a head that a run saved .*pretrain"):
         read_head(foreign)
 
 
