@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from conftest import toy_sentences
+from killable import assert_same_weights, weights_of
 from tuning import QUICK, triplets
 
 from baselines.isbert import load_tuned
@@ -158,17 +159,16 @@ def test_tuning_leaves_the_backbone_as_it_was_frozen_or_not(
 ):
     """One backbone, loaded once, stands behind every stage of a run, and under frozen heads."""
     backbone = Backbone(tiny_checkpoint, tiny_encoder.freeze())
-    before = {name: tensor.clone() for name, tensor in tiny_encoder.model.state_dict().items()}
+    before = weights_of(tiny_encoder.model)
     config, tuned = replace(QUICK, max_steps=2), []
     for name in ("first", "second"):
         folder = tuned_backbone(SUP, backbone, texts(tiny_encoder), config, tmp_path / name)
-        tuned.append(SentenceEncoder.from_pretrained(str(folder)).model.state_dict())
-    after = tiny_encoder.model.state_dict()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
+        tuned.append(SentenceEncoder.from_pretrained(str(folder)).model)
+    assert_same_weights(tiny_encoder.model, before)
     assert not tiny_encoder.model.training and tiny_encoder.pooling == "cls_before_pooler"
-    assert all(torch.equal(tuned[0][name], tensor) for name, tensor in tuned[1].items())
+    assert_same_weights(*tuned)
     name = "encoder.layer.0.output.dense.weight"
-    assert not torch.equal(tuned[0][name], before[name])
+    assert not torch.equal(tuned[0].state_dict()[name], before[name])
 
 
 def test_a_stage_that_an_earlier_run_finished_is_not_run_again(
