@@ -19,13 +19,8 @@ from heads.features import FEATURES
 class Head(nn.Module, ABC):
     """Hidden layers with dropout, then a linear layer; subclasses add loss and prediction.
 
-    Args:
-        in_features: feature size F.
-        hidden_size: width of the hidden layers.
-        depth: how many of them.
-        largest: the largest label; the smallest is 0.
-        dropout: after each hidden layer's activation.
-        activation: of the hidden layers.
+    `hidden_size` is the width of the `depth` hidden layers, `largest` the largest label (the
+    smallest is 0); dropout comes after each hidden layer's activation.
     """
 
     def __init__(

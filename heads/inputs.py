@@ -56,8 +56,7 @@ class FrozenInputs:
     def batches(self) -> Iterator[np.ndarray]:
         """Yield the rows of all examples in order."""
         # Nothing is encoded here, so the size matters little.
-        for start in range(0, len(self), 1024):
-            yield np.arange(start, min(start + 1024, len(self)))
+        yield from np.split(np.arange(len(self)), range(1024, len(self), 1024))
 
     def columns(self) -> list[np.ndarray]:
         """Return the embeddings of all first items, all second ones, ...: (N, *parts, H) each."""
@@ -182,16 +181,11 @@ def frozen_embeddings(
 ) -> np.ndarray:
     """Return the frozen embeddings of distinct items, from the cache if they are there.
 
-    Args:
-        encoder: in evaluation mode, with all gradients off.
-        fingerprint: `encoder.fingerprint()`, which takes a moment and is therefore passed in.
-        features: how the encoder reads an item.
-        items: n texts `(a,)` or n pairs `(a, b)`.
-        folder: where the cache is.
-        beside_cls: of texts, keep the state of [CLS] beside each embedding.
+    The encoder is frozen; its `fingerprint()` takes a moment and is therefore passed in.
 
     Returns:
-        Memory-mapped float32, (n, *parts, H); (n, 2, H) for texts beside [CLS].
+        Memory-mapped float32, (n, *parts, H) of n items; `beside_cls`, (n, 2, H), each embedding
+        beside the state of [CLS].
     """
     embed: Callable[[PackedBatch], Tensor] = partial(features.embed, encoder)
     parts = features.parts

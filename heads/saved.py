@@ -171,15 +171,10 @@ def _options(run: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FinishedCell:
-    """A trained head in a run folder, and what results.json says of it.
+    """A trained head in a run folder, and what results.json says of it."""
 
-    Attributes:
-        path: RUN/heads/NAME.safetensors.
-        scores: its entries in results.json, one per labelled split, dev first.
-    """
-
-    path: Path
-    scores: tuple[dict[str, Any], ...]
+    path: Path  # RUN/heads/NAME.safetensors
+    scores: tuple[dict[str, Any], ...]  # an entry per labelled split, dev first
 
     @property
     def name(self) -> str:

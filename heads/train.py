@@ -184,12 +184,7 @@ def unfreeze(model: BertModel, layers: int | None) -> None:
 class HeadTrainer:
     """Trains the head of one task, or those of several jointly, and a live encoder with them.
 
-    Args:
-        encoder: whose embeddings are read; trained in place unless the first config says `frozen`.
-        head_tasks: one, or several in the order in which they are learnt.
-        inputs: of each task, by split: train, dev, and those to predict.
-        joint, epoch: as of `fit_heads`.
-        state_path: where the resumable state is written after every check; None keeps none.
+    Args: as for `fit_heads`; `inputs` of each task by split: train, dev, and those to predict.
     """
 
     def __init__(

@@ -67,17 +67,14 @@ def read_texts(
     """Return a training file as token ids, read once.
 
     Args:
-        objective: which texts belong together.
-        path: the file.
-        backbone: that will be tuned.
-        config: the stage's settings.
+        objective, path, backbone, config: which texts belong together, the file, what will be tuned
+            and how.
         selection: the pairs that checkpoints are selected by, [] for none.
         folder: the data folder that they come from.
         seen: where to note all these texts, for the leak audit.
 
     Raises:
         TrainingError: settings that cannot work.
-        DataError: a broken file.
     """
     check_settings(backbone.encoder, config)
     if config.positive == "same":
@@ -147,17 +144,14 @@ def tuned_backbone(
     """Return the folder of the tuned backbone, tuning it unless an earlier run did.
 
     Args:
-        objective: of simcse.objectives.OBJECTIVES, or of baselines.objectives.
-        backbone: the untuned one; it is not changed.
-        texts: what to train on.
-        config: the stage's settings.
+        objective, backbone, texts, config: what is tuned, and how; the backbone is not changed.
         root: the folder of all tuned backbones.
         dev_score: scores the encoder for checkpoint selection; None keeps the last state.
         geometry: measures the encoder every `config.geometry_steps`, for the curves.
         resume: continue from the state of an interrupted run.
 
     Raises:
-        KeptError: the folder is damaged, or another program's.
+        KeptError: the folder is damaged.
         TrainingError: settings that cannot work.
     """
 
@@ -206,11 +200,7 @@ def num_negatives(num_views: int, num_examples: int, config: SimCSEConfig) -> in
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
-    """Return what `tuned_backbone` noted beside its weights.
-
-    Raises:
-        CheckpointError: the file is damaged or missing.
-    """
+    """Return what `tuned_backbone` noted beside its weights."""
     path = folder / "training.json"
     notes = read_object(path, CheckpointError)
     for name in ("history", "best_score", "seconds"):
