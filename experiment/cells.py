@@ -157,7 +157,7 @@ def inputs_of_few(opened: Run, head: PlannedHead, tuned: Tuned) -> dict[str, Hea
         rows = np.concatenate([rows, len(labelled) + rows])
     all_rows = inputs["train"]
     assert isinstance(all_rows, FrozenInputs)
-    return inputs | {"train": all_rows.of(rows)}
+    return inputs | {"train": replace(all_rows, index=all_rows.index[rows])}
 
 
 def score_on(examples: Sequence[Example], task: str) -> Score:
@@ -266,6 +266,6 @@ def _cosine_at_cls(features: Features, inputs: HeadInputs, labels: np.ndarray) -
     """Return Spearman's correlation of cosines at [CLS] and labels, None if [CLS] is not kept."""
     if not isinstance(inputs, FrozenInputs) or inputs.cls is None:
         return None
-    cosines = features.bare(inputs.columns_of_cls)
+    cosines = features.bare(replace(inputs, embeddings=inputs.cls).columns)
     assert cosines is not None, "kept for bi-encoders only"
     return spearman(cosines, labels)
