@@ -45,13 +45,7 @@ def main(
     prog: str = "python -m assignment check",
     here: Path = Path("."),
 ) -> int:
-    """Check what a command line names; return 0 if all cases pass, 1 if not, 2 for a wrong one.
-
-    Args:
-        argv: the words; None: the command line's.
-        prog: what the command is called.
-        here: the student's folder, unless another one is named.
-    """
+    """Check what a command line names; return 0 if all cases pass, 1 if not, 2 for a wrong one."""
     options = parse(CheckOptions, argv, prog=prog, description=ABOUT, epilog=EPILOG)
     return exit_code(lambda: _check(options, options.tree or here))
 
@@ -72,14 +66,8 @@ def check(
 ) -> list[CaseResult]:
     """Return what becomes of the cases of some parts of a suite, of all if none is named.
 
-    A case that ends Python, or takes too long, is told as wrong; those after it are not run.
-
-    Args:
-        folder: the suite's.
-        tree: the student's.
-        suite: as read from `folder`.
-        parts: names.
-        seconds: what a case may take; 0: any time.
+    A case that ends Python, or takes longer than `seconds`, is told as wrong; those after it are
+    not run.
 
     Raises:
         UserError: an unknown part.

@@ -21,13 +21,9 @@ SENTENCES = ("wiki1m_for_simcse.txt", "nli_for_simcse.csv")
 
 
 def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> None:
-    """Write a student's data, and the labels of the test files.
+    """Write a student's data, and the labels of the test files, where the source has any.
 
-    Args:
-        source: a folder with the files; None makes synthetic ones, other than anybody else's.
-        student: where training, development and unlabelled test files go.
-        gold: where the labelled test files go, where the source has labels.
-        seed: of the synthetic data.
+    Without a source they are synthetic, other than anybody else's.
 
     Raises:
         DataError: a task's files are not in `source`, or cannot be read.

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -49,10 +49,7 @@ class Given(dict[str, Tensor]):
     ) -> dict[str, Tensor]:
         """Return the gradients of what a function makes of inputs, no two numbers weighted alike.
 
-        Args:
-            function: of the inputs, in this order.
-            names: of the inputs.
-            module: if given, whether all of its weights have a gradient is told as well.
+        Of a module it is also told whether all of its weights have one.
         """
         leaves = {name: self[name].clone().requires_grad_() for name in names}
         # Copies may be changed in place, leaves may not.
@@ -86,37 +83,29 @@ class Given(dict[str, Tensor]):
 
     @contextmanager
     def own_work(self, *names: str) -> Iterator[None]:
-        """Let what students are to write themselves refuse to do it.
-
-        Args:
-            names: modules of other packages, and `torch.optim.CLASS`.
-        """
-        before: dict[str, Any] = {}
+        """Let what students are to write themselves refuse: modules, and `torch.optim.CLASS`."""
+        before: list[tuple[dict[str, Any], str, Any]] = []
         for name in names:
+            table: dict[str, Any] = sys.modules
+            key, refusing = name, _Refusing(name)
             if name.startswith("torch.optim."):
-                last = name.rpartition(".")[2]
-                before[name] = getattr(torch.optim, last)
-                setattr(torch.optim, last, _refusal(name))
-            else:
-                before[name] = sys.modules.get(name)
-                sys.modules[name] = _Refusing(name)
+                table = vars(torch.optim)
+                key, refusing = name.rpartition(".")[2], _refusal(name)
+            before.append((table, key, table.get(key)))
+            table[key] = refusing
         try:
             yield
         finally:
-            for name, real in before.items():
-                if name.startswith("torch.optim."):
-                    setattr(torch.optim, name.rpartition(".")[2], real)
-                elif real is None:
-                    del sys.modules[name]
+            for table, key, real in before:
+                if real is None:
+                    del table[key]
                 else:
-                    sys.modules[name] = real
+                    table[key] = real
 
     def number(self, name: str) -> Any:
-        """Return an input that is one number."""
         return self[name].item()
 
     def numbers(self, name: str) -> tuple[Any, ...]:
-        """Return an input that is a row of numbers."""
         return tuple(self[name].tolist())
 
     def config(self, **changes: Any) -> Any:
@@ -164,11 +153,10 @@ def _refusal(name: str) -> Any:
 def run(
     suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
 ) -> None:
-    """Run cases of a suite in the order of `names`, all of them if none is given.
+    """Run cases of a suite folder in the order of `names`, all of them if none is given.
 
     Args:
-        suite: folder with suite.json and inputs.npz.
-        out: folder for what they return; made if it is not there.
+        out: folder for what they return.
         seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
         cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
@@ -248,10 +236,9 @@ def _too_long(seconds: float, *_: object) -> None:
 
 
 def answer(function: str, inputs: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the answers of a function of `cases/`, file.function; errors are the student's.
+    """Return the answers of a function of `cases/`, file.function, and remarks that cost no points.
 
-    Returns:
-        The arrays by name, and remarks: what costs no points but should be told.
+    What it raises is the student's.
     """
     given = Given((name, torch.tensor(array)) for name, array in inputs.items())
     # What a wrong answer draws is the same wherever it runs. (`torch.manual_seed` asks the
@@ -311,8 +298,8 @@ def import_from(tree: Path) -> None:
     importlib.invalidate_caches()
 
 
-def main(words: Iterable[str] | None = None) -> int:
-    """Run a command line; return 0, whatever the cases did."""
+def main() -> None:
+    """Run the command line, whatever the cases do."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", type=Path)
     parser.add_argument("tree", type=Path)
@@ -320,12 +307,11 @@ def main(words: Iterable[str] | None = None) -> int:
     parser.add_argument("--case", action="append", default=[], metavar="NAME")
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--cpu-seconds", type=float, default=0)
-    options = parser.parse_args(None if words is None else list(words))
+    options = parser.parse_args()
     sys.dont_write_bytecode = True
     import_from(options.tree)
     run(options.suite, options.out, options.case, options.seconds, options.cpu_seconds)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

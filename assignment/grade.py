@@ -38,7 +38,7 @@ CLOCK = 10
 
 @dataclass(frozen=True)
 class GradeOptions:
-    """The options of `python -m assignment grade`."""
+    """The options of `grade`."""
 
     submissions: tuple[Path, ...] = option(
         (), "a folder or zip, or a folder of these", flag="submissions", metavar="SUBMISSION"
@@ -179,11 +179,6 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
 
     Without all predictions, or with a fault in them, it says why there are none. No points depend
     on it.
-
-    Args:
-        mark: of a submission.
-        path: its folder or zip.
-        gold: as `open_gold` returns it.
     """
     if mark.fault or mark.machine:
         return mark

@@ -27,8 +27,7 @@ from assignment.sandbox import FIRST_USER, Isolation
 from runtime.errors import MachineError
 from runtime.files import is_alive
 
-DRIVER = Path(__file__).parent / "driver.py"
-CASES = Path(__file__).parent / "cases"
+HERE = Path(__file__).parent
 # A run that is stopped gives no answer to the case it was at; the others get another run, and with
 # less time, so that no submission takes more than twice what one run may take.
 MOST_RUNS = 3
@@ -38,26 +37,16 @@ CASE = 1 / 8  # of a run's time, for one case
 
 @dataclass(frozen=True)
 class Exam:
-    """What all submissions of a class are graded with.
+    """What all submissions of a class are graded with."""
 
-    Attributes:
-        folder: of the hidden suite.
-        suite: its content.
-        files: what the assignment asks for.
-        starter: the tree that was handed out, None if the students' own is used.
-        limits: of each run.
-        isolation: of each run.
-        driver, cases: what calls the student's functions.
-    """
-
-    folder: Path
+    folder: Path  # of the hidden suite
     suite: Suite
-    files: tuple[str, ...]
-    starter: Path | None
-    limits: Limits
+    files: tuple[str, ...]  # what the assignment asks for
+    starter: Path | None  # the tree that was handed out; None: the student's own is used
+    limits: Limits  # of each run
     isolation: Isolation
-    driver: Path = DRIVER
-    cases: Path = CASES
+    driver: Path = HERE / "driver.py"
+    cases: Path = HERE / "cases"
 
 
 @contextmanager
@@ -86,10 +75,8 @@ def grade_class(
     """Yield the marks of submissions in their order, `jobs` at a time.
 
     One that cannot be graded is marked with its fault and stops no other; one that the machine
-    failed has no mark. When the caller is interrupted, all that runs is ended.
-
-    Args:
-        work: a folder for temporary ones, as `workplace` gives it.
+    failed has no mark. When the caller is interrupted, all that runs is ended. `work` is a folder
+    for temporary ones, as `workplace` gives it.
     """
     users: SimpleQueue[int] = SimpleQueue()
     for user in range(FIRST_USER, FIRST_USER + jobs):
@@ -101,8 +88,7 @@ def grade_class(
         try:
             return grade(submission, exam, work, user, stop)
         except (OSError, MachineError) as error:
-            cases = _unanswered(exam.suite, "")
-            return Mark(submission.name, cases, {}, [], machine=str(error))
+            return _not_run(submission, exam, machine=str(error))
         finally:
             users.put(user)
 
@@ -121,20 +107,14 @@ def grade(
     user: int = FIRST_USER,
     stop: threading.Event | None = None,
 ) -> Mark:
-    """Return the mark of a submission.
-
-    Args:
-        work: an existing folder for temporary ones.
-        user: where each submission has a user id of its own, the student's processes'.
-        stop: ends it early.
+    """Return the mark of a submission; when `stop` is set, it ends early.
 
     Raises:
         OSError: a folder cannot be made, or no process can be started.
         MachineError: the sandbox does not start, or the disk or the memory is full.
     """
     if submission.fault:
-        cases = _unanswered(exam.suite, submission.fault)
-        return Mark(submission.name, cases, {}, [], fault=submission.fault)
+        return _not_run(submission, exam, fault=submission.fault)
     place = Path(tempfile.mkdtemp(dir=work))
     own_user = user if exam.isolation.own_users else None
     try:
@@ -143,9 +123,10 @@ def grade(
         _delete(place)
 
 
-def _unanswered(suite: Suite, why: str) -> list[CaseResult]:
-    """Return the results of a submission that was not run, and the reason for each case."""
-    return [CaseResult(case["name"], case["part"], False, why) for case in suite.about["cases"]]
+def _not_run(submission: Submission, exam: Exam, fault: str = "", machine: str = "") -> Mark:
+    cases = exam.suite.about["cases"]
+    results = [CaseResult(case["name"], case["part"], False, fault) for case in cases]
+    return Mark(submission.name, results, {}, [], fault=fault, machine=machine)
 
 
 def _grade(

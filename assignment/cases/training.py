@@ -201,10 +201,3 @@ def draw_tiny_gradients(draw: Any) -> dict[str, Any]:
 def tiny_gradients(given: Any) -> dict[str, Tensor]:
     """The same with gradients as small as epsilon."""
     return plain(given)
-
-
-# Case -> an easier one of the same function, and what that does without.
-BEYOND = {
-    "decayed": ("plain", "decay"),
-    "tiny_gradients": ("plain", "an epsilon that counts"),
-}

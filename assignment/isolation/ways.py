@@ -25,17 +25,11 @@ NOBODY = "65534"
 
 @dataclass(frozen=True)
 class Way:
-    """One way to keep a command apart.
+    """One way to keep a command apart."""
 
-    Attributes:
-        name: as `--sandbox` takes it.
-        missing: returns why this machine does not have it, "" if it has.
-        wrap: returns the command line that runs `inside` in it.
-    """
-
-    name: str
-    missing: Callable[[], str]
-    wrap: Callable[[Job, Sequence[str]], list[str]]
+    name: str  # as `--sandbox` takes it
+    missing: Callable[[], str]  # returns why this machine does not have it, "" if it has
+    wrap: Callable[[Job, Sequence[str]], list[str]]  # the command line that runs `inside` in it
 
 
 def _container_missing() -> str:
