@@ -42,27 +42,24 @@ def suite(mistakes=None) -> Suite:
     return Suite(about, answers, changed)
 
 
-def test_the_first_array_that_differs_is_named_with_place_and_size():
-    expected = {"first": np.zeros((2, 3)), "second": np.ones(4)}
-    found = {"first": np.zeros((2, 3)), "second": np.float32([1, 1.000001, 1.5, 3])}
-    assert difference(expected, expected) == ""
-    assert difference(expected, found) == (
-        '"second" of shape (4,) differs in 2 of 4 numbers, first at [2]: 1.5, expected 1; '
-        "the largest difference is 2"
-    )
-    assert difference({"x": ONE["x"]}, {}) == '"x" is missing'
-    assert difference({}, {"y": ONE["x"]}) == '"y" is not expected'
-
-
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("expected", "found", "words"),
     [
-        (np.zeros((3, 2)), "has shape (3, 2), expected (2, 3)"),
-        (np.full((2, 3), np.nan), "is nan at [0, 0], expected 0"),
+        (
+            {"first": np.zeros((2, 3)), "second": np.ones(4)},
+            {"first": np.zeros((2, 3)), "second": np.float32([1, 1.000001, 1.5, 3])},
+            '"second" of shape (4,) differs in 2 of 4 numbers, first at [2]: 1.5, expected 1; '
+            "the largest difference is 2",
+        ),
+        (ONE, ONE, ""),
+        (ONE, {}, '"x" is missing'),
+        ({}, Y, '"y" is not expected'),
+        (ONE, {"x": np.zeros((3, 2))}, '"x" has shape (3, 2), expected (3,)'),
+        (ONE, {"x": np.array([1, np.nan, 1])}, '"x" is nan at [1], expected 1'),
     ],
 )
-def test_other_differences_in_words(found, words):
-    assert array_difference(np.zeros((2, 3)), found) == words
+def test_the_first_difference_in_words(expected, found, words):
+    assert difference(expected, found) == words
 
 
 def test_whole_numbers_and_floats_of_one_value_are_equal():
@@ -220,16 +217,14 @@ def driven(folder: Path, *names: str) -> tuple[int, list[str]]:
     return done.returncode, sorted(os.listdir(folder / "out"))
 
 
-def test_a_case_that_computes_without_end_or_raises_strange_words_stops_no_other(tmp_path):
-    code, files = driven(tmp_path, "strange", "endless", "honest")
-    assert code == 0 and files == ["endless.error.txt", "honest.npz", "strange.error.txt"]
+def test_a_case_without_end_with_strange_words_or_with_processes_of_its_own_stops_no_other(
+    tmp_path,
+):
+    # Processes that can be ended cost nothing: a new Python asks the rest (test_sandbox.py).
+    code, files = driven(tmp_path, "strange", "endless", "honest", "forking", "after")
+    answered = ["endless.error.txt", "forking.npz", "honest.npz", "strange.error.txt"]
+    assert (code, files) == (7, answered)
     told = (tmp_path / "out/endless.error.txt").read_text()
     assert told.startswith("TimeoutError: computed for more than 0.5 s")
-
-
-def test_a_process_that_a_case_made_answers_nothing_and_no_case_runs_beside_it(tmp_path):
-    # Those that can be ended cost nothing: a new Python asks the rest (test_sandbox.py).
-    done = driven(tmp_path, "honest", "forking", "strange")
-    assert done == (7, ["forking.npz", "honest.npz"])
     (tmp_path / "second").mkdir()
     assert driven(tmp_path / "second", "stubborn", "honest") == (1, [])

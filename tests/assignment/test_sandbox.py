@@ -153,21 +153,18 @@ def test_nothing_can_be_reached_kept_or_seen_that_is_not_given(tmp_path, way):
 @pytest.mark.parametrize(
     ("program", "stopped"),
     [
-        ("while True: print('y' * 1000)", "output"),
         ("x = [bytearray(b'x') * (1 << 25) for _ in range(64)]; time.sleep(60)", "memory"),
         ("for n in range(40): os.fork() or time.sleep(60)\ntime.sleep(60)", "processes"),
         ("for n in range(3000): open(str(n), 'w').close()\ntime.sleep(60)", "disk"),
         ("os.close(1); os.close(2); time.sleep(60)", "seconds"),
-        ("while True: pass", "CPU seconds"),
     ],
 )
 def test_what_uses_more_than_it_may_is_stopped(tmp_path, program, stopped):
-    own = {"seconds": 8} if stopped == "seconds" else {"cpu_seconds": 2, "files": 1000}
-    start = time.monotonic()
-    outcome = run(tmp_path, f"import os, time\n{program}", **own)
+    """Further limits are those that attacks reach."""
+    limits = {"seconds": 4} if stopped == "seconds" else {"files": 1000}
+    outcome = run(tmp_path, f"import os, time\n{program}", **limits)
     # Where processes are limited, too, the kernel refuses what is too much.
     assert outcome.stopped == stopped or (stopped == "processes" and "BlockingIO" in outcome.output)
-    assert time.monotonic() - start < 50 and len(outcome.output) <= sandbox.SHOWN_BYTES
 
 
 def test_a_command_ends_with_its_output_and_exit_code_and_has_a_small_environment(tmp_path):
@@ -238,10 +235,8 @@ first = second = third = answer
 """
 
 
-@pytest.mark.parametrize("way", WAYS[1:], ids=name_of)
-def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path, way):
-    if fault := way.way.missing() or fault_here(way):
-        pytest.skip(fault)
+def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
+    way = any_way()
     names = ("first", "second", "third")
     kit, suite, tree, run_in = (tmp_path / name for name in ("kit", "suite", "tree", "run"))
     for folder in (kit / "cases", suite, tree, run_in / "out"):
