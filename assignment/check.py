@@ -68,9 +68,6 @@ def check(
 
     A case that ends Python, or takes longer than `seconds`, is told as wrong; those after it are
     not run.
-
-    Raises:
-        UserError: an unknown part.
     """
     known = [part["name"] for part in suite.about["parts"]]
     for name in parts:

@@ -35,37 +35,23 @@ NO_ARRAY = np.array("none")
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of one case.
-
-    Attributes:
-        case, part: names.
-        passed: whether all arrays are as expected.
-        reason: "" or the first thing that is wrong.
-        mistakes: the known mistakes that give the same answers.
-        remarks: lines of what costs no points.
-    """
+    """What became of one case."""
 
     case: str
     part: str
     passed: bool
-    reason: str
-    mistakes: tuple[str, ...] = ()
-    remarks: str = ""
+    reason: str  # "" or the first thing that is wrong
+    mistakes: tuple[str, ...] = ()  # the known mistakes that give the same answers
+    remarks: str = ""  # lines of what costs no points
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite folder as read by `read_suite`.
+    """A suite folder as read by `read_suite`."""
 
-    Attributes:
-        about: the content of suite.json.
-        answers: case -> its expected arrays.
-        mistakes: mistake -> what it changes.
-    """
-
-    about: dict[str, Any]
-    answers: dict[str, Arrays]
-    mistakes: dict[str, Changes]
+    about: dict[str, Any]  # the content of suite.json
+    answers: dict[str, Arrays]  # case -> its expected arrays
+    mistakes: dict[str, Changes]  # mistake -> what it changes
 
     def cases_of(self, part: str) -> list[str]:
         return [case["name"] for case in self.about["cases"] if case["part"] == part]

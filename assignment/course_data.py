@@ -24,9 +24,6 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
     """Write a student's data, and the labels of the test files, where the source has any.
 
     Without a source they are synthetic, other than anybody else's.
-
-    Raises:
-        DataError: a task's files are not in `source`, or cannot be read.
     """
     if source is None:
         with tempfile.TemporaryDirectory() as drawn:
@@ -43,11 +40,7 @@ def write_data(source: Path | None, student: Path, gold: Path, seed: int) -> Non
 
 
 def task_folders(source: Path) -> dict[str, Path]:
-    """Return the folder of each task's files, by the task's name.
-
-    Raises:
-        DataError: a task's training or development file is not in `source`.
-    """
+    """Return the folder of each task's files, by the task's name."""
     folders = {}
     for name in TASKS_GIVEN:
         task = TASKS[name]

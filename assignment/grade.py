@@ -103,11 +103,7 @@ Exit codes: 0 done; 1 the solution does not get all points, or a bug in this pro
 
 
 def grade(options: GradeOptions) -> int:
-    """Grade what a command line names; return the exit code.
-
-    Raises:
-        UserError, OSError: no submission, no suite, no sandbox, or a folder that cannot be written.
-    """
+    """Grade what a command line names; return the exit code."""
     if not options.submissions:
         raise UserError("nothing to grade; give a submission, or a folder of submissions")
     try:
@@ -161,11 +157,7 @@ def _cores() -> int:
 
 
 def open_gold(folder: Path) -> tuple[Gold, dict[str, np.ndarray]]:
-    """Return the rows of test files in a folder, and task -> labels (N,) where there are any.
-
-    Raises:
-        DataError: it has none, or a file is broken.
-    """
+    """Return the rows of test files in a folder, and task -> labels (N,) where there are any."""
     gold = Gold(folder)
     read = {task: gold.labels(task, SPLIT) for task in CS224N}
     labels = {task: known for task, known in read.items() if known is not None}

@@ -132,9 +132,9 @@ def _not_run(submission: Submission, exam: Exam, fault: str = "", machine: str =
 def _grade(
     submission: Submission, exam: Exam, user: int | None, place: Path, stop: threading.Event
 ) -> Mark:
-    left = intake.take_code(submission.tree, place / "tree", exam.files, exam.starter)
+    kit, suite, tree, answers = (place / name for name in ("kit", "suite", "tree", "answers"))
+    left = intake.take_code(submission.tree, tree, exam.files, exam.starter)
     _lay_out(exam, place, user)
-    answers = place / "answers"
     answers.mkdir(mode=0o700)
     parts = {case["name"]: case["part"] for case in exam.suite.about["cases"]}
     waiting = list(parts)
@@ -143,14 +143,19 @@ def _grade(
     for number in range(MOST_RUNS):
         if not waiting:
             break
-        folder = place / f"run{number}"
+        folder, out = place / f"run{number}", place / f"run{number}" / "out"
+        out.mkdir(parents=True)
+        words = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
+        words += [f"--cpu-seconds={max(1.0, limits.cpu_seconds * CASE)}"]
+        words += [f"--case={case}" for case in waiting]
+        job = Job(tuple(map(str, words)), folder, limits, (kit, suite, tree), user)
         _check_room(place, limits)
-        outcome = _run(waiting, folder, exam, limits, user, stop)
+        outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)
         if stop.is_set():
             raise MachineError("interrupted")
         seconds += outcome.seconds
-        answered = intake.take_answers(folder / "out", answers, waiting)
+        answered = intake.take_answers(out, answers, waiting)
         waiting = [name for name in waiting if name not in answered]
         if waiting:  # cases are asked in order: the run ended at the first without an answer
             why = f"the process ended by itself with exit code {outcome.exit_code}"
@@ -193,21 +198,3 @@ def _lay_out(exam: Exam, place: Path, user: int | None) -> None:
             os.chmod(path, mode)
             if user is not None:
                 os.chown(path, -1, user)
-
-
-def _run(
-    cases: Sequence[str],
-    folder: Path,
-    exam: Exam,
-    limits: Limits,
-    user: int | None,
-    stop: threading.Event,
-) -> sandbox.Outcome:
-    place, out = folder.parent, folder / "out"
-    out.mkdir(parents=True)
-    kit, suite, tree = (place / name for name in ("kit", "suite", "tree"))
-    words = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
-    words += [f"--cpu-seconds={max(1.0, limits.cpu_seconds * CASE)}"]
-    words += [f"--case={case}" for case in cases]
-    job = Job(tuple(map(str, words)), folder, limits, (kit, suite, tree), user)
-    return sandbox.run(job, exam.isolation, stop)

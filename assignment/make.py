@@ -88,11 +88,7 @@ def make(
     data: Path | None = None,
     ai_usage: bool = False,
 ) -> None:
-    """Write an assignment of some parts, or of all, into a folder that appears whole or not at all.
-
-    Raises:
-        UserError: an unknown part, no data, or a folder of other things in the way.
-    """
+    """Write an assignment of some parts, or of all; the folder appears whole or not at all."""
     # What draws, runs and renders imports slow libraries.
     from assignment.course_data import task_folders, write_data
     from assignment.handout import write_handout

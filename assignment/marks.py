@@ -4,7 +4,6 @@ Source: Gradescope's autograder specification, "Output format".
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,23 +51,22 @@ def why(mark: Mark, about: dict[str, Any], result: CaseResult) -> str:
 
 def for_gradescope(mark: Mark, about: dict[str, Any]) -> dict[str, Any]:
     """Return what Gradescope reads from results.json."""
-    parts = {part["name"]: (number, part) for number, part in enumerate(about["parts"], 1)}
-    seen: Counter[str] = Counter()
-    tests = []
-    for case, result in zip(about["cases"], mark.results, strict=True):
-        number, part = parts[case["part"]]
-        seen[part["name"]] += 1
-        tests.append(
-            {
-                "name": f"{part['title']}: {case['name']}",
-                "number": f"{number}.{seen[part['name']]}",
-                "score": case["points"] if result.passed else 0,
-                "max_score": case["points"],
-                "status": "passed" if result.passed else "failed",
-                "visibility": part["visibility"],
-                "output": why(mark, about, result),
-            }
+    pairs = [*zip(about["cases"], mark.results, strict=True)]
+    tests = [
+        {
+            "name": f"{part['title']}: {case['name']}",
+            "number": f"{number}.{place}",
+            "score": case["points"] if result.passed else 0,
+            "max_score": case["points"],
+            "status": "passed" if result.passed else "failed",
+            "visibility": part["visibility"],
+            "output": why(mark, about, result),
+        }
+        for number, part in enumerate(about["parts"], 1)
+        for place, (case, result) in enumerate(
+            (pair for pair in pairs if pair[0]["part"] == part["name"]), 1
         )
+    ]
     lines = ["Marked on hidden cases.", *(f"Not taken: {one}" for one in mark.left)]
     if mark.fault or mark.machine:
         lines = [f"Not marked: {mark.fault or mark.machine}"]

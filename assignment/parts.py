@@ -89,11 +89,7 @@ PARTS = _read_parts()
 
 
 def chosen_parts(names: Sequence[str] = ()) -> list[Part]:
-    """Return the parts of these names in the assignment's order; of no name, all.
-
-    Raises:
-        UserError: an unknown name.
-    """
+    """Return the parts of these names in the assignment's order; of no name, all."""
     for name in names:
         if name not in PARTS:
             raise UserError(f"part {name!r}: unknown; one of {', '.join(PARTS)}")

@@ -70,9 +70,6 @@ def write_suites(
     By chance a mistake can give the right answers, or those of another one: then everything is
     drawn again, by the next of a row of seeds that follows from its key. Folders and keys are those
     of "public" and "hidden"; `work` is an empty folder.
-
-    Raises:
-        UserError: the reference fails at one of its own cases, or no draw shows all mistakes.
     """
     write_tree(work / "tree", parts, solved=True)
     compileall.compile_dir(work / "tree", quiet=1)  # once, and not again for every mistake
@@ -133,11 +130,7 @@ def draw(parts: Sequence[Part], key: int, visibility: str, number: int = 0) -> D
 
 
 def answered(tree: Path, parts: Sequence[Part], drawn: Sequence[Drawn]) -> list[Suite]:
-    """Return suites: what a tree answers as it is, and with each mistake in turn.
-
-    Raises:
-        UserError: the tree, which is solved, does not answer a case.
-    """
+    """Return suites: what a tree answers as it is, and with each mistake in turn."""
     suites = []
     for (about, _), (answers, raised) in zip(drawn, ask(tree, drawn), strict=True):
         for name, why in raised.items():

@@ -69,11 +69,7 @@ def mistaken(tree: Path, mistake: Mistake) -> Iterator[None]:
 
 
 def with_mistake(source: str, mistake: Mistake) -> str:
-    """Return a file with a mistake in it.
-
-    Raises:
-        UserError: the function's body does not hold the text to replace exactly once.
-    """
+    """Return a file with a mistake in it."""
     name = mistake.place.partition(":")[2]
     first, end = body_of(source, name)
     body = textwrap.dedent("\n".join(source.splitlines()[first:end]))
@@ -150,9 +146,6 @@ def body_of(source: str, name: str) -> tuple[int, int]:
     """Return the lines of a function below its docstring, comments included: first and end, from 0.
 
     The name is `function` or `Class.method`.
-
-    Raises:
-        UserError: there is no such function.
     """
     node: ast.AST = ast.parse(source)
     for word in name.split("."):

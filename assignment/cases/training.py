@@ -99,12 +99,7 @@ def _beside_all(
 def _load(
     given: Any, tensors: dict[str, Tensor], named: str = "{}", wrong: str = "nothing"
 ) -> dict[str, Tensor]:
-    """Load into a module of zeros; return its weights and whether CheckpointError was raised.
-
-    Args:
-        named: what the answers are called, by their names.
-        wrong: the first tensor that is to be refused.
-    """
+    """Load into a module of zeros; return its weights, or what is said of the first wrong one."""
     load_module = import_module("minbert.checkpoint").load_module
     module = nn.Linear(given["weight"].shape[1], given["weight"].shape[0])
     module.register_buffer("buffer", torch.zeros(2))
