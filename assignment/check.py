@@ -3,6 +3,7 @@
 Reads: a student's tree and its public suite. The student's code runs in a process of its own.
 """
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -75,9 +76,9 @@ def check(
             raise UserError(f"part {name!r}: unknown; one of {', '.join(known)}")
     cases = [c["name"] for c in suite.about["cases"] if not parts or c["part"] in parts]
     with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, str(DRIVER), str(folder), str(tree), out]
-        command += [word for name in cases for word in ("--case", name)]
-        done = subprocess.run([*command, "--seconds", str(seconds)], check=False)
+        spec = {"tree": str(tree), "suite": str(folder), "out": out}
+        spec |= {"names": cases, "seconds": seconds}
+        done = subprocess.run([sys.executable, str(DRIVER), json.dumps(spec)], check=False)
         results = [result for result in judge(suite, Path(out)) if result.case in cases]
         remarks = {path.name.split(".")[0]: path for path in Path(out).glob("*.remarks.txt")}
         results = [

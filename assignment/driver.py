@@ -1,12 +1,11 @@
 """Runs a student's functions on a suite's inputs and writes down what they return; judges nothing.
 
-    python driver.py SUITE_DIR STUDENT_TREE OUT_DIR [--case NAME ...] [--[cpu-]seconds N]
+    python driver.py '{"tree": STUDENT_TREE, "suite": DIR, "out": DIR, ...}'   # and more of `run`
 
-Reads suite.json and inputs.npz, never the answers. Writes OUT_DIR/CASE.npz, or CASE.error.txt there
-if the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
+Reads suite.json and inputs.npz, never the answers. Writes out/CASE.npz, or CASE.error.txt there if
+the case raised. Needs the standard library, NumPy, torch, and `cases/` beside this file.
 """
 
-import argparse
 import faulthandler
 import importlib.util
 import json
@@ -151,7 +150,7 @@ def _refusal(name: str) -> Any:
 
 
 def run(
-    suite: Path, out: Path, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
+    suite: str, out: str, names: Sequence[str] = (), seconds: float = 0, cpu_seconds: float = 0
 ) -> None:
     """Run cases of a suite folder in the order of `names`, all of them if none is given.
 
@@ -160,15 +159,14 @@ def run(
         seconds: end Python where a case takes longer, and tell the line that it was in; 0: never.
         cpu_seconds: end a case that computes for longer, and go on with the next; 0: never.
     """
-    out.mkdir(parents=True, exist_ok=True)
     process, grading = os.getpid(), bool(cpu_seconds)
     if grading:
         signal.signal(signal.SIGPROF, partial(_too_long, cpu_seconds))
         with suppress(PermissionError):  # it leads a session, and so a group, already
             os.setpgid(0, 0)
-    cases = json.loads((suite / "suite.json").read_text(encoding="utf-8"))["cases"]
+    cases = json.loads(Path(suite, "suite.json").read_text(encoding="utf-8"))["cases"]
     functions = {case["name"]: case["function"] for case in cases}
-    with np.load(suite / "inputs.npz", allow_pickle=False) as stored:
+    with np.load(Path(suite, "inputs.npz"), allow_pickle=False) as stored:
         asked = [*(names or functions)]
         for number, name in enumerate(asked, 1):
             keys = [key for key in stored.files if key.startswith(f"{name}/")]
@@ -181,14 +179,14 @@ def run(
                 answers, remarks = answer(functions[name], inputs)
                 others = _go_on_alone(process, grading)
                 if remarks:
-                    (out / f"{name}.remarks.txt").write_text("\n".join(remarks), encoding="utf-8")
-                with (out / f"{name}.npz").open("wb") as file:
+                    Path(out, f"{name}.remarks.txt").write_text("\n".join(remarks), "utf-8")
+                with Path(out, f"{name}.npz").open("wb") as file:
                     # The names are chosen by us; to mypy one of them could be `allow_pickle`.
                     np.savez(file, **answers)  # type: ignore[arg-type]
             except (Exception, SystemExit) as error:
                 others = _go_on_alone(process, grading)
                 words = in_words(error).encode("utf-8", "backslashreplace")  # or lone surrogates
-                (out / f"{name}.error.txt").write_bytes(words)
+                Path(out, f"{name}.error.txt").write_bytes(words)
             if others:
                 _begin_again(asked[number:])
     if grading:
@@ -222,13 +220,12 @@ def _begin_again(names: Sequence[str]) -> None:
     """Let a new Python ask what is left, as honest code may count on the workers that are gone."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    options = [word for word in sys.argv[1:] if not word.startswith("--case")]
+    spec = json.loads(sys.argv[1]) | {"names": names}
     sys.stdout.flush()
     sys.stderr.flush()
     if not names:
         os._exit(0)
-    command = [sys.executable, "-B", __file__, *options, *(f"--case={name}" for name in names)]
-    os.execv(sys.executable, command)
+    os.execv(sys.executable, [sys.executable, "-B", __file__, json.dumps(spec)])
 
 
 def _too_long(seconds: float, *_: object) -> None:
@@ -299,18 +296,11 @@ def import_from(tree: Path) -> None:
 
 
 def main() -> None:
-    """Run the command line, whatever the cases do."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suite", type=Path)
-    parser.add_argument("tree", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--case", action="append", default=[], metavar="NAME")
-    parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--cpu-seconds", type=float, default=0)
-    options = parser.parse_args()
+    """Run what the command line says, whatever the cases do."""
+    spec = json.loads(sys.argv[1])
     sys.dont_write_bytecode = True
-    import_from(options.tree)
-    run(options.suite, options.out, options.case, options.seconds, options.cpu_seconds)
+    import_from(Path(spec.pop("tree")))
+    run(**spec)
 
 
 if __name__ == "__main__":

@@ -145,10 +145,10 @@ def _grade(
             break
         folder, out = place / f"run{number}", place / f"run{number}" / "out"
         out.mkdir(parents=True)
-        words = [sys.executable, "-B", kit / "driver.py", suite, tree, out]
-        words += [f"--cpu-seconds={max(1.0, limits.cpu_seconds * CASE)}"]
-        words += [f"--case={case}" for case in waiting]
-        job = Job(tuple(map(str, words)), folder, limits, (kit, suite, tree), user)
+        spec = {"tree": str(tree), "suite": str(suite), "out": str(out), "names": waiting}
+        spec["cpu_seconds"] = max(1.0, limits.cpu_seconds * CASE)
+        command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
+        job = Job(command, folder, limits, (kit, suite, tree), user)
         _check_room(place, limits)
         outcome = sandbox.run(job, exam.isolation, stop)
         _check_room(place, limits)

@@ -150,7 +150,8 @@ def answers_linked(values):
 def changed_suite(values):
     """Changes the suite, the driver and its own tree, in the hope that the next run reads them."""
     driver = Path(sys.argv[0])
-    for path in (driver, *Path(sys.argv[1]).iterdir(), Path(__file__)):
+    suite = Path(json.loads(sys.argv[1])["suite"])
+    for path in (driver, *suite.iterdir(), Path(__file__)):
         try:
             path.chmod(0o777)
             path.write_text("{}")

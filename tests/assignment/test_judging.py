@@ -185,7 +185,6 @@ def test_a_surplus_array_is_named_without_what_steers_a_terminal():
 
 DRIVEN = """
 import os, signal, sys, time
-from pathlib import Path
 import numpy as np
 from assignment import driver
 
@@ -204,7 +203,8 @@ def answer(function, inputs):
 
 driver.answer = answer
 driver._begin_again = lambda names: os._exit(7)
-driver.run(Path(sys.argv[1]), Path(sys.argv[1], "out"), sys.argv[2:], cpu_seconds=0.5)
+os.mkdir(sys.argv[1] + "/out")
+driver.run(sys.argv[1], sys.argv[1] + "/out", sys.argv[2:], cpu_seconds=0.5)
 """
 
 

@@ -246,8 +246,9 @@ def test_worker_processes_that_honest_code_keeps_cost_no_case(tmp_path):
     cases = [{"name": name, "function": f"workers.{name}"} for name in names]
     (suite / "suite.json").write_text(json.dumps({"cases": cases}))
     np.savez(suite / "inputs.npz", **{f"{name}/values": np.arange(3) for name in names})
-    words = [sys.executable, "-B", kit / "driver.py", suite, tree, run_in / "out"]
-    command = (*map(str, words), "--cpu-seconds=20", *(f"--case={name}" for name in names))
+    spec = {"tree": str(tree), "suite": str(suite), "out": str(run_in / "out")}
+    spec |= {"names": names, "cpu_seconds": 20}
+    command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
     user = FIRST_USER if way.own_users else None
     let_in(tmp_path)
     outcome = sandbox.run(Job(command, run_in, Limits(), (kit, suite, tree), user), way)
