@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assignment.isolation import ROOT, Job, Limits
@@ -196,21 +196,18 @@ def run(job: Job, isolation: Isolation, stop: threading.Event | None = None) -> 
     return Outcome(process.returncode, seconds, stopped, output.decode("utf-8", "replace"))
 
 
+@dataclass
 class _Watch:
     """Reads a process's output and looks after what its whole tree uses."""
 
-    def __init__(
-        self,
-        process: "subprocess.Popen[bytes]",
-        folder: Path,
-        limits: Limits,
-        stop: threading.Event,
-    ):
-        self.process, self.folder, self.limits, self.stop = process, folder, limits, stop
-        self.output = bytearray()
-        self.written = 0
-        self.exceeded = ""
-        self.kills = _out_of_memory_kills()
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+    limits: Limits
+    stop: threading.Event
+    output: bytearray = field(default_factory=bytearray)
+    written: int = 0
+    exceeded: str = ""
+    kills: int = field(default_factory=lambda: _out_of_memory_kills())
 
     def until_the_end(self, deadline: float) -> None:
         """Watch until the process has ended or has used up what it may."""

@@ -203,7 +203,7 @@ def left_behind(values):
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            time.sleep(3)
+            time.sleep(1)
             MARKER.write_text("still here")
             os._exit(0)
         os._exit(0)

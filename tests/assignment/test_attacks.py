@@ -95,7 +95,7 @@ def test_an_attack_earns_nothing_and_the_honest_rest_counts(marked, name):
 
 
 def test_what_an_attack_left_behind_is_killed(marked):
-    time.sleep(3.5)
+    time.sleep(1.5)
     assert not marked[1].exists()
 
 

@@ -96,7 +96,7 @@ def test_sheet_and_rubric_name_every_part_place_and_its_points(made):
     rubric = (made / "instructor" / "rubric.md").read_text("utf-8")
     cases = sum(int(n) for n in re.findall(r"^\| \w+ \| (\d+) \|", rubric, re.MULTILINE))
     by_hand = sum(int(n) for n in re.findall(r"\((\d+)\)", rubric))
-    assert cases + by_hand == sum(part.points for part in PARTS.values())
+    assert cases + by_hand == sum(part.points for part in PARTS.values()) == 100
 
 
 def test_a_page_on_the_use_of_ai_is_handed_out_if_asked_for(tmp_path):
