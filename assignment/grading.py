@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from assignment import intake, sandbox
 from assignment.compare import CaseResult, Suite, judge
@@ -145,8 +146,8 @@ def _grade(
             break
         folder, out = place / f"run{number}", place / f"run{number}" / "out"
         out.mkdir(parents=True)
-        spec = {"tree": str(tree), "suite": str(suite), "out": str(out), "names": waiting}
-        spec["cpu_seconds"] = max(1.0, limits.cpu_seconds * CASE)
+        spec: dict[str, Any] = {"tree": str(tree), "suite": str(suite), "out": str(out)}
+        spec |= {"names": waiting, "cpu_seconds": max(1.0, limits.cpu_seconds * CASE)}
         command = (sys.executable, "-B", str(kit / "driver.py"), json.dumps(spec))
         job = Job(command, folder, limits, (kit, suite, tree), user)
         _check_room(place, limits)
