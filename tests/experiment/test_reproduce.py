@@ -259,6 +259,20 @@ def test_commands_are_run_by_this_python_in_the_projects_folder():
     assert reproduce.execute(["python", "-c", code]) == 7
 
 
+def test_the_commit_says_whether_code_differs(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert reproduce.commit_of_code() == ""
+    author = ["-c", "user.name=n", "-c", "user.email=e"]
+    for words in (["init"], [*author, "commit", "--allow-empty", "-m", "empty"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "page.md").touch()
+    commit = reproduce.commit_of_code()
+    assert re.fullmatch("[0-9a-f]{12}", commit)
+    (tmp_path / "code.py").touch()
+    assert reproduce.commit_of_code() == f"{commit}-dirty"
+
+
 def test_a_figure_of_a_runs_page_becomes_a_file(project):
     table = Table("drawn", (Row("python x.py"),), figure=("report.html#lines", "figure.svg"))
     project(table)
