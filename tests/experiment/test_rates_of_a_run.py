@@ -146,27 +146,6 @@ def test_keys_say_what_was_to_choose_from_and_only_where_there_was_a_choice(
     assert len(set().union(*found)) == sum(map(len, found))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--rates", "0", "--tune", "full"], "'0': expected a number from"),
-        (["--rates", "fast", "--tune", "full"], "'fast': expected a number from"),
-        (["--rates", "1e-4", "1e-3"], "--rates: nothing reads it; add --tune full"),
-        (["--rates", "1e-4", "--tune", "full", "--backbone-lr", "1"], "leave one out"),
-        ([*THREE, "--tune", "full", "--train-rows", "50"], "to choose by; give one rate"),
-    ],
-)
-def test_rates_that_cannot_be_used_are_one_line(
-    words, said, tiny_checkpoint, more_data, tmp_path, capsys
-):
-    try:
-        code = run(tiny_checkpoint, more_data, tmp_path / "a", "--task", "sts", *words)
-    except SystemExit as end:
-        code = end.code
-    assert code == 2 and said in capsys.readouterr().err
-    assert not (tmp_path / "a").exists()
-
-
 TOO_HIGH = {  # words -> what the plan says, or nothing
     "--pretrain unsup sup --tune joint --task sst sts": "unsup 1e-4 (--simcse-lr 3e-5), "
     "sup 5e-4 (--simcse-lr 5e-5), joint-annealed 5e-4 (--backbone-lr 5e-5)",

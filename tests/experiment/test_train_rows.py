@@ -65,23 +65,3 @@ def test_the_verdict_is_on_all_rows_and_the_curves_are_told_and_drawn(
     page = (few / "report.html").read_text(encoding="utf-8")
     assert "Learning curves: " in page and page.count("by number of labels") >= 1
     assert "12rows" not in (few / "comparisons.json").read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--train-rows", "9"], "expected 10 or more, or all"),
-        (["--train-rows", "many"], "expected 10 or more, or all"),
-        (["--train-rows", "49"], "sts has 48 to train on"),
-        (["--train-rows", "12", "--task", "all", "--tune", "joint"], "leave out --tune joint"),
-    ],
-)
-def test_what_cannot_be_trained_on_is_one_line(
-    words, said, tiny_checkpoint, toy_data, tmp_path, capsys
-):
-    try:
-        code = run(tiny_checkpoint, toy_data, tmp_path / "a", "--task", "sts", *words)
-    except SystemExit as end:
-        code = end.code
-    assert code == 2 and said in capsys.readouterr().err
-    assert not (tmp_path / "a").exists()
