@@ -9,7 +9,7 @@ from html import escape
 
 import pytest
 import torch
-from toy_runs import GRID, cells_of, grid, results, run
+from toy_runs import GRID, cells_of, results, run
 
 import heads.saved
 import report.page.write
@@ -23,44 +23,39 @@ from report.finished import FinishedRun
 from report.run_folder import COSTS
 
 
-@pytest.fixture(scope="module")
-def finished(tiny_checkpoint, toy_data):
-    return grid(tiny_checkpoint, toy_data)
-
-
 def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
-    tiny_checkpoint, toy_data, finished, capsys
+    tiny_checkpoint, toy_data, toy_grid, capsys
 ):
-    page = (finished / "report.html").read_bytes()
-    assert run(tiny_checkpoint, toy_data, finished, *GRID) == 0
+    page = (toy_grid / "report.html").read_bytes()
+    assert run(tiny_checkpoint, toy_data, toy_grid, *GRID) == 0
     printed = capsys.readouterr().out.strip()
     table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
     assert "| sentences/s" in table and "\nSTS (similarity 0-5): " in verdict
-    assert printed.splitlines()[-1] == f"Report: {finished / 'report.html'} (open in a browser)"
+    assert printed.splitlines()[-1] == f"Report: {toy_grid / 'report.html'} (open in a browser)"
     for paragraph in verdict.split("\n\n"):
         words = " ".join(paragraph.split())
         assert escape(words, quote=False) in " ".join(page.decode().replace("&#34;", '"').split())
-    (finished / "report.html").unlink()
-    assert main(["html", str(finished)]) == 0
-    assert (finished / "report.html").read_bytes() == page
+    (toy_grid / "report.html").unlink()
+    assert main(["html", str(toy_grid)]) == 0
+    assert (toy_grid / "report.html").read_bytes() == page
 
 
-def test_a_run_keeps_what_the_page_shows(finished):
-    kept = FinishedRun.read(finished)
-    for cell in cells_of(finished):
+def test_a_run_keeps_what_the_page_shows(toy_grid):
+    kept = FinishedRun.read(toy_grid)
+    for cell in cells_of(toy_grid):
         soft, predictions = kept.soft[cell.place()], kept.predictions[cell.place()]
         if cell.task == "sts":
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
         assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")
-    page = (finished / "report.html").read_text()
+    page = (toy_grid / "report.html").read_text()
     for id in ("bars-sts", "curve-tuning", "trajectory", "curve-heads-sts"):
         assert f'<figure id="{id}' in page
 
 
 @pytest.mark.parametrize("kind", ["bi", "cross"])
-def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_data):
+def test_operations_and_tokens_are_those_of_the_examples(kind, toy_grid, toy_data):
     head = load_head(
-        finished / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", "cpu"
+        toy_grid / "heads" / f"none-sts-{kind}-frozen-interaction-42.safetensors", "cpu"
     )
     pairs = [pair.texts for pair in read_task(toy_data, "sts").dev]
     first, second = zip(*pairs, strict=True)
@@ -74,12 +69,12 @@ def test_operations_and_tokens_are_those_of_the_examples(kind, finished, toy_dat
     assert (cost["texts_per_second"] is None) == (kind == "cross")
 
 
-def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsys):
-    assert main(["cost", str(finished), "--budget", "0.05", "--device", "cpu"]) == 0
+def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsys):
+    assert main(["cost", str(toy_grid), "--budget", "0.05", "--device", "cpu"]) == 0
     text = capsys.readouterr().out
-    numbers = json.loads((finished / COSTS).read_text())
+    numbers = json.loads((toy_grid / COSTS).read_text())
     assert "\n".join(cost_lines(numbers)) in text
-    assert f"Cost details: {finished / COSTS}" in text
+    assert f"Cost details: {toy_grid / COSTS}" in text
     cells = numbers["cells"]
     assert [(cell["task"], cell["cost"]["encoder"]) for cell in cells] == [
         ("sst", "bi"), ("para", "bi"), ("para", "cross"), ("sts", "bi"), ("sts", "cross")
@@ -87,7 +82,7 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     assert [cell["cost"]["passes"] for cell in cells] == [1, 2, 1, 2, 1]
     for cell in cells:
         place = cell["task"], cell["cost"]["encoder"]
-        rivals = [r for r in results(finished) if (r["task"], r["encoder"]) == place]
+        rivals = [r for r in results(toy_grid) if (r["task"], r["encoder"]) == place]
         metric = "pearson" if cell["task"] == "sts" else "accuracy"
         best = max(rivals, key=lambda rival: rival["metrics"][metric])
         assert cell["cell"].startswith(f"{best['pretrain']}-{cell['task']}")
@@ -95,8 +90,8 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(finished, capsy
     known = {"device": "cpu", "precision": "float32", "threads": torch.get_num_threads()}
     assert known.items() <= numbers["machine"].items()
     # And the page shows them.
-    assert main(["html", str(finished)]) == 0
-    page = (finished / "report.html").read_text()
+    assert main(["html", str(toy_grid)]) == 0
+    page = (toy_grid / "report.html").read_text()
     assert escape(measured_on(numbers), quote=False) in page
     for head in ("SST: bi-encoder", "Paraphrase detection: cross-encoder", "STS: cross-encoder"):
         assert f">{head}<" in page.replace("\n", "")
@@ -148,8 +143,8 @@ def test_costs_and_a_page_that_fail_leave_the_results(
     assert "Costs were not measured" not in (folder / "report.html").read_text()
 
 
-def test_what_is_no_run_is_refused_in_one_line(finished, tmp_path, capsys):
-    shutil.copy(finished / "config.json", tmp_path)
+def test_what_is_no_run_is_refused_in_one_line(toy_grid, tmp_path, capsys):
+    shutil.copy(toy_grid / "config.json", tmp_path)
     for folder in (tmp_path / "nowhere", tmp_path):
         assert main(["cost", str(folder)]) == 2
         assert capsys.readouterr().err.startswith(f"error: {folder}: no finished cells")

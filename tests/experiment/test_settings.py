@@ -9,7 +9,7 @@ import pytest
 from baselines.objectives import ALL_OBJECTIVES as TABLE
 from data.tasks import TASKS
 from experiment.settings import OBJECTIVES, PRESET_TABLE, Settings, parse_options
-from heads.config import HeadConfig, head_config
+from heads.config import RATES, HeadConfig, head_config
 from runtime.errors import UserError
 from runtime.options import build_parser, shown_value
 from simcse.config import PRESETS, SimCSEConfig
@@ -77,6 +77,20 @@ def test_single_values_stand_over_the_preset_and_both_under_seed_features_and_po
     assert settings.simcse_config("sup", 5) == expected
     expected = replace(head_config("paper", "full", "sts"), batch_size=7, features="concat", seed=5)
     assert settings.head_config("sts", "full", 5) == expected
+
+
+def test_rates_are_tried_where_an_encoder_is_tuned_and_none_is_published():
+    assert Settings(tune="last1").rates_to_try("last1") == RATES
+    assert Settings(rates=(1e-3, 1e-4, 1e-3), tune="full").rates_to_try("full") == (1e-4, 1e-3)
+    for settings, tune, rate in (
+        (Settings(tune="last1", preset="report"), "last1", 1e-5),
+        (Settings(tune="full", rates=1e-3), "full", 1e-3),
+        (Settings(tune="full", head={"backbone_learning_rate": 1e-3}), "full", 1e-3),
+        (Settings(**JOINT), "joint-annealed", 5e-4),
+        (Settings(), "frozen", 0.0),
+    ):
+        assert settings.rates_to_try(tune) == ()
+        assert settings.head_config("sts", tune, 1).backbone_learning_rate == rate
 
 
 def test_a_recipes_own_pooling_stands_unless_another_is_asked_for():

@@ -19,10 +19,12 @@ STS = ["--task", "sts"]
 
 
 @pytest.fixture(scope="module")
-def finished(start, tmp_path_factory):
+def finished(start, tiny_checkpoint, tmp_path_factory):
     """The folder of runs, caches and encoders that a run on STS leaves."""
     runs = tmp_path_factory.mktemp("variants") / "runs"
+    before = hashes_of(tiny_checkpoint)
     assert start(runs / "r", *STS) == 0
+    assert hashes_of(tiny_checkpoint) == before
     return runs
 
 
