@@ -297,10 +297,7 @@ class Settings:
     def head_config(self, task: str, tune: str, seed: int) -> HeadConfig:
         """Return a head's settings: the preset's, overridden by single values.
 
-        Args:
-            task: its name.
-            tune: of --tune, or the name of a joint training.
-            seed: of the head.
+        `tune` is one of --tune, or the name of a joint training.
         """
         tune = "joint" if tune.startswith("joint") else tune
         config = head_config(self.preset, tune, task)
