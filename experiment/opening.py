@@ -83,6 +83,7 @@ def find_inputs(settings: Settings) -> Inputs:
     """
     stages = grid(settings)
     device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
     files = {}
     with main_first():  # what is missing is downloaded once
         folder = data_folder(settings.data)
@@ -106,7 +107,7 @@ def find_inputs(settings: Settings) -> Inputs:
         settings,
         stages,
         device,
-        choose_precision(settings.precision, device),
+        dtype,
         folder,
         checkpoint,
         teacher_folder,
