@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
-from toy_runs import run
 
 import run_multitask
 from experiment.settings import Settings
@@ -146,11 +145,11 @@ WRONG = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_is_one_line_and_leaves_no_run(
-    wrong, tiny_checkpoint, toy_data, tmp_path, capsys
+    start, wrong, tiny_checkpoint, toy_data, tmp_path, capsys
 ):
     flags, words = WRONG[wrong]
     argv = ["--task", "sts", *map(str, flags(tiny_checkpoint, toy_data, tmp_path))]
-    assert run(tiny_checkpoint, toy_data, tmp_path / "runs" / "r", *argv) == 2
+    assert start(tmp_path / "runs" / "r", *argv) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line[:6] != "note: "]
     assert len(lines) == 1 and lines[0].startswith("error: ")
     assert all(word in lines[0] for word in words)

@@ -9,7 +9,7 @@ from html import escape
 
 import pytest
 import torch
-from toy_runs import GRID, cells_of, results, run
+from toy_runs import GRID, cells_of, results
 
 import heads.saved
 import report.page.write
@@ -24,10 +24,10 @@ from report.run_folder import COSTS
 
 
 def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
-    tiny_checkpoint, toy_data, toy_grid, capsys
+    start, toy_grid, capsys
 ):
     page = (toy_grid / "report.html").read_bytes()
-    assert run(tiny_checkpoint, toy_data, toy_grid, *GRID) == 0
+    assert start(toy_grid, *GRID) == 0
     printed = capsys.readouterr().out.strip()
     table, verdict = printed.split("\n\nResults saved to ")[0].rsplit(" |\n\n", 1)
     assert "| sentences/s" in table and "\nSTS (similarity 0-5): " in verdict
@@ -97,10 +97,10 @@ def test_the_command_measures_each_encoder_once_in_its_best_cell(toy_grid, capsy
         assert f">{head}<" in page.replace("\n", "")
 
 
-def test_a_run_ends_with_the_costs_of_every_reader(tiny_checkpoint, toy_data, tmp_path, capsys):
+def test_a_run_ends_with_the_costs_of_every_reader(start, tmp_path, capsys):
     folder = tmp_path / "r"
     short = ["--task", "sts", "--encoder", "bi", "late", "cross", "--cost-seconds", "0.1"]
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     costs = json.loads((folder / COSTS).read_text())
     assert [cell["cost"]["encoder"] for cell in costs["cells"]] == ["bi", "late", "cross"]
     assert costs["budget"] == pytest.approx(0.1 / 3)
@@ -111,16 +111,14 @@ def test_a_run_ends_with_the_costs_of_every_reader(tiny_checkpoint, toy_data, tm
         assert f">STS: {reader}<" in page.replace("\n", "")
     # What was measured longer stays; with another encoder, all are measured again.
     (folder / COSTS).write_text(json.dumps(costs | {"budget": 60.0}))
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     assert json.loads((folder / COSTS).read_text())["budget"] == 60.0
     (folder / COSTS).write_text(json.dumps(costs | {"cells": costs["cells"][:1]}))
-    assert run(tiny_checkpoint, toy_data, folder, *short) == 0
+    assert start(folder, *short) == 0
     assert len(json.loads((folder / COSTS).read_text())["cells"]) == 3
 
 
-def test_costs_and_a_page_that_fail_leave_the_results(
-    tiny_checkpoint, toy_data, tmp_path, monkeypatch, caplog, capsys
-):
+def test_costs_and_a_page_that_fail_leave_the_results(start, tmp_path, monkeypatch, caplog, capsys):
     def fail(path, content):
         raise RuntimeError("a bug")
 
@@ -129,7 +127,7 @@ def test_costs_and_a_page_that_fail_leave_the_results(
         patch.setattr(heads.saved, "load_head", None)
         patch.setattr(report.page.write, "write_text", fail)
         argv = ["--task", "sst", "--cost-seconds", "0.1"]
-        assert run(tiny_checkpoint, toy_data, folder, *argv) == 0
+        assert start(folder, *argv) == 0
     assert len(results(folder)) == 1 and not (folder / "report.html").exists()
     assert "no costs (TypeError" in caplog.text and "python -m report cost" in caplog.text
     assert "a bug" in caplog.text and "python -m report html" in caplog.text

@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.metrics.pairwise import paired_cosine_distances
-from toy_runs import GRID, cells_of, numbers, results, run
+from toy_runs import GRID, cells_of, numbers, results
 
 from data.tasks import read_task
 from evaluation.suites.sts import sts_metrics
@@ -173,25 +173,21 @@ def test_what_is_missing_or_damaged_is_named_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_the_same_command_again_reuses_everything(
-    toy_grid, tiny_checkpoint, toy_data, monkeypatch, capsys
-):
+def test_the_same_command_again_reuses_everything(start, toy_grid, monkeypatch, capsys):
     before = results(toy_grid)
     monkeypatch.setattr(SentenceEncoder, "embed", None)  # calling it would fail
-    assert run(tiny_checkpoint, toy_data, toy_grid, *GRID) == 0
+    assert start(toy_grid, *GRID) == 0
     assert results(toy_grid) == before
     assert capsys.readouterr().out.count("done earlier") == len(before)
 
 
-def test_a_lost_cell_and_a_deleted_head_are_made_again_the_same(
-    toy_grid, tiny_checkpoint, toy_data
-):
+def test_a_lost_cell_and_a_deleted_head_are_made_again_the_same(start, toy_grid):
     before = cells_of(toy_grid)
     head = toy_grid / "heads" / "sup-sts-bi-frozen-interaction-42.safetensors"
     tensors = load_file(head)
     head.unlink()
     (toy_grid / "results.json").write_text(json.dumps(results(toy_grid)[1:]))
-    assert run(tiny_checkpoint, toy_data, toy_grid, *GRID) == 0
+    assert start(toy_grid, *GRID) == 0
     again = load_file(head)
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
     assert [numbers(cell) for cell in cells_of(toy_grid)] == [numbers(cell) for cell in before]

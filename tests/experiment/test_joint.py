@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from toy_runs import cells_of, hashes_of, run, small
+from toy_runs import cells_of, hashes_of, small
 from transformers import AutoModel
 
 from baselines.isbert import load_tuned
@@ -24,9 +24,9 @@ FLAGS += ["--schedule", "sequential", "annealed"]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory, tiny_checkpoint, toy_data):
+def finished(start, tmp_path_factory):
     folder = tmp_path_factory.mktemp("joint") / "run"
-    assert run(tiny_checkpoint, toy_data, folder, *FLAGS) == 0
+    assert start(folder, *FLAGS) == 0
     return folder
 
 
@@ -75,10 +75,10 @@ def test_costs_page_and_search_know_its_heads(finished, toy_data):
     assert score == pytest.approx(predicted[0], abs=1e-4)
 
 
-def test_the_same_command_again_computes_nothing(finished, tiny_checkpoint, toy_data, monkeypatch):
+def test_the_same_command_again_computes_nothing(start, finished, monkeypatch):
     before = hashes_of(finished / "heads")
     monkeypatch.setattr("heads.train.fit_heads", None)  # calling it would fail
-    assert run(tiny_checkpoint, toy_data, finished, *FLAGS) == 0
+    assert start(finished, *FLAGS) == 0
     assert hashes_of(finished / "heads") == before
 
 
