@@ -146,30 +146,15 @@ def test_texts_embedded_first_and_judged_later_have_the_same_logits(toy_grid, to
     assert paired_cosine_distances(first, encoded).max() < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (f"heads/{NAME}.safetensors", None, "not a head that a run saved"),
-        (f"heads/{NAME}.safetensors", "x", "not a head that a run saved"),
-        ("config.json", "[]", "not a run's config"),
-        ("backbones/none", None, "gone, the encoder under"),
-    ],
-)
-def test_what_is_missing_or_damaged_is_named_in_one_line(
-    name, content, message, toy_grid, tmp_path
-):
-    shutil.copytree(toy_grid, tmp_path / "run", symlinks=True)
-    # Relative links lead out of the copy; these lead where the originals do.
-    for link in (tmp_path / "run" / "backbones").iterdir():
-        target = (toy_grid / "backbones" / link.name).resolve()
-        link.unlink()
-        link.symlink_to(target)
-    assert opened(tmp_path / "run", NAME).reader == "cross"
-    (tmp_path / "run" / name).unlink()
-    if content is not None:
-        (tmp_path / "run" / name).write_text(content)
-    with pytest.raises(CheckpointError, match=message) as caught:
-        opened(tmp_path / "run", NAME)
+def test_a_damaged_config_beside_a_head_is_named_in_one_line(toy_grid, tmp_path):
+    (tmp_path / "heads").mkdir()
+    shutil.copy(toy_grid / "heads" / f"{NAME}.safetensors", tmp_path / "heads")
+    shutil.copytree(toy_grid / "backbones" / "none", tmp_path / "backbones" / "none")
+    shutil.copy(toy_grid / "config.json", tmp_path)
+    assert opened(tmp_path, NAME).reader == "cross"
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(CheckpointError, match="not a run's config") as caught:
+        opened(tmp_path, NAME)
     assert "\n" not in str(caught.value)
 
 
