@@ -17,9 +17,9 @@ from assignment.isolation import Limits
 from assignment.isolation.ways import NAMES
 from assignment.marks import Mark
 from assignment.sandbox import UNSAFE, Isolation, choose
-from assignment.submission.dialects import CS224N
+from assignment.submission.dialects import ASKED, CS224N
 from assignment.submission.leaderboard import AGGREGATE, main_scores, read_submission
-from assignment.submission.score import aggregate, main_metric
+from assignment.submission.score import aggregate
 from assignment.submission.validate import Gold
 from data.examples import DataError
 from runtime.commands import exit_code
@@ -194,7 +194,7 @@ def with_leaderboard(mark: Mark, path: Path, gold: tuple[Gold, dict[str, np.ndar
         fault = str(error).removeprefix(f"{path.parent}/")
         return replace(mark, left=[*mark.left, f"predictions: {printable(fault)}"])
     scores = main_scores(predictions, labels)
-    values = {f"{task} {main_metric(task)}": score for task, score in scores.items()}
+    values = {f"{task} {ASKED[task].main_metric}": score for task, score in scores.items()}
     values[AGGREGATE] = aggregate(scores)
     # Similarities that are all alike have no correlation.
     return replace(mark, leaderboard={n: v for n, v in values.items() if v is not None})

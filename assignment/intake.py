@@ -33,19 +33,12 @@ DEPTH = 2  # folders around a submission's tree, as archives add them
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's.
+    """One student's."""
 
-    Attributes:
-        name: of the folder or zip handed in.
-        tree: where the packages lie, in it or a little below.
-        path: the folder or zip.
-        fault: why it cannot be read, "" if it can.
-    """
-
-    name: str
-    tree: Path
-    path: Path
-    fault: str = ""
+    name: str  # of the folder or zip handed in
+    tree: Path  # where the packages lie, in it or a little below
+    path: Path  # the folder or zip
+    fault: str = ""  # why it cannot be read
 
 
 def asked_files(parts: Iterable[str]) -> tuple[str, ...]:
@@ -59,15 +52,10 @@ def submissions(
 ) -> list[Submission]:
     """Return the submissions that folders and zips are or hold, by name.
 
-    Whatever else lies in a folder of submissions is one with a fault, so that it is not overlooked.
-    Of two of one name the newer one has it.
-
-    Args:
-        paths: each one submission, or a folder of submissions.
-        files: what the assignment asks for; a folder that has one of these is a submission,
-            any other holds submissions.
-        single: each path is one submission, whatever it holds.
-        work: a folder; the code in zips is unpacked into new ones in it.
+    A folder that has one of the files that the assignment asks for is a submission; any other,
+    unless `single`, holds submissions, and whatever else lies in it is one with a fault, so that it
+    is not overlooked. Of two of one name the newer one has it. The code in zips is unpacked into
+    new folders in `work`.
 
     Raises:
         UserError: a path is no folder or zip, or holds nothing.
@@ -86,9 +74,9 @@ def submissions(
     for entry in sorted(entries, key=lambda entry: entry.lstat().st_mtime, reverse=True):
         name = entry.stem if _is_zip(entry) else entry.name
         if name in by_name:
-            newer, numbered = by_name[name].path, (f"{entry.name} ({n})" for n in count(2))
-            name = next(free for free in chain([entry.name], numbered) if free not in by_name)
-            fault = f"{newer.name}, which is newer, was graded under this name"
+            fault = f"{by_name[name].path.name}, which is newer, was graded under this name"
+            others = chain([entry.name], (f"{entry.name} ({n})" for n in count(2)))
+            name = next(other for other in others if other not in by_name)
             by_name[name] = Submission(name, entry, entry, fault)
         else:
             unpacked = Path(tempfile.mkdtemp(prefix="zip-", dir=work))
@@ -166,15 +154,11 @@ def _unpack(path: Path, folder: Path) -> None:
 
 
 def take_code(tree: Path, target: Path, files: Sequence[str], starter: Path | None) -> list[str]:
-    """Copy what counts of a submission into a new folder.
+    """Copy what counts of a student's tree to `target`, a new folder.
 
-    Args:
-        tree: the student's.
-        target: made here.
-        files: what the assignment asks for, relative to the tree. Only these are taken, and
-            modules that the starter does not have.
-        starter: the tree as it was handed out: all other files come from it, whatever the student
-            changed. None: the student's, without tests.
+    Of the student's are the files that the assignment asks for, and modules that the starter does
+    not have; all others come from the starter, the tree as handed out, whatever the student
+    changed. Without a starter they are the student's, without tests.
 
     Returns:
         what was left behind although it is asked for, in words.

@@ -51,24 +51,28 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
     ours = SentenceEncoder.from_pretrained(str(folder), device=str(bench.device))
     default = peers.sentence_transformer(folder, bench.device, torch.float32)
     best = peers.sentence_transformer(folder, bench.device, bench.dtype)
-    check(ours.encode(few), default.encode(few), best.encode(few))
+    directions = default.encode(few)
+    same = cosines(ours.encode(few), directions).min() >= 0.999
+    expect(same, "embeddings of minbert and sentence-transformers")
+    same = cosines(best.encode(few), directions).min() >= 0.99
+    expect(same, "sentence-transformers' own two precisions")
     calibration = [(text,) for text in bench.texts[COUNT:]]
     others, skipped = peers.engines(
         bench, peers.sentence_transformer, folder, calibration, best_only=not pairs
     )
     agreeing = []
     for other in others:
-        agreement = cosines(other.model.encode(few), default.encode(few))
+        agreement = cosines(other.model.encode(few), directions)
         if agreement.mean() >= 0.95 if other.dtype is None else agreement.min() >= 0.99:
             agreeing.append(other)
         else:
             skipped.append(f"{other.name}: other embeddings, mean cosine {agreement.mean():.3f}")
-    wanted = correlation(default.encode, pairs) if pairs else default.encode(few)
+    wanted = correlation(default.encode, pairs) if pairs else 0.0
 
     def quality(encode: Encode) -> str:
         if pairs:
-            return f"Spearman {correlation(encode, pairs) - float(wanted):+.4f}"
-        return f"cosine {cosines(encode(few), np.asarray(wanted)).mean():.4f}"
+            return f"Spearman {correlation(encode, pairs) - wanted:+.4f}"
+        return f"cosine {cosines(encode(few), directions).mean():.4f}"
 
     def our_side(name: str, encoder: SentenceEncoder, dtype: torch.dtype | None) -> Side:
         read = encoder.encode
@@ -88,13 +92,6 @@ def _encode(title: str, folder: Path, bench: Bench, pairs: Sequence[SentencePair
         sides.append(replace(side, rounds=once) if other.dtype == torch.float32 else side)
     flops = [encoder_flops(ours.tokenize(part).lengths, ours.model.config) for part in parts]
     return Work(title, "sentences", [len(part) for part in parts], sides, flops, skipped)
-
-
-def check(ours: np.ndarray, default: np.ndarray, best: np.ndarray) -> None:
-    """Expect the same directions: cosines of 0.999; between the peer's two precisions, 0.99."""
-    same = cosines(ours, default).min() >= 0.999
-    expect(same, "embeddings of minbert and sentence-transformers")
-    expect(cosines(best, default).min() >= 0.99, "sentence-transformers' own two precisions")
 
 
 def correlation(encode: Encode, pairs: Sequence[SentencePair]) -> float:

@@ -197,10 +197,6 @@ def _resident(field: str) -> float:
 
 
 def expect(same: bool, what: str) -> None:
-    """Stop a benchmark whose sides did not compute the same thing.
-
-    Raises:
-        AssertionError: they did not; also under `python -O`.
-    """
+    """Raise AssertionError, also under `python -O`, if the sides did not compute the same thing."""
     if not same:
         raise AssertionError(f"the sides differ: {what}")

@@ -100,12 +100,7 @@ class Engine:
     ) -> Side:
         """Return the side that reads one part per round, in the batch size that suits it.
 
-        Args:
-            peer: the peer's name.
-            read: its `encode` or `predict`, which take the rows and `batch_size`.
-            parts: rows of every round.
-            quality: of its results.
-            device: that it computes on.
+        `read` is the model's `encode` or `predict`, which take the rows and `batch_size`.
         """
         size = best_batch_size(lambda n: read(parts[0][:TRIED], batch_size=n), device)
         # The peak is PyTorch's, whose float32 products are half as fast as ONNX Runtime's on some
@@ -134,14 +129,10 @@ def engines(
     rows: Sequence[tuple[str, ...]],
     best_only: bool = False,
 ) -> tuple[list[Engine], list[str]]:
-    """Return the engines that load, and a line for each that does not.
+    """Return the engines that load, and a line for each that does not; on a GPU neither.
 
-    Args:
-        bench: of the run; on a GPU there are neither engines nor lines.
-        make: sentence_transformer or cross_encoder.
-        folder: a checkpoint that it reads.
-        rows: texts or pairs, CALIBRATION_ROWS of which int8 is calibrated with.
-        best_only: those that compute in this machine's best precision, and no others.
+    `make`, sentence_transformer or cross_encoder, reads the checkpoint in `folder`; int8 is
+    calibrated with some of the rows. With `best_only` all compute in this machine's best precision.
     """
     loaded: list[Engine] = []
     skipped: list[str] = []
@@ -152,7 +143,18 @@ def engines(
         name = f"{library}, {precision}"
         try:
             with quiet():
-                model = _with_engine(bench, make, folder, rows[:CALIBRATION_ROWS], precision, way)
+                model = make(folder, bench.device, torch.float32).eval()
+                tokenizer, few = model.tokenizer, rows[:CALIBRATION_ROWS]
+                whole = model[0].model  # a BertModel, or what has one and a classifier
+                bert = whole.base_model
+                source = Source(bert, tokenizer, folder, bench.scratch, few, precision)
+                engine = Backbone(bert, way(source))
+                if whole is bert:
+                    model[0].model = engine
+                    model.encode([text for (text,) in rows[:2]])  # it must compute, too
+                else:
+                    setattr(whole, whole.base_model_prefix, engine)
+                    model.predict(rows[:2])
         except Exception as error:  # engines raise whatever they like
             reason = str(error).strip().partition("\n")[0]
             skipped.append(f"{name}: {reason}; pip install -r requirements-bench.txt")
@@ -160,29 +162,6 @@ def engines(
             dtype = None if precision == "int8" else getattr(torch, precision)
             loaded.append(Engine(name, model, dtype))
     return loaded, skipped
-
-
-def _with_engine(
-    bench: Bench,
-    make: Callable[..., Any],
-    folder: Path,
-    rows: Sequence[tuple[str, ...]],
-    precision: str,
-    way: Callable[["Source"], Run],
-) -> Any:
-    """Return what `make` makes, with an engine for its BERT that has computed once."""
-    model = make(folder, bench.device, torch.float32).eval()
-    whole = model[0].model  # a BertModel, or what has one and a classifier
-    bert = whole.base_model
-    source = Source(bert, model.tokenizer, folder, bench.scratch, rows, precision)
-    engine = Backbone(bert, way(source))
-    if whole is bert:
-        model[0].model = engine
-        model.encode([text for (text,) in rows[:2]])
-    else:
-        setattr(whole, whole.base_model_prefix, engine)
-        model.predict(rows[:2])
-    return model
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from benchmarks import peers
 from benchmarks.engine import Figure, matmul_peak, measure
 from benchmarks.inputs import Bench, sentences, similar_pairs
 from benchmarks.options import USUAL, WORKS, Options
+from evaluation.table import markdown
 from runtime.device import choose_device, choose_precision
 from runtime.errors import UserError
 from runtime.files import write_text
@@ -106,18 +107,13 @@ def processor(device: torch.device) -> str:
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Return the figures of one work as lines."""
-    first = figures[0]
-    lines = [
-        f"\n{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds\n"
-        f"  {'':54}{'seconds':>9}{first.unit + '/s':>13}{'ratio':>8}{'of peak':>9}{'MiB':>8}"
-        "  quality"
-    ]
+    """Return the figures of one work as a Markdown table."""
+    first, rows = figures[0], []
     for figure in figures:
         share = "-" if figure.peak_share is None else f"{figure.peak_share:.0%}"
         memory = "-" if (figure.memory_mib or 0) < 1 else f"{figure.memory_mib:.0f}"
-        lines.append(
-            f"  {figure.side:54}{figure.seconds:9.3f}{figure.rate:13.1f}"
-            f"{figure.ratio:8.2f}{share:>9}{memory:>8}  {figure.quality or '-'}"
-        )
-    return "\n".join(lines)
+        speed = f"{figure.seconds:.3f}", f"{figure.rate:.1f}", f"{figure.ratio:.2f}"
+        rows.append([figure.side, *speed, share, memory, figure.quality or "-"])
+    header = ("side", "seconds", f"{first.unit}/s", "ratio", "of peak", "MiB", "quality")
+    about = f"{first.work}: {first.amount:,.0f} {first.unit}, {first.rounds} rounds"
+    return f"\n{about}\n\n{markdown(header, rows)}"

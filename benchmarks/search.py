@@ -104,6 +104,5 @@ def _work(
     def side(name: str, run: Callable[[], Any]) -> Side:
         return Side(name, lambda r: run(), rounds=None if name == "minbert" else 2)
 
-    return Work(
-        title, unit, [amount] * rounds, [side(*item) for item in sides.items()], skipped=skipped
-    )
+    every = [side(name, run) for name, run in sides.items()]
+    return Work(title, unit, [amount] * rounds, every, skipped=skipped)

@@ -24,8 +24,6 @@ from simcse.config import SimCSEConfig
 from simcse.train import SimCSETrainer
 from simcse.views import supervised, unsupervised
 
-Views = list[PADDED]
-
 BATCH_SIZE, GPU_BATCH_SIZE = 64, 512  # sentences or triplets of a contrastive step
 MAX_LENGTH = 32
 CHUNK_TOKENS = 2048
@@ -120,10 +118,10 @@ def peer_steps(
     temperature = trainer.config.temperature
     theirs = MultipleNegativesRankingLoss(wrapped, scale=1 / temperature)
 
-    def contrastive(batch: Views) -> Tensor:
+    def contrastive(batch: list[PADDED]) -> Tensor:
         return contrastive_loss(plain, batch, temperature)
 
-    def ranking(batch: Views) -> Tensor:
+    def ranking(batch: list[PADDED]) -> Tensor:
         # It normally gets features from its own collator; they are the same tensors.
         loss: Tensor = theirs([dict(view) for view in batch], None)
         return loss

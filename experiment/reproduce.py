@@ -358,7 +358,12 @@ def scores_of(table: Table, command: str, out: Path) -> Iterator[dict[str, Any]]
 
     cells = RunFolder(out, read_only=True).cells()
     cells = best_known(cells) if table.held_out else [c for c in cells if c.split == "dev"]
-    last_state = {line["curve"]: line for line in read_curves(out) if "alignment" in line}
+    last_state = {
+        name: record
+        for name, curve in read_curves(out).items()
+        for record in curve
+        if "alignment" in record
+    }
     for row in table.rows:
         if row.command != command:
             continue
@@ -440,10 +445,13 @@ def figure_of(table: Table) -> str:
     if source == "trajectory":  # the way of each row's first seed, SimCSE's figure 2
         ways = []
         for number, row in enumerate(table.rows):
-            points = [p for p in read_curves(folder_of(table, number)) if "alignment" in p]
-            first = min(point["curve"] for point in points)
-            way = [point for point in points if point["curve"] == first]
-            ways.append((charts.look_of(number, row.label), [way]))
+            curves = read_curves(folder_of(table, number))
+            ways_of_seeds = {
+                name: [point for point in curve if "alignment" in point]
+                for name, curve in curves.items()
+            }
+            first = min(name for name, way in ways_of_seeds.items() if way)
+            ways.append((charts.look_of(number, row.label), [ways_of_seeds[first]]))
         (figure,) = charts.trajectory(ways)
         return in_light_colours(figure.svg)
     text = (folder_of(table, 0) / source).read_text(encoding="utf-8")

@@ -167,6 +167,7 @@ def judged(claim: Claim, scores: Sequence[Scores]) -> str:
         if len(pairs) > 1:
             # Of the pairs no error: they are the same for both. Their number then does not matter.
             interval = over_seeds(differences, 0.0, 2).interval
+            assert interval is not None
             numbers += f" [{interval.low:+.3f}, {interval.high:+.3f}]"
             word = verdict(claim, interval.low, interval.high)
     text = "" if claim.of == TUNING[0] else f"{claim.of}: "

@@ -48,14 +48,7 @@ Exit codes: 0 done, 2 wrong input, 1 a bug in this project.""",
     )
     from report.compare import compare
 
-    compare(
-        options.a,
-        options.b,
-        say,
-        data=options.data,
-        gold=options.gold,
-        json_file=options.json,
-    )
+    compare(options.a, options.b, data=options.data, gold=options.gold, json_file=options.json)
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,8 @@ RUN/costs.json keeps the numbers; python -m report html RUN puts them into the p
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    costs = measure_run(options.run, options.budget, options.device, say)
-    for line in cost_lines(costs):
-        say(line)
+    costs = measure_run(options.run, options.budget, options.device)
+    say("\n".join(cost_lines(costs)))
     write_costs(options.json or options.run / COSTS, costs, say)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from data.tasks import TASKS
 from evaluation.metrics import METRICS, Metrics
+from heads.config import READERS
 
 COSINE = "cosine_spearman"  # of the bare cosine with the gold scores, without any head
 METRIC_COLUMNS = (*METRICS, COSINE)  # of results.csv
@@ -42,7 +43,7 @@ class Coordinates:
 
         Trained on 250 examples only, it is `sup-sts-bi-frozen-interaction-42-250rows`.
         """
-        names = [each.name for each in fields(Coordinates) if each.name not in NOT_IN_NAME]
+        names = [f.name for f in fields(Coordinates) if f.name not in NOT_IN_NAME]
         return "-".join(str(getattr(self, name)) for name in names) + self.few
 
     @property
@@ -88,13 +89,12 @@ class Cell(Coordinates):
             KeyError, TypeError, ValueError, AttributeError, OverflowError: something that the table
                 or the key needs is missing, has the wrong type, or is no number that a float holds.
         """
-        known = {each.name for each in fields(cls)}
-        cell = cls(**{name: value for name, value in raw.items() if name in known})
+        names = {field.name for field in fields(cls)}
+        cell = cls(**{name: value for name, value in raw.items() if name in names})
         cell._check()
         return cell
 
     def to_json(self) -> dict[str, Any]:
-        """Return the cell as an entry of results.json."""
         return asdict(self)
 
     def row(self) -> dict[str, Any]:
@@ -107,20 +107,17 @@ class Cell(Coordinates):
         """Return what is compared, its seeds together: `sup-bi-frozen-interaction`."""
         return "-".join((self.pretrain, self.encoder, self.tune, self.features)) + self.few
 
-    @property
-    def setting(self) -> str:
-        """Return what bi- and cross-encoder are compared under: `sup, frozen`."""
-        return f"{self.pretrain}, {self.tune}"
-
     def place(self) -> tuple[str, str]:
         """Return what identifies a cell in a run folder: the head's name and the split."""
         return self.name, self.split
 
     def _check(self) -> None:
-        words = [each.name for each in fields(Coordinates) if each.type is str]
+        words = [field.name for field in fields(Coordinates) if field.type is str]
         for name in (*words, "split", "key"):
             if not isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
+        if self.encoder not in READERS:
+            raise ValueError(f"encoder is {self.encoder!r}")
         if not isinstance(self.seed, int):
             raise TypeError(f"seed is {self.seed!r}")
         numbers: list[Any] = [self.n, self.seconds, self.sentences_per_second]
@@ -131,25 +128,20 @@ class Cell(Coordinates):
             numbers += [tag["n"], tag["error"]]
         for interval in filter(None, self.interval.values()):
             numbers += [interval["low"], interval["high"]]
-        for metric in ("accuracy", "f1") if self.threshold else ():
-            numbers += [self.threshold[metric][name] for name in ("value", "threshold")]
-        numbers += _numbers_of_rates(self.rates) if self.rates != {} else []
+        if self.rates != {}:
+            tried = self.rates["tried"]
+            numbers += [self.rates["rate"], *(t[name] for t in tried for name in ("rate", "score"))]
         for number in numbers:
             if number is not None:
                 float(number)
 
 
-def _numbers_of_rates(rates: dict[str, Any]) -> list[Any]:
-    own = [rates[name] for name in ("rate", "epoch", "rows", "chosen_by", "seconds")]
-    return own + [tried[name] for tried in rates["tried"] for name in ("rate", "score")]
-
-
 def csv_columns() -> list[str]:
     """Return the columns of results.csv in their order."""
     # Fields of one value each; the key says nothing to a reader.
-    own = [e.name for e in fields(Cell) if e.type in (str, int, float) and e.name != "key"]
-    costs = own.index("seconds")
-    return [*own[:costs], *METRIC_COLUMNS, *own[costs:]]
+    names = [f.name for f in fields(Cell) if f.type in (str, int, float) and f.name != "key"]
+    costs = names.index("seconds")
+    return [*names[:costs], *METRIC_COLUMNS, *names[costs:]]
 
 
 def best_known(cells: Sequence[Cell]) -> list[Cell]:

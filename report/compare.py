@@ -1,46 +1,31 @@
 """Two runs or two prediction files side by side: `python -m report compare A B`."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from data.examples import DataError, Example
+from data.examples import DataError
 from data.locate import data_folder
 from data.predictions import Predictions, read_predictions
 from data.tasks import SPLITS, TASKS, split_file
 from evaluation.clusters import clusters_of
 from evaluation.metrics import labels_of
-from evaluation.significance import Pair, sentence, shown
+from evaluation.significance import sentence, shown
 from evaluation.table import markdown
 from report.cell import Cell
 from report.judging import Judged, Runs, Scored, judge, to_json
 from report.run_folder import RunFolder
 from runtime.files import write_text
-from runtime.streams import Say
 
 
 def compare(
-    a: Path,
-    b: Path,
-    say: Say = print,
-    *,
-    data: str | None = None,
-    gold: Path | None = None,
-    json_file: Path | None = None,
-) -> list[Judged]:
+    a: Path, b: Path, *, data: str | None, gold: Path | None, json_file: Path | None
+) -> None:
     """Compare two sides, print the table and a sentence per task, write a file if asked to.
 
     Of runs, cells of the same system are compared: the same pre-training, encoder, tuning and
     features; where each run has one system for a task, these two. Systems are named by their side.
-
-    Args:
-        a, b: two run folders, or two files of predictions.
-        say: called with every line of output.
-        data: the folder of the tasks' files, for the labels; None: the runs' own, or the bundled.
-        gold: the file with the labels, instead of a folder.
-        json_file: where to write all results.
 
     Raises:
         DataError: what is named cannot be compared; the message is one line.
@@ -56,18 +41,16 @@ def compare(
     judged = judge((_of_runs if a.is_dir() else _of_files)(a, b, data, gold))
     if not any(place.comparisons for place in judged):
         raise DataError(f"{a}, {b}: no seed in common; compare runs of equal seeds")
-    say(f"A  {a}\nB  {b}\n\n{_table(judged)}\n")
+    print(f"A  {a}\nB  {b}\n\n{_table(judged)}\n")
     for place in judged:
         for versus in place.comparisons:
-            say(f"{place.task} {place.split}, {versus.metric}: {sentence(versus)}")
+            print(f"{place.task} {place.split}, {versus.metric}: {sentence(versus)}")
     if json_file:
         content = {"a": str(a), "b": str(b), **to_json(judged)}
         write_text(json_file, json.dumps(content, indent=1, allow_nan=False) + "\n")
-    return judged
 
 
 def _table(judged: list[Judged]) -> str:
-    """Return every metric of every system with its interval, as a Markdown table."""
     rows = []
     for place in judged:
         for estimate in place.estimates:
@@ -76,12 +59,6 @@ def _table(judged: list[Judged]) -> str:
             what = [place.task, place.split, estimate.system, estimate.metric, str(estimate.n)]
             rows.append([*what, value + spread, shown(estimate.interval)])
     return markdown(["task", "split", "system", "metric", "n", "value", "95% CI"], rows)
-
-
-def _scored(
-    task: str, split: str, systems: Runs, examples: Sequence[Example], pairs: list[Pair]
-) -> Scored:
-    return Scored(task, split, systems, labels_of(examples), clusters_of(examples), pairs)
 
 
 def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scored]:
@@ -95,7 +72,8 @@ def _of_files(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Sco
         name: {0: np.array(side.aligned(examples, path))}
         for name, side in (("A", first), ("B", second))
     }
-    return [_scored(task.name, split, systems, examples, [("A", "B")])]
+    labels, clusters = labels_of(examples), clusters_of(examples)
+    return [Scored(task.name, split, systems, labels, clusters)]
 
 
 def _split_of(predictions: Predictions, data: str | None) -> tuple[str, Path]:
@@ -138,7 +116,8 @@ def _of_runs(a: Path, b: Path, data: str | None, gold: Path | None) -> list[Scor
                 systems[side] = {
                     seed: run.predictions(cell, examples) for seed, cell in seeds.items()
                 }
-        scored.append(_scored(task, split, systems, examples, pairs))
+        labels, clusters = labels_of(examples), clusters_of(examples)
+        scored.append(Scored(task, split, systems, labels, clusters, pairs))
     if not scored:
         raise DataError(f"{a}, {b}: no task and split with cells of the same system in both")
     return scored

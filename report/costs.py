@@ -2,8 +2,7 @@
 
 A bi-encoder reads every text once and then compares what it keeps of two texts; a cross-encoder
 reads every pair. Cells that differ in weights alone cost the same, so each task and encoder is
-measured once, in the cell with the best dev score. `costs.json` of the run folder keeps the
-numbers, from which the command's tables and the page's figures are made.
+measured once, in the cell with the best dev score.
 
 Legend: N texts or pairs, H the size of an embedding.
 """
@@ -46,18 +45,19 @@ UNITS = ((1e-3, 1e-6, "µs"), (1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"))
 
 Texts = tuple[str, ...]
 Cost = dict[str, Any]  # of one head, as in costs.json: see `cost_of`
+# Of texts that are read separately: N texts -> what is kept of each; and what is kept of the first
+# and of the second texts of N pairs -> logits (N,).
+Separate = tuple[Callable[[Sequence[str]], Any], Callable[[Any, Any], np.ndarray]]
 
 
 # --- measuring
 
 
 def rate(work: Callable[[int], object], budget: float) -> float:
-    """Return how many items per second `work` does, by the largest amount that was measured.
+    """Return how many items per second `work(items)` does, by the largest amount measured.
 
-    Args:
-        work: does so many items.
-        budget: seconds. Amounts grow until the next one would take longer than is left; the
-            smallest is measured even if it takes longer.
+    Amounts grow until the next one would take longer than is left of `budget` seconds; the smallest
+    is measured even if it takes longer.
     """
     started = time.perf_counter()
     work(FIRST)  # not timed: the first call warms up
@@ -87,34 +87,25 @@ def speeds(
     examples: Sequence[Texts],
     budget: float,
     score: Callable[[Sequence[Texts]], np.ndarray],
-    encode: Callable[[Sequence[str]], Any] | None = None,
-    compare: Callable[[Any, Any], np.ndarray] | None = None,
+    separate: Separate | None = None,
 ) -> Cost:
-    """Return the speeds of a head, measured in about `budget` seconds.
-
-    Args:
-        examples: typical ones, as their texts, which are read again and again; at least one.
-        budget: seconds.
-        score: N examples, as their texts, -> logits.
-        encode: N texts -> what is kept of them: (N, H) float32, or of each its tokens' (T, H).
-            None where an example is not read as two separate texts.
-        compare: what is kept of the first texts of N pairs, and of the second -> logits (N,).
-    """
-    share = budget if encode is None else budget / 3
-    alone = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
+    """Return the speeds of a head that scores N examples -> logits, in about `budget` seconds."""
+    share = budget if separate is None else budget / 3
+    single = seconds_of_one(lambda number: score([examples[number % len(examples)]]))
     cost: Cost = {
-        "milliseconds": 1000 * alone,
+        "milliseconds": 1000 * single,
         "examples_per_second": rate(lambda n: score(_cycled(examples, n)), share),
         "texts_per_second": None,
         "comparisons_per_second": None,
         "bytes_per_text": None,
     }
-    if encode is None or compare is None:
+    if separate is None:
         return cost
+    encode, compare = separate
     texts = [text for pair in examples for text in pair]
     cost["texts_per_second"] = rate(lambda n: encode(_cycled(texts, n)), share)
     # A sample, repeated: products of equal rows take as long as any others.
-    kept = encode(texts[:SAMPLE])
+    kept = encode(texts[:SAMPLE])  # (N, H), or of each text its tokens' (T, H)
     block: Any = _cycled(kept, BLOCK)
     if isinstance(kept, np.ndarray):
         block = np.stack(block)
@@ -157,15 +148,14 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         lengths = head.features.tokenize(head.encoder, examples).lengths
     model = head.encoder.model
     flops = encoder_flops(lengths, model.config, pooler=model.pooler is not None)
-    # What is kept of texts that are read separately, and how the head compares them.
-    ways: tuple[Any, ...] = ()
+    separate: Separate | None = None
     if len(examples[0]) == 2 and head.reader == "bi":
-        ways = (
+        separate = (
             lambda texts: head.embed([(text,) for text in texts]),
             lambda first, second: head.judge([first, second]),
         )
     elif head.reader == "late":
-        ways = (
+        separate = (
             lambda texts: token_states(head.encoder, texts),
             lambda first, second: head.judge([compared(first, second)]),
         )
@@ -174,7 +164,7 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
         "passes": len(lengths) // len(examples),
         "tokens": float(lengths.sum() / len(examples)),
         "flops": flops / len(examples) + linear_flops(head.head),
-        **speeds(examples, budget, head.logits, *ways),
+        **speeds(examples, budget, head.logits, separate),
     }
 
 
@@ -182,15 +172,10 @@ def cost_of(head: "SavedHead", examples: Sequence[Texts], budget: float) -> Cost
 
 
 def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
-    """Measure a run that has just ended, in about `seconds` in all, and print what it costs.
+    """Measure the best cells of a run in about `seconds` in all, and print what they cost.
 
-    Nothing is measured where costs of its best cells are there, perhaps of a longer measurement.
-
-    Args:
-        run: the folder.
-        seconds: shared by the cells that are measured; 0 measures nothing.
-        device: `auto`, `cpu` or `cuda`.
-        say: called with the costs in words, and where costs.json is.
+    Costs of these cells that are there stay, perhaps of a longer measurement. 0 seconds measure
+    nothing.
 
     Raises:
         UserError, OSError: as `measure_run`, or the file cannot be written.
@@ -205,7 +190,7 @@ def add_costs(run: Path, seconds: float, device: str, say: Say) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         known = False  # none, or nothing that a page could show
     if not known:
-        costs = measure_run(run, seconds / len(best), device, lambda line: None)
+        costs = measure_run(run, seconds / len(best), device)
         lines = cost_lines(costs)
     say("\n" + "\n".join(lines))
     if not known:
@@ -218,30 +203,29 @@ def write_costs(path: Path, costs: dict[str, Any], say: Say) -> None:
     say(f"Cost details: {path}")
 
 
-def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, Any]:
-    """Measure the heads of a run, each for about `budget` seconds.
+def measure_run(run: Path, budget: float, device: str) -> dict[str, Any]:
+    """Return the content of costs.json: what the best heads of a run cost.
 
     Args:
         run: the folder of a finished run; its data and backbones must still be where they were.
         budget: seconds per cell.
         device: `auto`, `cpu` or `cuda`.
-        say: called with what is being done.
 
     Returns:
-        The content of costs.json:
-        run: the folder.
         machine: its name, cores, device, precision of the products, threads, and the load average
-            of the minute before (or None).
-        budget: as given.
+            of the minute before (or None): what other programs do slows all that is measured.
         cells: one per task and encoder, with its name, its task, and its cost (`cost_of`).
         break_even: task -> pairs per text from which the bi-encoder is cheaper, None for never.
 
     Raises:
         DataError, CheckpointError: not a run's folder, or something that it names is gone.
     """
+    import torch
+
     from heads.saved import load_head
 
     folder = RunFolder(run, read_only=True)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     best = best_cells(folder)
     home = data_folder(best[0].data)
     texts = {}
@@ -250,19 +234,23 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
         # The same examples every time, drawn from all of the file.
         rows = np.random.default_rng(0).permutation(len(dev))[:TYPICAL]
         texts[name] = [dev[row].texts for row in rows]
-    machine: dict[str, Any] = {}
     cells = []
     with progress("costs", len(best), "head") as bar:
         for cell in best:
-            say(f"measuring {cell.name}")
             head = load_head(folder.head_path(cell.name), device)
-            machine = machine or _machine(head)
             cost = cost_of(head, texts[cell.task], budget)
             cells.append({"cell": cell.name, "task": cell.task, "cost": cost})
             bar.update()
     return {
         "run": str(run),
-        "machine": machine,
+        "machine": {
+            "name": f"{platform.machine()}, {platform.system()}",
+            "cores": os.cpu_count(),
+            "device": str(head.encoder.device),
+            "precision": str(head.encoder.dtype).removeprefix("torch."),
+            "threads": torch.get_num_threads(),
+            "load": load,
+        },
         "budget": budget,
         "cells": cells,
         "break_even": break_evens(cells),
@@ -271,34 +259,19 @@ def measure_run(run: Path, budget: float, device: str, say: Say) -> dict[str, An
 
 def best_cells(run: RunFolder) -> list[Cell]:
     """Return, for each task and encoder, the cell with the best dev score."""
-    best: dict[tuple[str, str], Cell] = {}
+    rivals: dict[tuple[str, str], list[Cell]] = {}
     for cell in of_most_labels(run.cells()):
-        # Joint training has a sst head on the cross-encoder, too, which reads as a bi-encoder does.
-        place = cell.task, cell.reader
-        if cell.split == "dev" and (place not in best or _score(cell) > _score(best[place])):
-            best[place] = cell
-    if not best:
+        if cell.split == "dev":
+            # Joint training has an sst head on the cross-encoder, too; it reads as a bi-encoder.
+            rivals.setdefault((cell.task, cell.reader), []).append(cell)
+    if not rivals:
         raise DataError(f"{run.path}: no finished cells; give the folder of a finished run")
-    return list(best.values())
+    return [max(cells, key=_score) for cells in rivals.values()]
 
 
 def _score(cell: Cell) -> float:
     score = cell.metrics[TASKS[cell.task].main_metric]
     return -1.0 if score is None else score
-
-
-def _machine(head: "SavedHead") -> dict[str, Any]:
-    import torch
-
-    return {
-        "name": f"{platform.machine()}, {platform.system()}",
-        "cores": os.cpu_count(),
-        "device": str(head.encoder.device),
-        "precision": str(head.encoder.dtype).removeprefix("torch."),
-        "threads": torch.get_num_threads(),
-        # What other programs do at the same time slows all that is measured.
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-    }
 
 
 # --- what follows from the speeds
@@ -310,7 +283,7 @@ def break_evens(cells: Sequence[dict[str, Any]]) -> dict[str, float | None]:
     return {
         task: break_even(costs[task, "bi"], costs[task, "cross"])
         for task, encoder in costs
-        if encoder == "bi" and (task, "cross") in costs and TASKS[task].num_texts == 2
+        if encoder == "bi" and (task, "cross") in costs and TASKS[task].is_pair
     }
 
 
@@ -362,27 +335,25 @@ def cost_lines(costs: dict[str, Any]) -> list[str]:
 
 
 def _table(task: str, costs: Sequence[Cost]) -> list[str]:
-    """Return a column per encoder of a task, as lines."""
-    item = "pair" if TASKS[task].num_texts == 2 else "text"
+    item = "pair" if TASKS[task].is_pair else "text"
     rows = [
         ["", *(READERS[cost["encoder"]] for cost in costs)],
         [f"one {item}", *(in_words(cost["milliseconds"] / 1000) for cost in costs)],
         [f"{item}s per second, batched", *(f"{c['examples_per_second']:,.0f}" for c in costs)],
     ]
-    searches = [search_seconds(cost) if item == "pair" else None for cost in costs]
-    if any(searches):
+    notes = []
+    if item == "pair":
         marks = ["" if cost["encoder"] == "cross" else "*" for cost in costs]
-        words = [f"~{in_words(s or 0)}{mark}" for s, mark in zip(searches, marks, strict=True)]
+        searches = [in_words(search_seconds(cost) or 0) for cost in costs]
+        words = [f"~{search}{mark}" for search, mark in zip(searches, marks, strict=True)]
         rows.append([f"search {SEARCHED:,} texts", *words])
+        notes = [f"{'* with precomputed embeddings. ' if any(marks) else ''}~ = extrapolated."]
     widths = [max(map(len, column)) + 4 for column in zip(*rows, strict=True)]
     lines = [
         "".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    if any(searches):
-        stored = "* with precomputed embeddings. " if any(marks) else ""
-        lines.append(f"{stored}~ = extrapolated.")
-    return lines
+    return lines + notes
 
 
 def cheaper(pairs: float | None) -> str:

@@ -1,14 +1,9 @@
-"""A finished run, read once: all that its folder holds, and the labelled examples that it scored.
-
-Legend: N rows of a split, C classes.
-"""
+"""A finished run, read once: what its folder holds, and the labelled examples that it scored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from data.examples import DataError, Example
 from data.locate import data_folder
@@ -17,41 +12,32 @@ from evaluation.significance import Estimate
 from report.cell import Cell, best_known, of_most_labels
 from report.judging import Judged, judge_cells, read_judged
 from report.learning import LearningCurves, learning_curves
-from report.run_folder import COMPARISONS, COSTS, RunFolder, read_curves
-from runtime.files import read_json
+from report.run_folder import COMPARISONS, RunFolder, read_curves
 
 DUEL = ("bi", "cross")  # whose errors are compared row by row
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What a page is made of.
+    """What a page is made of; all but the learning curves is of the most labels.
 
     Attributes:
-        path: the run folder.
+        folder: of the run.
         config: its settings, config.json.
         cells: of results.json.
-        learning: the curves by number of labels; the other attributes are of the most labels.
-        shown: the cells that sections are about: those of the test split if it has labels.
+        learning: the curves by number of labels.
         splits: the labelled dev and test examples of each task.
         judged: metrics and comparisons of the cells, as comparisons.json has them.
-        predictions: of each cell of `shown` by its place, (N,) float64.
-        soft: what lies behind them (see RunFolder.write_soft), {} if it was not kept.
         curves: metrics.jsonl, the records of each curve.
-        costs: costs.json, None if nothing was measured.
     """
 
-    path: Path
+    folder: RunFolder
     config: dict[str, Any]
     cells: list[Cell]
     learning: list[LearningCurves]
-    shown: list[Cell]
     splits: dict[str, Splits]
     judged: list[Judged]
-    predictions: dict[tuple[str, str], np.ndarray]
-    soft: dict[tuple[str, str], dict[str, np.ndarray]]
     curves: dict[str, list[dict[str, Any]]]
-    costs: dict[str, Any] | None
 
     @classmethod
     def read(cls, path: Path, data: str | None = None) -> "FinishedRun":
@@ -76,36 +62,28 @@ class FinishedRun:
             )
         home = data_folder(data or cells[0].data)
         splits = {task: _scored(home, TASKS[task], cells) for task in _tasks(cells)}
-        predictions, soft = {}, {}
-        for cell in best_known(cells):
-            examples = getattr(splits[cell.task], cell.split)
-            predictions[cell.place()] = folder.predictions(cell, examples)
-            soft[cell.place()] = folder.soft(cell, examples)
-        curves: dict[str, list[dict[str, Any]]] = {}
-        for record in read_curves(path):
-            curves.setdefault(record.pop("curve"), []).append(record)
-        costs = path / COSTS
-        try:
-            measured = dict(read_json(costs)) if costs.is_file() else None
-        except (ValueError, TypeError) as error:
-            raise DataError(f"{costs}: not a run's costs ({error!r}); delete it") from None
         return cls(
-            path,
+            folder,
             config,
             cells,
             learning_curves(every, splits, folder),
-            best_known(cells),
             splits,
             read_judged(folder, cells) or judge_cells(cells, splits, folder),
-            predictions,
-            soft,
-            curves,
-            measured,
+            read_curves(path),
         )
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
 
     @property
     def tasks(self) -> list[Task]:
         return [TASKS[name] for name in _tasks(self.cells)]
+
+    @property
+    def shown(self) -> list[Cell]:
+        """Return the cells that sections are about: of the test split where that has labels."""
+        return best_known(self.cells)
 
     def setting(self, cell: Cell) -> str:
         """Return what bi- and cross-encoder are compared under: `sup`, or `sup full`."""

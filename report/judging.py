@@ -4,7 +4,7 @@ A run writes this as comparisons.json, with the question that it asks of each ta
 best system is better, and what SimCSE changed. `report.verdict` makes sentences from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from statistics import mean
@@ -31,23 +31,15 @@ Runs = dict[str, dict[int, np.ndarray]]  # system -> seed -> predictions (N,)
 
 @dataclass(frozen=True)
 class Scored:
-    """What is compared on one split of a task.
-
-    Attributes:
-        systems: their predictions.
-        labels: (N,).
-        clusters: (N,) as of `clusters_of`.
-        pairs: which systems to compare; every two if None.
-        cosines: the cosine similarities of bi-encoders, without any head.
-    """
+    """The predictions that are compared on one split of a task."""
 
     task: str
     split: str
     systems: Runs
-    labels: np.ndarray
-    clusters: np.ndarray
-    pairs: Sequence[Pair] | None = None
-    cosines: Runs = field(default_factory=dict)
+    labels: np.ndarray  # (N,)
+    clusters: np.ndarray  # (N,) as of `clusters_of`
+    pairs: Sequence[Pair] | None = None  # which systems to compare; every two if None
+    cosines: Runs = field(default_factory=dict)  # of bi-encoders, without any head
 
 
 @dataclass(frozen=True)
@@ -61,18 +53,12 @@ class System:
 
 @dataclass(frozen=True)
 class Question:
-    """What a run asks of a task, on the split that the verdict is about; empty elsewhere.
+    """What a run asks of a task, on the split that the verdict is about; empty elsewhere."""
 
-    Attributes:
-        systems: all systems by name.
-        best: reader -> its best system, by the main metric on dev.
-        chosen_on: the split that the best were chosen on, "" if every reader has one system.
-        changes: the frozen bi-encoder's systems before and after each contrastive stage.
-    """
-
-    systems: dict[str, System] = field(default_factory=dict)
-    best: dict[str, str] = field(default_factory=dict)
-    chosen_on: str = ""
+    systems: dict[str, System] = field(default_factory=dict)  # by name
+    best: dict[str, str] = field(default_factory=dict)  # reader -> its best system on dev
+    chosen_on: str = ""  # the split that the best were chosen on, "" if every reader has one system
+    # The frozen bi-encoder's systems before and after each contrastive stage.
     changes: tuple[Pair, ...] = ()
 
 
@@ -91,7 +77,6 @@ class Judged:
         return TASKS[self.task].main_metric
 
     def scores(self, metric: str) -> dict[str, Estimate]:
-        """Return a metric by system."""
         return {e.system: e for e in self.estimates if e.metric == metric}
 
     def between(self, a: str, b: str, metric: str) -> Comparison | None:
@@ -148,19 +133,17 @@ def judge(scored: Sequence[Scored], cells: Sequence[Cell] = ()) -> list[Judged]:
 
 def _adjusted(judged: Sequence[Judged]) -> list[Judged]:
     """Return what was judged with the p values of each family adjusted."""
-    comparisons = [list(place.comparisons) for place in judged]
-    families: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for number, place in enumerate(judged):
-        for k, versus in enumerate(place.comparisons):
+    families: dict[tuple[str, str], list[Comparison]] = {}
+    for place in judged:
+        for versus in place.comparisons:
             if family := place.family(versus):
-                families.setdefault((place.split, family), []).append((number, k))
+                families.setdefault((place.split, family), []).append(versus)
+    corrected: dict[int, Comparison] = {}  # equal comparisons may occur on several splits
     for members in families.values():
-        corrected = adjusted([comparisons[number][k] for number, k in members])
-        for (number, k), versus in zip(members, corrected, strict=True):
-            comparisons[number][k] = versus
+        corrected |= zip(map(id, members), adjusted(members), strict=True)
     return [
-        replace(place, comparisons=tuple(corrected))
-        for place, corrected in zip(judged, comparisons, strict=True)
+        replace(place, comparisons=tuple(corrected.get(id(v), v) for v in place.comparisons))
+        for place in judged
     ]
 
 
@@ -175,8 +158,6 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
     for task in dict.fromkeys(cell.task for cell in known):
         final = [cell for cell in known if cell.task == task]
         key = task, final[0].split
-        if key not in places:
-            continue
         chosen_on = "dev" if (task, "dev") in places else final[0].split
         scores = places[task, chosen_on].scores(TASKS[task].main_metric)
         systems = {c.system: System(c.pretrain, c.encoder, c.tune) for c in final}
@@ -197,8 +178,8 @@ def with_questions(judged: Sequence[Judged], cells: Sequence[Cell]) -> list[Judg
 
 
 def _mean(scores: Mapping[str, Estimate], system: str) -> float:
-    estimate = scores.get(system)
-    return -2.0 if estimate is None or estimate.mean is None else estimate.mean
+    score = scores[system].mean
+    return -2.0 if score is None else score
 
 
 def judge_cells(
@@ -229,23 +210,18 @@ def judge_cells(
 def to_json(judged: Sequence[Judged]) -> dict[str, Any]:
     """Return the content of comparisons.json: flat lists of estimates, comparisons, questions."""
 
-    def flat(name: str) -> list[dict[str, Any]]:
+    def flat(entries_of: Callable[[Judged], Sequence[Any]]) -> list[dict[str, Any]]:
         return [
             {"task": place.task, "split": place.split, **asdict(entry)}
             for place in judged
-            for entry in getattr(place, name)
+            for entry in entries_of(place)
         ]
 
-    questions = [
-        {"task": place.task, "split": place.split, **asdict(place.question)}
-        for place in judged
-        if place.question.best
-    ]
     return {
         "level": LEVEL,
-        "estimates": flat("estimates"),
-        "comparisons": flat("comparisons"),
-        "questions": questions,
+        "estimates": flat(lambda place: place.estimates),
+        "comparisons": flat(lambda place: place.comparisons),
+        "questions": flat(lambda place: [place.question] if place.question.best else []),
     }
 
 
@@ -257,41 +233,39 @@ def from_json(content: dict[str, Any]) -> list[Judged]:
     """
     if content["level"] != LEVEL:
         raise ValueError(f"intervals of {content['level']}")
-    places: dict[tuple[str, str], dict[str, Any]] = {}
-    for name, kind in (("estimates", Estimate), ("comparisons", Comparison)):
+    places: dict[tuple[str, str], dict[str, list[Any]]] = {}
+    for name in ("estimates", "comparisons", "questions"):
         for entry in content[name]:
             fields = dict(entry)
-            place = fields.pop("task"), fields.pop("split")
-            # JSON has neither tuples nor classes.
-            fields["seeds"] = tuple(fields["seeds"])
-            if fields["interval"] is not None:
-                fields["interval"] = Interval(**fields["interval"])
-            lists = places.setdefault(place, {"estimates": [], "comparisons": []})
-            lists[name].append(kind(**fields))
-    for entry in content.get("questions", ()):  # since 1.1
-        fields = dict(entry)
-        place = fields.pop("task"), fields.pop("split")
-        fields["systems"] = {name: System(**system) for name, system in fields["systems"].items()}
-        fields["changes"] = tuple(map(tuple, fields["changes"]))
-        places[place]["question"] = Question(**fields)
+            lists = places.setdefault(
+                (fields.pop("task"), fields.pop("split")),
+                {"estimates": [], "comparisons": [], "questions": [Question()]},
+            )
+            lists[name].append(_restored(name, fields))
     return [
         Judged(
-            *place,
-            tuple(fields["estimates"]),
-            tuple(fields["comparisons"]),
-            fields.get("question", Question()),
+            *place, tuple(lists["estimates"]), tuple(lists["comparisons"]), lists["questions"][-1]
         )
-        for place, fields in places.items()
+        for place, lists in places.items()
     ]
+
+
+def _restored(name: str, fields: dict[str, Any]) -> Estimate | Comparison | Question:
+    # JSON has neither tuples nor classes.
+    if name == "questions":
+        systems = {name: System(**system) for name, system in fields["systems"].items()}
+        changes = tuple(map(tuple, fields["changes"]))
+        return Question(**fields | {"systems": systems, "changes": changes})
+    interval = fields["interval"] and Interval(**fields["interval"])
+    fields |= {"seeds": tuple(fields["seeds"]), "interval": interval}
+    return Estimate(**fields) if name == "estimates" else Comparison(**fields)
 
 
 def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None:
     """Return what a run wrote of its cells, from comparisons.json.
 
-    Returns:
-        None where the file is missing, damaged, or not of exactly these cells and their scores, as
-        after an interrupted second run: `judge_cells` returns the same from the predictions, in its
-        own time.
+    None where the file is of 1.0, missing, damaged, or not of exactly these cells and their scores,
+    as after an interrupted second run: `judge_cells` returns the same from the predictions.
     """
     try:
         judged = from_json(read_json(folder.path / COMPARISONS))
@@ -301,7 +275,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         (place.task, place.split, e.system, e.metric): (e.seeds, _rounded(e.mean))
         for place in judged
         for e in place.estimates
-        if e.metric != COSINE  # some versions did not judge it
+        if e.metric != COSINE
     }
     wanted = {}
     for seeds in by_system(cells):
@@ -309,8 +283,7 @@ def read_judged(folder: RunFolder, cells: Sequence[Cell]) -> list[Judged] | None
         for metric in TASKS[first.task].metrics:
             score = mean_of_all([cell.metrics[metric] for cell in seeds])
             wanted[first.task, first.split, first.system, metric] = numbers, _rounded(score)
-    # Files of 1.0 have no questions; they follow from the cells.
-    return with_questions(judged, cells) if stated == wanted else None
+    return judged if stated == wanted else None
 
 
 def mean_of_all(values: Sequence[float | None]) -> float | None:

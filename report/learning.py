@@ -26,39 +26,26 @@ from runtime.progress import progress
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where one reader overtakes the other for good, as labels grow.
+    """Where one reader overtakes the other for good, as labels grow; see `overtaking`."""
 
-    Attributes:
-        ahead, behind: who is better with the most labels, and who is not, such as `cross`, `bi`.
-        labels: at how many it overtakes, None if it is better at every size.
-        low, high: of the 95% interval over rows and seeds; 0 and infinity are outside the sizes.
-        share: of resamples in which the curves cross, or end with the other one better.
-    """
-
-    ahead: str
+    ahead: str  # who is better with the most labels, such as `cross`
     behind: str
-    labels: float | None
-    low: float
+    labels: float  # at how many it overtakes
+    low: float  # of the 95% interval over rows and seeds
     high: float
-    share: float
+    share: float  # of resamples in which the curves cross, or end with the other one better
 
 
 @dataclass(frozen=True)
 class LearningCurves:
-    """A task's main metric by number of labels, under one setting.
-
-    Attributes:
-        task, pretrain, tune, split: what was scored.
-        points: reader -> (labels, score) by size.
-        crossing: of the cheapest and the dearest reader; None with one, or where a score is
-            undefined.
-    """
+    """A task's main metric by number of labels, under one setting."""
 
     task: str
     pretrain: str
     tune: str
     split: str
-    points: dict[str, list[tuple[int, Estimate]]]
+    points: dict[str, list[tuple[int, Estimate]]]  # reader -> (labels, score) by size
+    # Of the cheapest and the dearest reader; None with one, or where a score is undefined.
     crossing: Crossing | None
 
     def sentence(self) -> str:
@@ -70,23 +57,30 @@ class LearningCurves:
         better, other = READERS[crossing.ahead], READERS[crossing.behind]
         sizes = [labels for points in self.points.values() for labels, _ in points]
         first, last = min(sizes), max(sizes)
-        if crossing.labels is None:
+        if crossing.labels == 0:
             return (
                 f"{where}: the {better} scores higher at every training size tested ({first:,} to "
                 f"{last:,} labels); the curves cross in {crossing.share:.0%} of bootstrap "
                 "resamples."
             )
-        low = f"{_rounded(crossing.low):,}" if crossing.low > 0 else f"below {first:,}"
-        high = f"{_rounded(crossing.high):,}" if np.isfinite(crossing.high) else f"over {last:,}"
+        if np.isinf(crossing.labels):
+            return f"{where}: the {better} and the {other} score the same with {last:,} labels."
+        low, labels, high = (
+            _in_words(place, first, last)
+            for place in (crossing.low, crossing.labels, crossing.high)
+        )
         return (
-            f"{where}: the {better} becomes better than the {other} at about "
-            f"{_rounded(crossing.labels):,} labels (95% CI {low} to {high})."
+            f"{where}: the {better} becomes better than the {other} at about {labels} labels "
+            f"(95% CI {low} to {high})."
         )
 
 
-def _rounded(labels: float) -> int:
-    """Return a number of labels with two digits that say something."""
-    return int(float(f"{labels:.2g}"))
+def _in_words(labels: float, first: int, last: int) -> str:
+    if labels == 0:
+        return f"below {first:,}"
+    if np.isinf(labels):
+        return f"over {last:,}"
+    return f"{float(f'{labels:.2g}'):,.0f}"  # two digits say something
 
 
 def learning_curves(
@@ -120,18 +114,16 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
     estimates, _ = compare(task, metric, systems, gold, [], clusters=clusters)
     by_system = {estimate.system: estimate for estimate in estimates}
     points: dict[str, dict[int, Estimate]] = {}
-    named: dict[str, dict[int, str]] = {}
     for cell in cells:
         assert cell.labels is not None, "cells with few labels note how many"
         points.setdefault(cell.encoder, {})[cell.labels] = by_system[cell.system]
-        named.setdefault(cell.encoder, {})[cell.labels] = cell.system
     defined = all(estimate.mean is not None for estimate in estimates)
-    common = sorted(set.intersection(*(set(sizes) for sizes in named.values())))
+    common = sorted(set.intersection(*map(set, points.values())))
     cross = None
-    if len(named) > 1 and defined and len(common) > 1:
-        readers = [reader for reader in READERS if reader in named]
+    if len(points) > 1 and defined and len(common) > 1:
+        readers = [reader for reader in READERS if reader in points]
         ends = readers[0], readers[-1]
-        pairs = {n: (systems[named[ends[0]][n]], systems[named[ends[1]][n]]) for n in common}
+        pairs = {n: tuple(systems[points[end][n].system] for end in ends) for n in common}
         cross = crossing(task, ends, pairs, gold, clusters)
     ordered = {reader: sorted(sizes.items()) for reader, sizes in points.items()}
     return LearningCurves(task, cells[0].pretrain, cells[0].tune, split, ordered, cross)
@@ -140,7 +132,7 @@ def _curves(cells: list[Cell], splits: Splits, folder: RunFolder) -> LearningCur
 def crossing(
     task: str,
     readers: tuple[str, str],
-    pairs: Mapping[int, tuple[Mapping[int, np.ndarray], Mapping[int, np.ndarray]]],
+    pairs: Mapping[int, Sequence[Mapping[int, np.ndarray]]],
     labels: np.ndarray,
     clusters: np.ndarray,
 ) -> Crossing | None:
@@ -152,7 +144,7 @@ def crossing(
     Args:
         task: whose main metric is scored.
         readers: which two.
-        pairs: by number of labels, rising, the predictions (N,) of both readers by seed; K sizes.
+        pairs: by number of labels, rising, both readers' predictions (N,) by seed; K sizes.
         labels: (N,).
         clusters: (N,) as of `clusters_of`.
     """
@@ -182,26 +174,16 @@ def crossing(
         drawn += [overtaking(sizes, sign * column) for column in of_seeds.mean(axis=1).T]
     places = np.array(drawn)
     low, high = np.quantile(places, TAILS, method="inverted_cdf")
-    estimate = overtaking(sizes, sign * means)
-    return Crossing(
-        ahead,
-        behind,
-        None if estimate == 0 else float(estimate),
-        float(low),
-        float(high),
-        float((places > 0).mean()),
-    )
+    share = float((places > 0).mean())
+    return Crossing(ahead, behind, overtaking(sizes, sign * means), float(low), float(high), share)
 
 
 def overtaking(sizes: Sequence[int], lead: np.ndarray) -> float:
-    """Return the number of labels from which a lead stays positive.
+    """Return the number of labels from which a lead (K,) stays positive.
 
-    Between two sizes it is interpolated along the logarithm of the size, on which learning curves
-    are nearly straight. 0 if the lead is positive at every size, infinity if not at the last one.
-
-    Args:
-        sizes: (K,) rising.
-        lead: (K,).
+    Between two of the rising sizes it is interpolated along the logarithm of the size, on which
+    learning curves are nearly straight. 0 if the lead is positive at every size, infinity if it is
+    not at the last one.
     """
     behind = np.flatnonzero(lead <= 0)
     if len(behind) == 0:
@@ -223,34 +205,30 @@ def chosen_rates(cells: Sequence[Cell]) -> str:
     return " ".join(map(shown_value, rates)) or "-"
 
 
-def _scores_by_rate(cells: Sequence[Cell]) -> dict[float, float]:
-    """Return the mean score of a system's seeds at each rate."""
-    scores: dict[float, list[float]] = {}
-    for cell in cells:
-        for tried in cell.rates.get("tried", []):
-            if tried["score"] is not None:
-                scores.setdefault(tried["rate"], []).append(tried["score"])
-    return {rate: mean(of_seeds) for rate, of_seeds in scores.items()}
-
-
 def rate_sentences(cells: Sequence[Cell]) -> list[str]:
     """Return, for each setting in which readers chose rates, who leads at each and at the best."""
-    settings: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    # Setting -> reader -> rate -> the scores of its seeds.
+    settings: dict[tuple[str, str, str], dict[str, dict[float, list[float]]]] = {}
     for cell in {cell.name: cell for cell in cells if cell.rates}.values():  # splits share it
         readers = settings.setdefault((cell.task, cell.pretrain, cell.tune), {})
-        readers.setdefault(cell.encoder, []).append(cell)
+        scores = readers.setdefault(cell.encoder, {})
+        for tried in cell.rates["tried"]:
+            if tried["score"] is not None:
+                scores.setdefault(tried["rate"], []).append(tried["score"])
     sentences = []
     for (task, pretrain, tune), readers in settings.items():
-        by_reader = {reader: _scores_by_rate(cells) for reader, cells in readers.items()}
-        rates = sorted(set.intersection(*(set(scores) for scores in by_reader.values())))
-        if len(by_reader) > 1 and rates:
-            metric = f" {metric_name(TASKS[task].main_metric)}"
-            leads = []
-            for rate in rates:
-                lead = _lead({reader: scores[rate] for reader, scores in by_reader.items()})
-                leads.append(f"at {shown_value(rate)} {lead}{metric}")
-                metric = ""  # named once
-            best = _lead({reader: max(scores.values()) for reader, scores in by_reader.items()})
+        means = {
+            reader: {rate: mean(of_seeds) for rate, of_seeds in scores.items()}
+            for reader, scores in readers.items()
+        }
+        rates = sorted(set.intersection(*map(set, means.values())))
+        if len(means) > 1 and rates:
+            leads = [
+                f"at {shown_value(rate)} {_lead({reader: means[reader][rate] for reader in means})}"
+                for rate in rates
+            ]
+            leads[0] += f" {metric_name(TASKS[task].main_metric)}"  # named once
+            best = _lead({reader: max(scores.values()) for reader, scores in means.items()})
             sentences.append(
                 f"Learning-rate search on {task_name(task)} ({setting(pretrain, tune)}, held-out "
                 f"training examples): {'; '.join(leads)}; with the best rate for each, {best}."

@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from data.examples import DataError, Example
 from data.tables import number, numbered_lines
 from data.tasks import TASKS
 from evaluation.table import csv_text
-from heads.config import READERS
 from report.cell import Cell, csv_columns, phenomena_rows
 from runtime.files import alone_in, fault_of, link, read_json, sweep, whole_file, write_text
 
@@ -37,10 +36,7 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other commands out of the folder for the block.
-
-        Not only while a file is written: config, comparisons, predictions, heads and page of a
-        folder belong together, and those of two commands at once would not.
+        """Keep other commands out of the folder for the block: its files belong together.
 
         Raises:
             DataError: another command is writing into it, or it is no run's.
@@ -51,10 +47,8 @@ class RunFolder:
         self.config()
 
         def refuse() -> None:
-            raise DataError(
-                f"{self.path}: another command is writing into it; wait for it, or give another "
-                "--run-dir"
-            )
+            advice = "wait for it, or give another --run-dir"
+            raise DataError(f"{self.path}: another command is writing into it; {advice}")
 
         self.path.mkdir(parents=True, exist_ok=True)
         with alone_in(self.path / ".lock", refuse):
@@ -69,12 +63,10 @@ class RunFolder:
         """
         path = self.path / "results.json"
         try:
-            raw = read_json(path) if path.is_file() else []
-            cells = [Cell.from_json(each) for each in raw]
+            entries = read_json(path) if path.is_file() else []
+            cells = [Cell.from_json(entry) for entry in entries]
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise DataError(f"{path}: not a run's results ({error!r}); fix or delete it") from None
-        # 0.14.0 knew an encoder `distilled`, whose cells are left out.
-        cells = [cell for cell in cells if cell.encoder in READERS]
         self._check_unchanged(cells)
         return cells
 
@@ -116,20 +108,11 @@ class RunFolder:
         return dict(config)
 
     def write_json(self, name: str, content: Any) -> None:
-        """Write a JSON file."""
         self._write(name, json.dumps(content, indent=2) + "\n")
 
     def add_training(self, training: Path, name: str) -> list[Cell]:
-        """Link what a kept training holds into the run folder; return its cells.
-
-        Args:
-            training: its folder, laid out as this one.
-            name: of the training, as that of the encoder that it tuned.
-        """
-        curves: dict[str, list[dict[str, Any]]] = {}
-        for record in read_curves(training):
-            curves.setdefault(record.pop("curve"), []).append(record)
-        for head, curve in curves.items():
+        """Link what a kept training holds, laid out as this folder, into it; return its cells."""
+        for head, curve in read_curves(training).items():
             self.add_curve(head, curve)
         for path in (*training.glob("heads/*"), *training.glob("predictions/*/*")):
             self.link(path.relative_to(training).as_posix(), path)
@@ -151,9 +134,11 @@ class RunFolder:
         Raises:
             DataError: what is there is damaged.
         """
-        kept = [record for record in read_curves(self.path) if record["curve"] != name]
-        new = [{"curve": name, **record} for record in history]
-        self._write(CURVES, "".join(f"{json.dumps(record)}\n" for record in [*kept, *new]))
+        curves = read_curves(self.path)
+        curves.pop(name, None)  # a new one is the last
+        curves[name] = list(history)
+        lines = [{"curve": name, **record} for name, curve in curves.items() for record in curve]
+        self._write(CURVES, "".join(f"{json.dumps(line)}\n" for line in lines))
 
     def write_predictions(
         self, cell_name: str, task: str, split: str, ids: Sequence[str], predictions: np.ndarray
@@ -187,21 +172,16 @@ class RunFolder:
         return np.array(values, np.float64)
 
     def head_path(self, name: str) -> Path:
-        """Return where the trained head of a cell is."""
         return self.path / "heads" / f"{name}.safetensors"
 
     def predictions_path(self, cell: Cell) -> Path:
-        """Return where the predictions of a cell are."""
         return self.path / predictions_name(cell.name, cell.task, cell.split)
 
     def write_soft(self, cell: Cell, ids: Sequence[str], **arrays: np.ndarray) -> None:
         """Write what lies behind the predictions of a labelled split, as an .npz file.
 
-        Args:
-            cell: whose predictions they are.
-            ids: of the N examples.
-            arrays: `soft`, (N,) or (N, C) probabilities, or (N,) scores; of a bi-encoder's
-                similarities also `cosines` (N,), without any head.
+        `soft`, (N,) or (N, C) probabilities of C classes, or (N,) scores; of a bi-encoder's
+        similarities also `cosines` (N,), without any head.
         """
         if not self.read_only:
             small: dict[str, Any] = {name: a.astype(np.float32) for name, a in arrays.items()}
@@ -209,14 +189,8 @@ class RunFolder:
                 np.savez(file, ids=np.array(ids, dtype=np.str_), **small)
 
     def soft(self, cell: Cell, examples: Sequence[Example]) -> dict[str, np.ndarray]:
-        """Return what `write_soft` wrote of the examples that the cell was scored on.
-
-        Returns:
-            {} if there is no such file (of an earlier version), or it is not of these examples.
-        """
+        """Return what `write_soft` wrote; {} if it is missing, damaged or of other examples."""
         path = self._soft_path(cell)
-        if not path.is_file():
-            return {}
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
@@ -242,40 +216,36 @@ class RunFolder:
             write_text(self.path / name, content)
 
 
-def read_curves(run: Path) -> list[dict[str, Any]]:
-    """Return the lines of a run's metrics.jsonl, each with its curve's name; [] without the file.
+def read_curves(run: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the records of a run's metrics.jsonl by curve; {} without the file.
 
     Raises:
         DataError: it is damaged.
     """
     path = run / CURVES
+    curves: dict[str, list[dict[str, Any]]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        records = [dict(json.loads(line)) for line in lines]
-        if any(not isinstance(record["curve"], str) for record in records):
-            raise TypeError("a curve's name is no text")
-        values = [value for record in records for value in record.values()]
-        for number in (value for value in values if isinstance(value, int)):
-            float(number)  # a figure has no room for 10 ** 400
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+            record = dict(json.loads(line))
+            name = record.pop("curve")
+            if not isinstance(name, str):
+                raise TypeError("a curve's name is no text")
+            for value in record.values():
+                if isinstance(value, int):
+                    float(value)  # a figure has no room for 10 ** 400
+            curves.setdefault(name, []).append(record)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"  # a repr would quote the whole file
         raise DataError(f"{path}: not a run's curves ({reason}); fix or delete it") from None
-    return records
+    return curves
 
 
 def predictions_name(cell_name: str, task: str, split: str) -> str:
-    """Return where in a run folder the predictions of a cell are."""
     return f"predictions/{cell_name}/{task}-{split}-output.csv"
 
 
 def provenance() -> dict[str, Any]:
     """Return the versions of Python and the main packages, the machine, and the code's commit."""
-    packages: dict[str, str | None] = {}
-    for name in PACKAGES:
-        try:
-            packages[name] = version(name)
-        except PackageNotFoundError:
-            packages[name] = None
     try:
         # The commit, and whether files differ from it; None outside git.
         described = subprocess.run(
@@ -291,7 +261,7 @@ def provenance() -> dict[str, Any]:
         commit = None
     return {
         "python": platform.python_version(),
-        "packages": packages,
+        "packages": {name: version(name) for name in PACKAGES},
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "commit": commit,
     }

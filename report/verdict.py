@@ -9,13 +9,14 @@ from itertools import combinations
 
 from data.tasks import TASKS
 from evaluation.intervals import POWER
+from evaluation.metrics import SHOWN
 from evaluation.significance import SIGNIFICANT, Comparison, Estimate, shown, turned
 from heads.config import READERS
 from report.cell import COSINE
 from report.judging import MAIN, Judged
 
 TASK_NAMES = {"sst": "SST", "para": "paraphrase detection", "sts": "STS"}
-METRIC_NAMES = {"f1": "F1", "pearson": "Pearson", "spearman": "Spearman", COSINE: "Spearman"}
+METRIC_NAMES = SHOWN | {COSINE: "Spearman"}
 STAGES = {"none": "no SimCSE", "unsup": "unsupervised SimCSE", "sup": "supervised SimCSE"}
 TUNING = {
     "frozen": "frozen encoder",
@@ -32,8 +33,7 @@ Names = Mapping[str, str]  # system -> its setting in words
 def verdict_of(judged: Sequence[Judged]) -> tuple[str, list[str]]:
     """Return the answer in a few words, "" where no task has several readers, and the paragraphs.
 
-    Of each task, the best systems of the readers are compared in the main metric, then systems of
-    the same setting. A paragraph of several lines is to be set as it is.
+    A paragraph of several lines is to be set as it is.
     """
     asked = [place for place in judged if place.question.best]
     if not asked:
@@ -134,21 +134,23 @@ def _task(place: Judged, names: Names, adjusted: int) -> str:
 def _outcome(versus: Comparison | None, a: str, b: str, metric: str, adjusted: int) -> str:
     """Return who is better, a or b, and by how much."""
     metric = metric_name(metric)
-    if versus is None or versus.difference is None or versus.p is None:
-        why = "fewer than three examples share no text"
-        if versus is None:
-            why = "they have no seed in common"
-        elif versus.difference is None:
-            why = f"{metric} is undefined for one of them"
-        return f"{a} and {b} cannot be compared: {why}."
+    cannot = f"{a} and {b} cannot be compared"
+    if versus is None:
+        return f"{cannot}: they have no seed in common."
+    if versus.difference is None:
+        return f"{cannot}: {metric} is undefined for one of them."
+    if versus.p is None:
+        return f"{cannot}: fewer than three examples share no text."
+    size = f"{abs(versus.difference):.3f} {metric}"
     excludes_0 = versus.interval is not None and versus.interval.low * versus.interval.high > 0
     if versus.difference < 0 and (versus.decided or excludes_0):
         a, b, versus = b, a, turned(versus)
-    size = f"{abs(versus.difference or 0):.3f} {metric}"
     if versus.decided:
         return f"{a} beats {b} by {size} ({', '.join([*_interval(versus), _p(versus)])})."
-    reach = f"This test set can detect a difference of {versus.findable or 0:.3f}"
-    reach = f" {reach} with {POWER:.0%} power." if versus.findable else ""
+    reach = ""
+    if versus.findable:
+        detected = f"{versus.findable:.3f} with {POWER:.0%} power"
+        reach = f" This test set can detect a difference of {detected}."
     if excludes_0:
         holm = "" if versus.p_holm is None else f" after Holm correction for {adjusted} comparisons"
         return (

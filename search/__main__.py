@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from runtime.commands import begin, exit_code
@@ -19,11 +20,12 @@ from search.options import (
     QueryOptions,
 )
 
-COMMANDS: dict[str, tuple[type[Any], dict[str, Any]]] = {
-    "index": (IndexOptions, INDEX_ABOUT),
-    "query": (QueryOptions, QUERY_ABOUT),
-    "pairs": (PairsOptions, PAIRS_ABOUT),
-    "mine": (MineOptions, MINE_ABOUT),
+# The options of each command, and the module and function that do its work: they load PyTorch.
+COMMANDS: dict[str, tuple[type[Any], dict[str, Any], str, str]] = {
+    "index": (IndexOptions, INDEX_ABOUT, "search.index", "make_index"),
+    "query": (QueryOptions, QUERY_ABOUT, "search.query", "answer"),
+    "pairs": (PairsOptions, PAIRS_ABOUT, "search.query", "print_pairs"),
+    "mine": (MineOptions, MINE_ABOUT, "search.mine", "mine"),
 }
 # `index` keeps the parts that it has finished, the other commands have nothing to keep.
 KEPT = "\ninterrupted; the same command goes on from what it had finished"
@@ -36,35 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         helped = command in ("-h", "--help")
         print(HELP, file=sys.stdout if helped else sys.stderr)
         return 0 if helped else 2
-    settings, about = COMMANDS[command]
+    settings, about, module, function = COMMANDS[command]
     options = parse(settings, words, **about)
+
+    def work() -> None:
+        import torch
+
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        getattr(import_module(module), function)(options)
+
     if command in ("query", "pairs"):
         need_reader()
-    return exit_code(lambda: work(options), KEPT if command == "index" else "\ninterrupted")
-
-
-def work(options: IndexOptions | QueryOptions | PairsOptions | MineOptions) -> None:
-    """Do what a command line asks for; what is heavy loads here."""
-    import torch
-
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    if isinstance(options, IndexOptions):
-        from search.index import make_index
-
-        make_index(options)
-    elif isinstance(options, QueryOptions):
-        from search.query import answer
-
-        answer(options)
-    elif isinstance(options, PairsOptions):
-        from search.query import print_pairs
-
-        print_pairs(options)
-    else:
-        from search.mine import mine
-
-        mine(options)
+    return exit_code(work, KEPT if command == "index" else "\ninterrupted")
 
 
 if __name__ == "__main__":

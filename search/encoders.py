@@ -15,11 +15,7 @@ from minbert.hub import find_checkpoint
 
 
 def open_encoder(name: str, pooling: str | None, device: str, precision: str) -> SentenceEncoder:
-    """Return the encoder of a checkpoint, IS-BERT's included.
-
-    Raises:
-        CheckpointError: it is not found, or cannot be pooled so.
-    """
+    """Return the encoder of a checkpoint, IS-BERT's included."""
     return load_tuned(find_checkpoint(name), device, precision, pooling).freeze()
 
 

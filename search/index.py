@@ -62,44 +62,27 @@ Numbered = Iterator[tuple[int, Row]]  # with the number of the line
 
 @dataclass(frozen=True)
 class Part:
-    """A part as meta.json lists it.
+    """A part as meta.json lists it."""
 
-    Attributes:
-        folder: its name in INDEX/parts.
-        count: n.
-        texts: SHA-256 of its ids and texts.
-    """
-
-    folder: str
-    count: int
-    texts: str
+    folder: str  # its name in INDEX/parts
+    count: int  # n
+    texts: str  # SHA-256 of its ids and texts
 
 
 @dataclass(frozen=True)
 class Meta:
-    """What meta.json says.
+    """What meta.json says."""
 
-    Attributes:
-        backbone: the checkpoint's name or folder.
-        pooling: that was asked for; None is what the checkpoint states.
-        encoder: the encoder's identity, a SHA-256.
-        hidden_size: H.
-        last_line: the number of the last text's line; lines of files that are added count from it.
-        parts: in order; all but the last are full.
-        version: of this project, when the index was last written.
-    """
-
-    backbone: str
-    pooling: str | None
-    encoder: str
+    backbone: str  # the checkpoint's name or folder
+    pooling: str | None  # that was asked for; None is what the checkpoint states
+    encoder: str  # the encoder's identity, a SHA-256
     hidden_size: int
-    last_line: int = 0
-    parts: tuple[Part, ...] = ()
-    version: str = minbert.__version__
+    last_line: int = 0  # of the last text; lines of files that are added count from it
+    parts: tuple[Part, ...] = ()  # in order; all but the last are full
+    version: str = minbert.__version__  # when the index was last written
 
     @property
     def count(self) -> int:
-        """Return N."""
         return sum(part.count for part in self.parts)
 
     def write(self, folder: Path) -> None:
@@ -117,7 +100,10 @@ def read_meta(folder: Path) -> Meta | None:
     """
     path = folder / META
     if not path.is_file():
-        if folder.exists() and (not folder.is_dir() or _has_other_files(folder)):
+        # Hidden files are what a crash may leave.
+        inside = folder.iterdir() if folder.is_dir() else ()
+        others = any(path.name != PARTS and path.name[0] != "." for path in inside)
+        if others or (folder.exists() and not folder.is_dir()):
             raise DataError(f"{folder}: holds other files and no index; name another folder")
         return None
     content = read_object(path, DataError)
@@ -138,21 +124,13 @@ def read_meta(folder: Path) -> Meta | None:
         raise DataError(f"{path}: damaged ({error}); delete the folder and index again") from None
 
 
-def _has_other_files(folder: Path) -> bool:
-    """Return whether a folder holds more than parts, and hidden files that a crash may leave."""
-    return any(path.name != PARTS and path.name[0] != "." for path in folder.iterdir())
-
-
 # --- read
 
 
 class Index:
     """An index that is there, read through memory maps.
 
-    Attributes:
-        folder: where it is.
-        meta: what it says of itself.
-        blocks: the parts' vectors in order, (n, H) float32 each, of length 1.
+    `blocks` are the parts' vectors in order, (n, H) float32 each, of length 1.
     """
 
     def __init__(self, folder: Path):
@@ -199,11 +177,7 @@ class Index:
 
 
 class OpenPart:
-    """A part, memory-mapped.
-
-    Attributes:
-        vectors: (n, H) float32, of length 1; "c" is what PyTorch takes without a warning.
-    """
+    """A part, memory-mapped: texts, and `vectors` (n, H) float32, of length 1."""
 
     def __init__(self, folder: Path):
         """Open a part.
@@ -217,6 +191,7 @@ class OpenPart:
                 f"{folder}: damaged ({fault}); delete it and run the command that made the index "
                 "again"
             )
+        # "c" is what PyTorch takes without a warning.
         self.vectors: np.ndarray = np.load(folder / "vectors.npy", mmap_mode="c")
         self._lines = np.memmap(folder / "texts.tsv", np.uint8, mode="r")
         self._offsets = np.load(folder / "offsets.npy", mmap_mode="r")
@@ -281,11 +256,8 @@ class Builder:
     ):
         """Begin; nothing is written yet.
 
-        Args:
-            folder: of the index.
-            made_by: what its meta.json says, before there are parts.
-            encoder: encodes new texts.
-            tick: called with a number of texts as they are done.
+        `made_by` is what the index's meta.json says before there are parts; `tick` is called with a
+        number of texts as they are done.
         """
         self.folder, self.made_by, self.encoder, self.tick = folder, made_by, encoder, tick
 
@@ -294,10 +266,6 @@ class Builder:
 
         Without `append`, rows that it holds already must be the first of `rows`: an interrupted
         command is continued, and lines that the file has gained are added.
-
-        Args:
-            rows: line numbers, texts and ids.
-            append: all of `rows` are new.
 
         Raises:
             DataError: the index holds other texts, or changed meanwhile.
@@ -382,12 +350,10 @@ def _digest(rows: list[Row]) -> str:
 
 
 def read_rows(path: Path, with_ids: bool = False, lines_before: int = 0) -> Numbered:
-    """Yield (line number, text) of a file; texts are stripped, empty lines skipped, but counted.
+    """Yield (line number, text) of a file, or of stdin; texts are stripped, empty lines skipped.
 
-    Args:
-        path: a file with one text per line; "-" is stdin.
-        with_ids: each line is `id<TAB>text`; else the line number is the id.
-        lines_before: added to the line numbers.
+    With `with_ids` each line is `id<TAB>text`; else the line number is the id. Empty lines count,
+    and so do `lines_before`.
 
     Raises:
         DataError: an unreadable file, a line that is not UTF-8, or one without id or text; at the

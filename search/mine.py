@@ -53,11 +53,7 @@ def mine(options: MineOptions) -> None:
 
 
 def read_pairs(path: Path) -> dict[str, list[str]]:
-    """Return each anchor's positives, in the order of the file.
-
-    Raises:
-        DataError: the file is unreadable, empty or not UTF-8; a row lacks a text.
-    """
+    """Return each anchor's positives, in the order of the file."""
     pairs: dict[str, list[str]] = {}
     for anchor, positive, _ in iter_pairs(path):
         positives = pairs.setdefault(anchor, [])
@@ -67,12 +63,7 @@ def read_pairs(path: Path) -> dict[str, list[str]]:
 
 
 def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Triplet]:
-    """Yield the triplets of each anchor; all its positives get the same negatives.
-
-    Args:
-        pairs: each anchor's positives.
-        options: where and how to find negatives.
-    """
+    """Yield the triplets of each anchor; all its positives get the same negatives."""
     index = Index(options.index)
     encoder = index.encoder(options.device, options.precision)
     cross = None
@@ -109,13 +100,9 @@ def triplets(pairs: dict[str, list[str]], options: MineOptions) -> Iterator[Trip
 
 
 def choose(scores: np.ndarray, positive: float, options: MineOptions, draw: Random) -> list[int]:
-    """Return which candidates are the negatives, the highest score first.
+    """Return which candidates, by their scores (n,), are the negatives, the highest score first.
 
-    Args:
-        scores: (n,), of the candidates.
-        positive: the positive's score.
-        options: how to choose; ranks are those among the candidates that the margins leave.
-        draw: for --random.
+    Ranks are those among the candidates that the margin below the positive's score leaves.
     """
     most = positive - max(options.margin, options.relative_margin * abs(positive))
     allowed = np.flatnonzero(scores <= most)

@@ -45,13 +45,7 @@ def places(mask: Tensor) -> np.ndarray:
 
 
 def cosines(left: np.ndarray, right: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the float64 dot products of pairs of rows, (P,); equal rows give equal ones.
-
-    Args:
-        left: (L, H).
-        right: (n, H).
-        pairs: (P, 2), a row of `left` and one of `right` each.
-    """
+    """Return the float64 dot products of pairs (P, 2) of rows, (P,); equal rows give equal ones."""
     parts = [np.empty(0)]
     for start in range(0, len(pairs), RESCORED):
         rows, columns = pairs[start : start + RESCORED].T
@@ -149,14 +143,10 @@ def similar_pairs(
 def _candidates(
     left: np.ndarray, right: np.ndarray, threshold: float, most: int | None, same: bool
 ) -> np.ndarray:
-    """Return which rows of two blocks may have a cosine of `threshold`, (P, 2).
+    """Return which rows of two blocks, (L, H) and (n, H), may have a cosine of `threshold`, (P, 2).
 
-    Args:
-        left: (L, H).
-        right: (n, H).
-        threshold: a cosine.
-        most: where there are more, the best so many, and what equals them, are enough.
-        same: `right` begins with the rows of `left`: each pair once.
+    Where there are more than `most`, the best so many, and what equals them, are enough. If `same`,
+    `right` begins with the rows of `left`: each pair once.
     """
     error = rounding(left.shape[1])
     scores = products(left, right)

@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -23,19 +22,7 @@ QUERIES = 256
 # Float32 vectors of length 1 are not quite so: the cosine of a text with itself misses 1 by less.
 LENGTH_ERROR = 1e-6
 
-
-@dataclass(frozen=True)
-class Hit:
-    """A text found for a query."""
-
-    row: Row
-    cosine: float
-    score: float | None = None  # the cross-encoder's
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the hit as JSON shows it."""
-        scored = {} if self.score is None else {"score": self.score}
-        return {"id": self.row.id, "text": self.row.text, "cosine": self.cosine, **scored}
+Hit = dict[str, Any]  # id, text, cosine, and score if a cross-encoder gave one
 
 
 def answer(options: QueryOptions) -> None:
@@ -57,10 +44,13 @@ def answer(options: QueryOptions) -> None:
         for query, cosines, numbers in zip(
             queries, *top_k(vectors, index.blocks, depth), strict=True
         ):
-            rows = index.rows(numbers)
-            hits = [Hit(row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
-            hits = _reranked(cross, query, hits)[: options.top_k]
-            print(_as_json(query, hits) if options.json else _as_table(query, hits), flush=True)
+            rows = zip(index.rows(numbers), cosines.tolist(), strict=True)
+            hits: list[Hit] = [{**row._asdict(), "cosine": cosine} for row, cosine in rows]
+            if cross:
+                hits = _reranked(cross, query, hits)
+            hits = hits[: options.top_k]
+            as_json = json.dumps({"query": query, "hits": hits}) if options.json else ""
+            print(as_json or _as_table(query, hits), flush=True)
         seconds, count = seconds + time.perf_counter() - started, count + len(queries)
     if not options.json and count:
         asked = "1 query" if count == 1 else f"{count:,} queries"
@@ -85,28 +75,21 @@ def _queries(options: QueryOptions) -> Iterator[list[str]]:
         yield group
 
 
-def _reranked(cross: CrossEncoder | None, query: str, hits: list[Hit]) -> list[Hit]:
+def _reranked(cross: CrossEncoder, query: str, hits: list[Hit]) -> list[Hit]:
     """Return the hits in the order of the cross-encoder's scores, equal ones as they were."""
-    if cross is None:
-        return hits
-    scores = cross(query, [hit.row.text for hit in hits])
-    order = np.argsort(-scores, kind="stable")
-    return [Hit(hits[at].row, hits[at].cosine, float(scores[at])) for at in order]
-
-
-def _as_json(query: str, hits: Sequence[Hit]) -> str:
-    return json.dumps({"query": query, "hits": [hit.to_json() for hit in hits]})
+    scores = cross(query, [hit["text"] for hit in hits])
+    return [hits[at] | {"score": float(scores[at])} for at in np.argsort(-scores, kind="stable")]
 
 
 def _as_table(query: str, hits: Sequence[Hit]) -> str:
-    width = max([2, *(len(printable(hit.row.id)) for hit in hits)])
-    scored = bool(hits) and hits[0].score is not None
+    width = max([2, *(len(printable(hit["id"])) for hit in hits)])
+    scored = bool(hits) and "score" in hits[0]
     lines = [f"query: {printable(query)}"]
     lines.append(f"rank  {'score   ' if scored else ''}cosine  {'id':{width}}  text")
     for place, hit in enumerate(hits, start=1):
-        score = f"{hit.score:6.4f}  " if scored else ""
-        id, text = printable(hit.row.id), printable(hit.row.text)
-        lines.append(f"{place:4}  {score}{hit.cosine:6.3f}  {id:{width}}  {text}")
+        score = f"{hit['score']:6.4f}  " if scored else ""
+        id, text = printable(hit["id"]), printable(hit["text"])
+        lines.append(f"{place:4}  {score}{hit['cosine']:6.3f}  {id:{width}}  {text}")
     return "\n".join([*lines, ""])
 
 

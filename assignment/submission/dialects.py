@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -40,11 +40,8 @@ CFIMDB = replace(
 ASKED = {**TASKS, "cfimdb": CFIMDB}
 CS224N = ("sst", "para", "sts")
 SPLITS = ("dev", "test")
-EXAMPLE = "sst-dev-output.csv (the code) or sst-dev-out.csv (the hand-out)"
-COLUMN = "predicted_"  # what every header holds
 GPT2_ANSWERS = {"8505": "1", "3919": "0"}  # the tokens of "yes" and "no", for pairs of questions
 MOST_ROWS = 500_000  # six times the largest file that a course asks for
-
 
 # The task's word in the name of a file -> the task.
 WORDS = {
@@ -76,8 +73,8 @@ def named(name: str) -> Named | None:
 
 def is_predictions(document: Document) -> bool:
     """Return whether a file is meant as predictions, under a wrong name perhaps."""
-    first_line = document.content.partition(b"\n")[0].decode(errors="replace")
-    return MEANT.match(document.name) is not None or COLUMN in first_line.lower()
+    header = document.content.partition(b"\n")[0].lower()
+    return MEANT.match(document.name) is not None or b"predicted_" in header
 
 
 Key = tuple[str, int]  # an id, and its how-manieth occurrence in the file
@@ -98,23 +95,15 @@ class Answer(NamedTuple):
     value: float | None
 
 
-@dataclass(frozen=True)
-class Table:
-    """What a document holds.
+def read_table(
+    document: Document, faults: list[str]
+) -> tuple[Task | None, dict[Key, Answer], bool]:
+    """Read a document of any dialect; add a line to `faults` for each fault.
 
-    Attributes:
-        task: as name and header say; None where they say nothing, or not the same.
-        answers: of the rows that could be read, in order.
-        whole: whether all lines were read.
+    Returns:
+        The task, None where name and header say nothing, or not the same; the answers of the rows
+        that could be read, in order; and whether all lines were read.
     """
-
-    task: Task | None
-    answers: dict[Key, Answer]
-    whole: bool
-
-
-def read_table(document: Document, faults: list[str]) -> Table:
-    """Return the answers of a document of any dialect; add a line to `faults` for each fault."""
     shown = document.shown
     rows, whole = [], True
     try:
@@ -124,14 +113,19 @@ def read_table(document: Document, faults: list[str]) -> Table:
         faults.append(str(error))
         whole = False
     header_task = _take_header(shown, rows, faults) if rows or whole else None
-    name = named(document.name)
-    task = ASKED[name.task] if name else header_task
+    place = named(document.name)
+    task = ASKED[place.task] if place else header_task
     if task is None:
-        faults.append(f"{shown}: neither name nor header tells its task; rename it {EXAMPLE}")
+        faults.append(
+            f"{shown}: neither name nor header tells its task; rename it sst-dev-output.csv (the "
+            "code) or sst-dev-out.csv (the hand-out)"
+        )
     elif header_task and header_task.prediction_header != task.prediction_header:
         header = header_task.prediction_header
         faults.append(f"{shown}:1: {header} is not of {task.name}; rename it, or the column")
         task = None
+    if task is None:
+        return None, {}, whole
     ids, answers = [], []
     for line, fields in rows:
         where = f"{shown}:{line}"
@@ -141,8 +135,8 @@ def read_table(document: Document, faults: list[str]) -> Table:
             faults.append(f"{error}; correct the row")
             continue
         ids.append(id)
-        answers.append(Answer(line, _value(where, text, task, faults) if task else None))
-    return Table(task, dict(zip(numbered(ids), answers, strict=True)), whole)
+        answers.append(Answer(line, _value(where, text, task, faults)))
+    return task, dict(zip(numbered(ids), answers, strict=True)), whole
 
 
 def _lines(document: Document) -> Iterator[tuple[int, str]]:

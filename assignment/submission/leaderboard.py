@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from assignment.submission.score import (
     aggregate,
     aggregate_interval,
     labelled,
-    main_metric,
     measured_as,
 )
 from assignment.submission.validate import CODES, DATA, Gold, check, one_per_task
@@ -29,7 +29,6 @@ from evaluation.metrics import task_metrics
 from evaluation.significance import Comparison, Estimate, adjusted, compare, sentence
 from evaluation.table import markdown
 from report.page.tables import Table, interval, number, word
-from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
@@ -53,21 +52,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Board:
-    """All that a leaderboard shows.
+    """All that a leaderboard shows."""
 
-    Attributes:
-        split: the split that counts.
-        rows: task -> how many examples it has, of those that count.
-        places: the best first.
-        ahead: each place against the next, in the aggregate.
-        broken: name and first fault of each submission that cannot be scored.
-    """
-
-    split: str
-    rows: dict[str, int]
-    places: list[Place]
-    ahead: list[Comparison]
-    broken: list[tuple[str, str]]
+    split: str  # the split that counts
+    rows: dict[str, int]  # task -> how many examples it has, of those that count
+    places: list[Place]  # the best first
+    ahead: list[Comparison]  # each place against the next, in the aggregate
+    broken: list[tuple[str, str]]  # name and first fault of each that cannot be scored
 
 
 @dataclass(frozen=True)
@@ -81,34 +72,29 @@ class LeaderboardOptions:
     html: Path | None = option(None, "write the page there", metavar="FILE")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Rank the submissions that a command line names; return the exit code."""
-    options = parse(
-        LeaderboardOptions,
-        argv,
-        prog="python -m assignment leaderboard",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment leaderboard",
+    "description": """\
 Rank the submissions of a folder, each a folder or a zip: scores with 95% intervals, and
 whether each is really ahead of the next (the same rows, Holm's correction).
 A broken submission is listed with its first fault and stops no other.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   python -m assignment leaderboard submissions --gold downloads/cs224n --html board.html
   python -m assignment leaderboard submissions --gold hidden --split test
 
 Zips are read in memory and within bounds; links, and entries that name places outside, are
 refused. {CODES}""",
-    )
-    return exit_code(lambda: leaderboard(options))
+}
 
 
-def leaderboard(options: LeaderboardOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Rank the submissions of a folder, print the tables, write the page if asked.
 
     Raises:
         DataError: the folder holds no submission, or the data no labels.
-        OSError: the page cannot be written.
     """
+    options = parse(LeaderboardOptions, argv, **ABOUT)
     gold, folder, split = Gold(options.gold), options.folder, options.split
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; give the one with the submissions")
@@ -173,7 +159,8 @@ def make_board(
     for task, gold in labels.items() if order else ():
         systems = {name: {0: submissions[name][task]} for name in order}
         pairs = list(pairwise(order))
-        scores, versus[task] = compare(measured_as(task), main_metric(task), systems, gold, pairs)
+        metric = ASKED[task].main_metric
+        scores, versus[task] = compare(measured_as(task), metric, systems, gold, pairs)
         for score in scores:
             estimates[score.system][task] = score
     places = []
@@ -196,7 +183,7 @@ def make_board(
 def main_scores(predictions: Predictions, labels: Predictions) -> dict[str, float | None]:
     """Return the main metric of each task."""
     return {
-        task: task_metrics(measured_as(task), predictions[task], gold)[main_metric(task)]
+        task: task_metrics(measured_as(task), predictions[task], gold)[ASKED[task].main_metric]
         for task, gold in labels.items()
     }
 
@@ -238,7 +225,7 @@ def tables(board: Board) -> tuple[Table, Table]:
         scores = [number(e.mean, 3, interval(e.interval)) for e in place.estimates.values()]
         total = number(place.value, 3, interval(place.interval))
         places.append([word(place.name), number(place.rank, 0), total, *scores])
-    metrics = (f"{task} {main_metric(task)}" for task in board.rows)
+    metrics = (f"{task} {ASKED[task].main_metric}" for task in board.rows)
     header = ("submission", "rank", "aggregate", *metrics)
     broken = [[word(name), word(fault)] for name, fault in board.broken]
     return (
@@ -269,11 +256,7 @@ def _escaped(text: str) -> str:
 
 
 def render(board: Board, name: str) -> str:
-    """Return the leaderboard as one page that refers to nothing outside; all texts are escaped.
-
-    Args:
-        name: in its heading.
-    """
+    """Return the leaderboard as one page with a name in its heading; all texts are escaped."""
     from assignment.pages import filled_in  # jinja2, which only a page needs
 
     places, broken = tables(board)

@@ -4,7 +4,6 @@ Nothing is unpacked to the disk, no link is followed, and no entry may name a pl
 stranger sends can only be read as text.
 """
 
-import os
 import stat
 import struct
 import zipfile
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from assignment.walk import open_plain
+from assignment.walk import files_below, open_plain
 from data.examples import DataError
 from runtime.streams import printable
 
@@ -21,7 +20,6 @@ SUFFIXES = (".csv", ".tsv", ".txt")
 MOST_BYTES = 2**24  # of a file: 16 MB; the largest that a course asks for has 3 MB
 MOST_TOTAL = 2**26  # of the documents of a submission
 MOST_ENTRIES = 10_000  # of a zip, or of a folder
-DEEPEST = 4  # folders around a document
 # What zipfile raises for bytes that are no zip, or no longer.
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others can ask for gigabytes of memory
@@ -36,7 +34,6 @@ class Document:
 
     @property
     def name(self) -> str:
-        """Return the name of the file, without folders."""
         return PurePosixPath(self.shown).name
 
 
@@ -47,7 +44,6 @@ def short(text: str, most: int = 200) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is one that its owner does not see."""
     return name.startswith((".", "__MACOSX"))
 
 
@@ -88,17 +84,13 @@ def _is_document(*parts: str) -> bool:
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the path for messages and the content of each document in a folder."""
-    entries = 0
-    for around, folders, names in os.walk(folder):
-        inside = Path(around).relative_to(folder)
-        deepest = len(inside.parts) >= DEEPEST
-        folders[:] = [] if deepest else sorted(name for name in folders if not is_hidden(name))
-        entries += len(names) + len(folders)
-        if entries > MOST_ENTRIES:
+    for number, entry in enumerate(files_below(folder, is_hidden), start=1):
+        if number > MOST_ENTRIES:
             raise DataError(f"{folder}: more than {MOST_ENTRIES:,} files; submit predictions only")
-        for name in filter(_is_document, sorted(names)):
-            shown = short(str(Path(folder.name) / inside / name))
-            yield shown, _content(Path(around) / name, shown)
+        if _is_document(entry.name):
+            path = Path(entry.path)
+            shown = short(str(folder.name / path.relative_to(folder)))
+            yield shown, _content(path, shown)
 
 
 def _content(path: Path, shown: str) -> bytes:

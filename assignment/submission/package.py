@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from assignment.submission.dialects import CS224N, SPLITS
 from assignment.submission.opening import Document, open_submission
@@ -18,12 +19,10 @@ from data.examples import DataError
 from data.tasks import TASKS
 from report.cell import Cell
 from report.run_folder import RunFolder, predictions_name
-from runtime.commands import exit_code
 from runtime.files import whole_file
 from runtime.options import option, parse
 
 FOLDER = "predictions"
-GONE = {"--dialect": "the zip has the files of the run, spelled as CS224N's code does"}
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,13 @@ class PackageOptions:
     cells: tuple[str, ...] = option((), "heads to take instead of the best", metavar="CELL")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Package what a command line names; return the exit code."""
-    options = parse(
-        PackageOptions,
-        argv,
-        prog="python -m assignment package",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment package",
+    "description": """\
 Write the zip that a course collects: dev and test predictions of each task under the
 course's names, checked first. Of a run of run_multitask.py, the head with the best dev
 score of each task is taken.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   the best heads of a run:
     python -m assignment package runs/first --out submission.zip
@@ -58,18 +53,17 @@ examples:
         --out submission.zip
 
 The same predictions always give the same bytes. {CODES}""",
-        gone=GONE,
-    )
-    return exit_code(lambda: package(options))
+    "gone": {"--dialect": "the zip has the files of the run, spelled as CS224N's code does"},
+}
 
 
-def package(options: PackageOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Write the zip that a command line asks for.
 
     Raises:
         DataError: something is missing or wrong; every fault has been printed.
-        OSError: the zip cannot be written.
     """
+    options = parse(PackageOptions, argv, **ABOUT)
     cells = RunFolder(options.run, read_only=True).cells()
     if not cells:
         raise DataError(f"{options.run}: no results.json in it; give the folder of a run")

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from assignment.submission.opening import open_submission
 from assignment.submission.validate import CODES, DATA, Checked, Gold, check
 from data.examples import DataError
 from evaluation.intervals import Interval, intervals
-from evaluation.metrics import METRICS, task_metrics
+from evaluation.metrics import task_metrics
 from evaluation.significance import shown
 from evaluation.table import csv_text, markdown
-from runtime.commands import exit_code
 from runtime.files import write_text
 from runtime.options import option, parse
 
@@ -37,21 +36,11 @@ def measured_as(task: str) -> str:
     return "para" if task == "cfimdb" else task
 
 
-def main_metric(task: str) -> str:
-    """Return the metric that the aggregate counts, "accuracy" or "pearson"."""
-    return ASKED[task].main_metric
-
-
 def filled(task: str, answers: Sequence[float | None], labels: np.ndarray) -> np.ndarray:
     """Return predictions (N,) in which every row has one.
 
-    No answer counts as wrong: the class after the right one stands for it. Of similarities it is
-    the mean of the answers given, which tells r nothing.
-
-    Args:
-        task: a name of dialects.ASKED.
-        answers: of N rows, None for no answer.
-        labels: (N,).
+    No answer, None, counts as wrong: the class after the right one stands for it. Of similarities
+    it is the mean of the answers given, which tells r nothing.
     """
     record = ASKED[task]
     given = [answer for answer in answers if answer is not None]
@@ -78,12 +67,8 @@ def aggregate_interval(
 ) -> Interval | None:
     """Return the interval of an aggregate, or of a difference of two, by MOVER.
 
-    Args:
-        value: of the aggregate.
-        parts: task -> the value and the interval of its main metric.
-
-    Returns:
-        None where no part has an interval, as all of its resamples agree.
+    `parts` is task -> the value and the interval of its main metric. None where no part has an
+    interval, as all of its resamples agree.
     """
     below, above, known = 0.0, 0.0, False
     for task, (middle, interval) in parts.items():
@@ -114,11 +99,7 @@ def labelled(checked: Checked, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_sound(checked: Checked) -> None:
-    """Check that a document has no fault.
-
-    Raises:
-        DataError: it has; the message is the first, and how many there are.
-    """
+    """Raise DataError if a document has a fault: the first, and how many more there are."""
     if checked.faults:
         more = len(checked.faults) - 1
         others = f" (and {more:,} more: python -m assignment validate)" if more else ""
@@ -136,25 +117,20 @@ class ScoreOptions:
     csv: Path | None = option(None, "write the scores there", metavar="FILE")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Score what a command line names; return the exit code."""
-    options = parse(
-        ScoreOptions,
-        argv,
-        prog="python -m assignment score",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment score",
+    "description": """\
 Score files of predictions against the labels: accuracy, F1, Pearson, Spearman with 95%
 intervals, and the course's aggregate, the mean of both accuracies and (1 + r) / 2, where
 all three tasks are given.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   python -m assignment score predictions/sts-dev-output.csv --gold downloads/cs224n
   python -m assignment score submission.zip --gold downloads/cs224n --csv scores.csv
 
 A row without an answer counts as wrong; of similarities, as the mean of those given.
 {CODES}""",
-    )
-    return exit_code(lambda: score(options))
+}
 
 
 class Score(NamedTuple):
@@ -170,13 +146,13 @@ class Score(NamedTuple):
     interval: Interval | None
 
 
-def score(options: ScoreOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Score all files of predictions that a command line names, and print the table.
 
     Raises:
         DataError: there is none, one is faulty, or its split has no labels.
-        OSError: the table cannot be written.
     """
+    options = parse(ScoreOptions, argv, **ABOUT)
     if not options.paths:
         raise DataError("score: no files given; name files, folders or zips of predictions")
     gold = Gold(options.gold)
@@ -186,7 +162,6 @@ def score(options: ScoreOptions) -> None:
     checked = [check(d, gold, any_name=True) for d in documents if not many or is_predictions(d)]
     for document in checked:
         check_sound(document)
-    for document in checked:
         # The test files of a whole submission stay unscored where their labels are kept back.
         if not many or gold.labels(document.task, document.split) is not None:
             rows += _scores(document, gold)
@@ -205,11 +180,9 @@ def _scores(checked: Checked, gold: Gold) -> Iterator[Score]:
     """Yield the scores of a document in all metrics of its task."""
     predictions, labels = labelled(checked, gold)
     values = task_metrics(measured_as(checked.task), predictions, labels)
-    found = intervals(measured_as(checked.task), predictions, labels)
     place = checked.document.shown, checked.task, checked.split, len(labels), checked.unanswered
-    for metric in METRICS:
-        if metric in found:
-            yield Score(*place, metric, values[metric], found[metric])
+    for metric, interval in intervals(measured_as(checked.task), predictions, labels).items():
+        yield Score(*place, metric, values[metric], interval)
 
 
 def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
@@ -217,7 +190,7 @@ def _aggregate(scores: Sequence[Score], split: str) -> Iterator[Score]:
     parts = [
         row
         for row in scores
-        if row.split == split and row.task in CS224N and row.metric == main_metric(row.task)
+        if row.split == split and row.task in CS224N and row.metric == ASKED[row.task].main_metric
     ]
     if sorted(row.task for row in parts) == sorted(CS224N):
         value = aggregate({row.task: row.value for row in parts})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from data.predictions import off_scale
 from data.tables import read_header
 from data.tasks import Task, split_file
 from evaluation.metrics import is_labelled, labels_of
-from runtime.commands import exit_code
 from runtime.options import option, parse
 
 NAMED = 3  # ids named of those missing
@@ -44,32 +44,23 @@ CODES = "Exit codes: 0 done, 2 wrong input, 1 a bug in this project."
 
 @dataclass(frozen=True)
 class Expected:
-    """The rows of one split.
+    """The rows of one split, N of which count."""
 
-    Attributes:
-        path: their file.
-        keys: what the rows of a document are matched by, in order, of the N rows that count.
-        labels: (N,), None where there are none.
-        more: ids of rows that may be predicted and do not count, as they have no readable label.
-    """
-
-    path: Path
-    keys: list[Key]
-    labels: np.ndarray | None
-    more: set[str]
+    path: Path  # their file
+    keys: list[Key]  # of the N rows, in order: what the rows of a document are matched by
+    labels: np.ndarray | None  # (N,)
+    more: set[str]  # ids of rows that may be predicted and do not count, without a readable label
 
 
 class Gold:
-    """A folder of the tasks' files, each of which is read once.
-
-    Args:
-        folder: a path, or `bundled` or `cs224n`.
-
-    Raises:
-        DataError: it is not there.
-    """
+    """A folder of the tasks' files, each of which is read once."""
 
     def __init__(self, folder: str | Path):
+        """Look for the folder, a path or `bundled` or `cs224n`.
+
+        Raises:
+            DataError: it is not there.
+        """
         self.folder = data_folder(str(folder))
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: no such folder; give the one with the tasks' files")
@@ -90,11 +81,7 @@ class Gold:
         return None
 
     def _read(self, task: str, split: str) -> Expected | None:
-        """Return the rows of a split, None if its file is not there.
-
-        Raises:
-            DataError: it is broken.
-        """
+        """Return the rows of a split, None if its file is not there."""
         record = ASKED[task]
         path = split_file(self.folder, record, split)
         if not path.is_file():
@@ -122,14 +109,7 @@ class Checked:
     notes: list[str]
 
     @property
-    def is_plain(self) -> bool:
-        """Return whether its name is one of a course, without an option in front."""
-        name = named(self.document.name)
-        return name is not None and not name.option
-
-    @property
     def unanswered(self) -> int:
-        """Return how many rows give no answer."""
         return sum(answer.value is None for answer in self.answers.values())
 
     def predictions(self, expected: Expected) -> list[float | None]:
@@ -140,20 +120,16 @@ class Checked:
 def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
     """Return a document with all of its faults and notes.
 
-    Args:
-        document: from `open_submission`.
-        gold: the rows to be predicted.
-        any_name: whether a name that no course writes is fine; header and ids then tell.
+    With `any_name` a name that no course writes is fine: header and ids tell what it is.
     """
     faults: list[str] = []
     notes: list[str] = []
     shown, place = document.shown, named(document.name)
-    table = read_table(document, faults)
-    answers = table.answers if table.task else {}
-    if table.task:
-        notes += [f"{shown}: {note}" for note in _notes(table.task, answers)]
+    task, answers, whole = read_table(document, faults)
+    if task:
+        notes += [f"{shown}: {note}" for note in _notes(task, answers)]
         if place is None:
-            place = gold.place(table.task.name, answers)
+            place = gold.place(task.name, answers)
             if place is None:
                 faults.append(f"{shown}: its first row is in no file of {gold.folder}; rename it")
             elif not any_name:
@@ -168,11 +144,11 @@ def check(document: Document, gold: Gold, any_name: bool = False) -> Checked:
             faults.append(f"{shown}: no row is of {expected.path.name}{those}; mixed up?")
         elif expected:
             faults += _unknown(shown, expected, answers)
-            faults += _missing(shown, expected, answers) if table.whole else []
+            faults += _missing(shown, expected, answers) if whole else []
     faults.sort(key=lambda fault: _line(shown, fault))
     faults = [short(fault, LONGEST) for fault in faults]  # they quote what a stranger wrote
-    task, split = (place.task, place.split) if place else ("", "")
-    return Checked(document, task, split, answers, faults, notes)
+    name, split = (place.task, place.split) if place else ("", "")
+    return Checked(document, name, split, answers, faults, notes)
 
 
 def _line(shown: str, fault: str) -> float:
@@ -233,7 +209,8 @@ def one_per_task(
     faults: list[str] = []
     for task, split in wanted:
         candidates = [file for file in checked if (file.task, file.split) == (task, split)]
-        candidates = [file for file in candidates if file.is_plain] or candidates
+        plain = [f for f in candidates if (place := named(f.document.name)) and not place.option]
+        candidates = plain or candidates
         if not candidates:
             faults.append(f"{where}: {task}-{split}-output.csv is missing; add it")
         elif len(candidates) > 1:
@@ -256,18 +233,14 @@ class ValidateOptions:
     most: int = option(20, "faults shown of each file", least=1)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Validate what a command line names; return the exit code."""
-    options = parse(
-        ValidateOptions,
-        argv,
-        prog="python -m assignment validate",
-        description="""\
+ABOUT: dict[str, Any] = {
+    "prog": "python -m assignment validate",
+    "description": """\
 Is a submission what the course asks for? Names of files, headers, rows that do not parse,
 ids that are missing, double or unknown, values that are no label: every fault comes with
 its file and line, and what to do. Both spellings of CS224N's minBERT project (2023-24)
 are read, para and sst as its GPT-2 project writes them, and Göttingen's files.""",
-        epilog=f"""\
+    "epilog": f"""\
 examples:
   all that CS224N's leaderboard wants, before it is handed in:
     python -m assignment validate predictions --data downloads/cs224n
@@ -277,16 +250,16 @@ examples:
     python -m assignment validate first.zip --data downloads/cs224n --tasks sst cfimdb
 
 An empty value is no answer, which the course allows. {CODES}""",
-    )
-    return exit_code(lambda: validate(options))
+}
 
 
-def validate(options: ValidateOptions) -> None:
+def main(argv: Sequence[str]) -> None:
     """Print what was found of each file, and each fault.
 
     Raises:
         DataError: there is a fault; all of them have been printed.
     """
+    options = parse(ValidateOptions, argv, **ABOUT)
     path = options.path
     if (path / "results.json").is_file():
         raise DataError(f"{path}: a run; pack it first: python -m assignment package")

@@ -1,6 +1,6 @@
 """The figures of a run's page: scores, learning curves, training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -9,24 +9,20 @@ import numpy as np
 
 from data.tasks import TASKS
 from evaluation.significance import Estimate
+from heads.config import READERS
 from report.finished import FinishedRun
-from report.page.figure import (
-    INK,
-    LOOKS,
-    MARKERS,
-    PAPER,
-    SERIES,
-    STYLES,
-    Figure,
-    draw,
-    legend,
-    line_style,
-)
-from report.page.tables import Entry, Table, interval, number, word
+from report.page.figure import INK, PAPER, SERIES, Figure, draw, legend
+from report.page.tables import Table, interval, number, word
 from report.verdict import metric_name, sentence_case, setting, task_name
 
 WIDTH = 0.36  # of a bar, at most
-GEOMETRY = ("alignment", "uniformity")
+# Reader -> colour, hatch of bars, markers and dashes of lines: no difference by colour alone.
+STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+LOOKS: dict[str, tuple[str, str, str, Any]] = {
+    "bi": (SERIES[0], "", "o", STYLES[0]),
+    "cross": (SERIES[1], "//", "s", STYLES[1]),
+    "late": (SERIES[2], "..", "D", STYLES[2]),
+}
 
 Records = list[dict[str, Any]]
 Trained = Sequence[tuple[dict[str, Any], list[Records]]]  # a look, and a curve per seed
@@ -64,22 +60,25 @@ def _paint_bars(axes: Any, scores: dict[str, dict[str, Estimate]], metric: str) 
     readers = [reader for reader in LOOKS if any(reader in row for row in scores.values())]
     width = min(WIDTH, 0.8 / len(readers) - 0.02)
     for k, reader in enumerate(readers):
-        colour, label, hatch = LOOKS[reader]
+        colour, hatch, _, _ = LOOKS[reader]
         offset = (k - (len(readers) - 1) / 2) * (width + 0.02)
         bars = {x + offset: row[reader] for x, row in enumerate(scores.values()) if reader in row}
         heights = [estimate.mean for estimate in bars.values()]
-        axes.bar(list(bars), heights, width, color=colour, label=label, hatch=hatch, linewidth=0)
-        for x, estimate in bars.items():
-            if estimate.interval:
-                axes.plot(
-                    [x, x], [estimate.interval.low, estimate.interval.high], color=INK, lw=1.2
-                )
+        look = {"color": colour, "label": READERS[reader], "hatch": hatch, "linewidth": 0}
+        axes.bar(list(bars), heights, width, **look)
+        _paint_intervals(axes, bars, INK, 1.2)
     axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
     axes.set_xlim(-0.6, len(scores) - 0.4)
     axes.grid(axis="x", visible=False)
     axes.axhline(0, color=INK, lw=0.8)
     axes.set_ylabel(metric)
     legend(axes)
+
+
+def _paint_intervals(axes: Any, scores: Mapping[Any, Estimate], colour: str, width: float) -> None:
+    for x, score in scores.items():
+        if score.interval:
+            axes.plot([x, x], [score.interval.low, score.interval.high], color=colour, lw=width)
 
 
 # The main metric by number of labels.
@@ -99,7 +98,7 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
             rows.append(row)
         about = f"{task_name(curves.task)} ({setting(curves.pretrain, curves.tune)})"
         title = f"{sentence_case(about)}: {metric} by number of labels"
-        header = ("labels", *(LOOKS[reader][1] for reader in curves.points))
+        header = ("labels", *(READERS[reader] for reader in curves.points))
         figure = draw(
             f"labels-{curves.task}-{curves.pretrain}, {curves.tune}",
             title,
@@ -113,15 +112,11 @@ def learning_figures(run: FinishedRun) -> list[Figure]:
 
 def _paint_learning(axes: Any, points: dict[str, list[tuple[int, Estimate]]], metric: str) -> None:
     for reader, scores in points.items():
-        colour, label, _ = LOOKS[reader]
-        known = [(labels, score) for labels, score in scores if score.mean is not None]
-        look = {"color": colour, "label": label, "marker": MARKERS[reader]}
-        means = [score.mean for _, score in known]
-        axes.plot([labels for labels, _ in known], means, ls=line_style(reader), **look)
-        for labels, score in known:
-            if score.interval:
-                ends = [score.interval.low, score.interval.high]
-                axes.plot([labels, labels], ends, color=colour, lw=1.0)
+        colour, _, marker, dashes = LOOKS[reader]
+        known = {labels: score for labels, score in scores if score.mean is not None}
+        look = {"color": colour, "label": READERS[reader], "marker": marker, "ls": dashes}
+        axes.plot(list(known), [score.mean for score in known.values()], **look)
+        _paint_intervals(axes, known, colour, 1.0)
     axes.set_xscale("log")
     sizes = sorted({labels for scores in points.values() for labels, _ in scores})
     # Two sizes that lie near each other would be written over each other.
@@ -155,7 +150,7 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
         for k, (name, readers) in enumerate(run.settings(task).items()):
             for reader, cells in readers.items():
                 curves = [run.curves[cell.name] for cell in cells if cell.name in run.curves]
-                look = look_of(k, f"{name} {reader}") | {"ls": line_style(reader)}
+                look = look_of(k, f"{name} {reader}") | {"ls": LOOKS[reader][3]}
                 of_heads.append((look, curves))
         title = f"Heads of {task_name(task.name)}: {metric_name(task.main_metric)} on dev"
         figures += _curves(f"heads-{task.name}", title, "epoch", of_heads)
@@ -164,63 +159,48 @@ def curve_figures(run: FinishedRun) -> list[Figure]:
 
 def _curves(name: str, title: str, x: str, trained: Trained) -> Iterator[Figure]:
     """Yield a figure of dev scores by step or epoch, if there are any."""
-    rows, lines = [], []
-    for points, look, named in _drawn(trained, x, "dev_score"):
-        best = max(points, key=lambda point: point[1])
-        scores = [number(points[0][1]), number(best[1]), number(best[0], 0)]
-        rows.append([*named, *scores, number(points[-1][1])])
-        lines.append((points, look | {"lw": 1.4, "ms": 4}))
+    lines = [
+        (points, look | {"lw": 1.4, "ms": 4}) for points, look in _drawn(trained, x, "dev_score")
+    ]
 
     def paint(axes: Any) -> None:
         _paint_lines(axes, lines, x, "dev score")
         axes.xaxis.get_major_locator().set_params(integer=True)
 
-    if rows:
-        header = ("curve", "seed no.", "first", "best", f"{x} of the best", "last")
-        yield draw(
-            f"curve-{name}",
-            title,
-            f"Lines of the dev score by {x}, one per seed.",
-            Table(f"{title}: dev score", header, rows),
-            paint,
-        )
+    if lines:
+        about = f"Lines of the dev score by {x}, one per seed."
+        yield draw(f"curve-{name}", title, about, None, paint)
 
 
 def trajectory(stages: Trained) -> Iterator[Figure]:
     """Yield the way of the embeddings during tuning, if it was measured (SimCSE, figure 2)."""
-    rows, lines = [], []
-    for points, look, named in _drawn(stages, *GEOMETRY[::-1]):
-        ends = [number(value) for point in (points[0], points[-1]) for value in point[::-1]]
-        rows.append([*named, *ends])
+    lines = []
+    for points, look in _drawn(stages, "uniformity", "alignment"):
         end = {"ls": "", "marker": "o", "color": look["color"]}
         hollow = {"mfc": PAPER, "mec": look["color"]}
         lines += [(points, look), (points[:1], end | hollow), (points[-1:], end)]
-    if rows:
-        columns = [f"{name}: {end}" for end in ("start", "end") for name in GEOMETRY]
+    if lines:
         yield draw(
             "trajectory",
             "Alignment and uniformity during tuning",
             "Each line goes from the untuned encoder (hollow) to the end of tuning (filled); lower "
             "is better for both. Alignment is how near texts of the same meaning are, uniformity "
             "how evenly all texts spread.",
-            Table("Alignment and uniformity", ("objective", "seed no.", *columns), rows),
+            None,
             partial(_paint_lines, lines=lines, x="uniformity", y="alignment", columns=3),
         )
 
 
-def _drawn(trained: Trained, x: str, y: str) -> Iterator[tuple[Any, dict[str, Any], list[Entry]]]:
-    """Yield of every curve that has both numbers its points, look, and first entries of a table."""
+def _drawn(trained: Trained, x: str, y: str) -> Iterator[Line]:
+    """Yield the points and the look of every curve that has both numbers."""
     for look, curves in trained:
-        seed = 0
+        label = look["label"]
         for curve in curves:
             pairs = [(record.get(x), record.get(y)) for record in curve]
             known = [pair for pair in pairs if all(isinstance(n, int | float) for n in pair)]
             if known:
-                seed += 1
-                # One entry in the legend for all seeds.
-                label = look["label"] if seed == 1 else None
-                named = [word(look["label"]), number(seed, 0)]
-                yield known, look | {"label": label, "marker": "."}, named
+                yield known, look | {"label": label, "marker": "."}
+                label = None  # one entry in the legend for all seeds
 
 
 def _paint_lines(axes: Any, lines: Sequence[Line], x: str, y: str, columns: int = 2) -> None:

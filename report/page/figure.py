@@ -6,7 +6,7 @@ Drawn by matplotlib without a display; the same data give the same bytes.
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure as Canvas
 
-from heads.config import READERS
 from report.page.tables import Table
 
 # Colours to draw with -> the page's own, which differ between light and dark: names of style.css.
@@ -25,14 +24,6 @@ COLOURS = {
     **{INK: "ink", MUTED: "muted", LINE: "line", PAPER: "paper"},
     **{colour: f"series-{n}" for n, colour in enumerate(SERIES, 1)},
 }
-# Reader -> colour, name, hatch: no difference by colour alone.
-LOOKS = {
-    "bi": (SERIES[0], READERS["bi"], ""),
-    "cross": (SERIES[1], READERS["cross"], "//"),
-    "late": (SERIES[2], READERS["late"], ".."),
-}
-MARKERS = {"bi": "o", "late": "D", "cross": "s"}
-STYLES = ("-", (0, (4, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 SIZE = (5.0, 3.3)  # inches; 360 points wide, as a phone is
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -63,36 +54,19 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and what says the same in words.
+    """A figure and what says the same in words."""
 
-    Attributes:
-        name: its id on the page.
-        title, description: read out instead of the picture.
-        svg: the picture, from `<svg` to `</svg>`.
-        table: its numbers; None where the page has them elsewhere.
-    """
-
-    name: str
+    name: str  # its id on the page
     title: str
-    description: str
-    svg: str = field(repr=False)
-    table: Table | None
+    description: str  # read out instead of the picture
+    svg: str  # from `<svg` to `</svg>`
+    table: Table | None  # its numbers; None where they are elsewhere
 
 
 def draw(
-    name: str,
-    title: str,
-    description: str,
-    table: Table | None,
-    paint: Callable[[Any], None],
+    name: str, title: str, description: str, table: Table | None, paint: Callable[[Any], None]
 ) -> Figure:
-    """Return a figure of one panel.
-
-    Args:
-        name: an id, unique on the page.
-        title, description, table: as of Figure.
-        paint: draws on matplotlib's axes.
-    """
+    """Return a figure of one panel, which `paint` draws on matplotlib's axes."""
     name = re.sub(r"[^\w-]", "-", name)
     with matplotlib.rc_context(SETTINGS | {"svg.hashsalt": name}):
         canvas = Canvas(figsize=SIZE, layout="constrained")
@@ -122,8 +96,7 @@ def _inline(svg: str, name: str) -> str:
         svg = svg.replace(colour, f"var(--{variable})")
     used = set(re.findall(r"#([\w-]+)[\")]", svg))
     svg = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
-    return svg
+    return re.sub(r"#([\w-]+)([\")])", rf"#{name}-\1\2", svg)
 
 
 def _spoken(svg: str, name: str, title: str, description: str) -> str:
@@ -134,11 +107,6 @@ def _spoken(svg: str, name: str, title: str, description: str) -> str:
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(description)}</desc>{svg[end + 1 :]}'
     )
-
-
-def line_style(reader: str) -> Any:
-    """Return how a reader's lines are dashed."""
-    return STYLES[list(LOOKS).index(reader)]
 
 
 def legend(axes: Any, columns: int = 2) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from data.tasks import Task
+from data.tasks import TASKS, Task
 from evaluation.clusters import clusters_of
 from evaluation.intervals import Interval
 from evaluation.metrics import labels_of, row_errors
@@ -18,13 +18,14 @@ from report.cell import COSINE, Cell, by_system
 from report.costs import SEARCHED, in_words, search_seconds
 from report.finished import DUEL, FinishedRun
 from report.judging import mean_of_all
-from report.page.tables import Entry, Table, filled, interval, number, shade, share, word
+from report.page.tables import Entry, Table, filled, interval, number, share, word
 from report.verdict import metric_name, sentence_case, task_name
 from runtime.progress import progress
 
 MOST = 10  # examples where each encoder is better, of each task and setting
 # The difference of the encoders' errors that has the darkest shade.
 DARKEST = {"score": 0.5, "binary": 0.2, "classes": 0.2}
+SHADES = 4  # of a heat map, for each encoder
 
 
 # Scores and comparisons.
@@ -127,23 +128,20 @@ def cost_table(costs: dict[str, Any]) -> Table:
 def heat_maps(run: FinishedRun) -> list[Table]:
     """Return, for tasks with both encoders, their errors' difference by what rows are like."""
     tables = []
-    duels = [(task, run.duels(task)) for task in run.tasks]
-    total = sum(len(settings) for _, settings in duels)
-    with progress("differences", total, "setting", delay=2) as bar:
-        for task, settings in duels:
+    with progress("differences", len(run.tasks), "task", delay=2) as bar:
+        for task in run.tasks:
             columns: dict[str, list[Slice]] = {}
-            for name, readers in settings.items():
+            for name, readers in run.duels(task).items():
                 examples = run.examples(readers["bi"][0])
                 bi, cross = (_mean_errors(readers[reader], run) for reader in DUEL)
                 columns[name] = slices(groups(examples, task), bi, cross, clusters_of(examples))
-                bar.update()
-            if table := _heat_map(task, columns):
-                tables.append(table)
+            if any(columns.values()):
+                tables.append(_heat_map(task, columns))
+            bar.update()
     return tables
 
 
-def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | None:
-    """Return the table of a task's settings, None where no row is in any slice."""
+def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table:
     rows = [
         [
             word(same[0].name),
@@ -153,20 +151,18 @@ def _heat_map(task: Task, columns: Mapping[str, Sequence[Slice]]) -> Table | Non
         ]
         for same in zip(*columns.values(), strict=True)
     ]
-    if not rows:
-        return None
     scored = task.label_kind == "score"
     unit = "distance from the gold score" if scored else "share of wrong answers"
-    caption = f"{sentence_case(task_name(task.name))}: errors of the bi-encoder minus those of the"
-    return Table(
-        f"{caption} cross-encoder ({unit})", ("examples", *columns, "n", "by"), rows, "heat"
-    )
+    name = sentence_case(task_name(task.name))
+    caption = f"{name}: errors of the bi-encoder minus those of the cross-encoder ({unit})"
+    return Table(caption, ("examples", *columns, "n", "by"), rows, "heat")
 
 
 def _mean_errors(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray:
     """Return each row's error, (N,), averaged over the seeds of a system."""
-    labels = labels_of(run.examples(cells[0]))
-    errors = [row_errors(cell.task, run.predictions[cell.place()], labels) for cell in cells]
+    examples = run.examples(cells[0])
+    labels = labels_of(examples)
+    errors = [row_errors(c.task, run.folder.predictions(c, examples), labels) for c in cells]
     return np.asarray(np.mean(errors, axis=0))
 
 
@@ -175,8 +171,9 @@ def _difference(errors: Slice, darkest: float) -> Entry:
     if errors.low is None or errors.high is None:  # few rows: no claim
         return number(errors.difference, 3, sign=True)
     plain = number(errors.difference, 3, interval(Interval(errors.low, errors.high, "")), sign=True)
-    colour = shade(errors.difference, darkest, DUEL)
-    return replace(plain, shade=colour, strong=not errors.low <= 0 <= errors.high)
+    step = min(SHADES, round(SHADES * abs(errors.difference) / darkest))
+    shade = f"{DUEL[0] if errors.difference < 0 else DUEL[1]}-{step}" if step else ""
+    return replace(plain, shade=shade, strong=not errors.low <= 0 <= errors.high)
 
 
 def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
@@ -187,15 +184,12 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     shown = []
     for task in run.tasks:
         for name, readers in run.duels(task).items():
-            kept = [[run.soft[cell.place()] for cell in readers[reader]] for reader in DUEL]
-            if not all("soft" in arrays for seeds in kept for arrays in seeds):
-                continue
-            bi, cross = (
-                np.asarray(np.mean([arrays["soft"] for arrays in seeds], axis=0)) for seeds in kept
-            )
             examples = run.examples(readers["bi"][0])
+            bi, cross = (_mean_soft(readers[reader], run) for reader in DUEL)
+            if bi is None or cross is None:
+                continue
             labels = labels_of(examples)
-            for better, row in most_surprising(bi, cross, labels, task.label_kind):
+            for better, row in most_surprising(bi, cross, labels):
                 example = {
                     "task": task.name,
                     "setting": name,
@@ -211,28 +205,31 @@ def disagreements(run: FinishedRun) -> list[dict[str, Any]]:
     return shown
 
 
-def most_surprising(
-    bi: np.ndarray, cross: np.ndarray, labels: np.ndarray, label_kind: str, most: int = MOST
-) -> list[tuple[str, int]]:
-    """Return who is better in the rows of the largest gaps, and these rows, at most `most` of each.
+def _mean_soft(cells: Sequence[Cell], run: FinishedRun) -> np.ndarray | None:
+    """Return scores (N,) or probabilities (N, C), averaged over seeds; None if not kept."""
+    kept = [run.folder.soft(cell, run.examples(cell)).get("soft") for cell in cells]
+    if any(soft is None for soft in kept):
+        return None
+    soft = np.mean(np.array(kept), axis=0)
+    binary = TASKS[cells[0].task].label_kind == "binary"
+    return np.stack([1 - soft, soft], axis=1) if binary else np.asarray(soft)
+
+
+def most_surprising(bi: np.ndarray, cross: np.ndarray, labels: np.ndarray) -> list[tuple[str, int]]:
+    """Return who is better in the rows of the largest gaps, and these rows, at most MOST of each.
 
     Of classes, only rows count that one encoder has right and the other wrong: the surer both are,
     the larger the gap. First those with the bi-encoder better, largest gap first, then the others.
 
     Args:
-        bi, cross: by the label kind, "binary": the probability of 1, (N,); "classes": of each
-            class, (N, C); "score": scores (N,).
+        bi, cross: scores (N,), or of each class its probability (N, C).
         labels: (N,).
-        label_kind: of the task.
-        most: rows where each encoder is better.
     """
     losses, rights = [], []
     for soft in (bi, cross):
-        if label_kind == "score":
+        if soft.ndim == 1:
             losses.append((soft - labels) ** 2)
             continue
-        if label_kind == "binary":
-            soft = np.stack([1 - soft, soft], axis=1)
         gold = labels.astype(np.int64)
         losses.append(1 - soft[np.arange(len(gold)), gold])
         rights.append(soft.argmax(axis=1) == gold)  # as the heads: one half is no paraphrase
@@ -241,7 +238,7 @@ def most_surprising(
         gaps = losses[1 - side] - losses[side]
         apart = rights[side] & ~rights[1 - side] if rights else gaps > 0
         rows = np.flatnonzero(apart)
-        rows = rows[np.argsort(-gaps[rows], kind="stable")][:most]
+        rows = rows[np.argsort(-gaps[rows], kind="stable")][:MOST]
         largest += [(better, row) for row in rows.tolist()]
     return largest
 
@@ -250,9 +247,8 @@ def _in_words(soft: Any, task: Task) -> str:
     """Return a score, or the called class and its probability: `yes (91% sure)`."""
     if task.label_kind == "score":
         return _named(soft, task)
-    probabilities = np.array([1 - soft, soft]) if task.label_kind == "binary" else soft
-    called = int(probabilities.argmax())
-    return f"{_named(called, task)} ({probabilities[called]:.0%} sure)"
+    called = int(soft.argmax())
+    return f"{_named(called, task)} ({soft[called]:.0%} sure)"
 
 
 def _named(label: float, task: Task) -> str:

@@ -3,29 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from evaluation.intervals import Interval
 from evaluation.significance import shown
 
 UNKNOWN = "–"
-STEPS = 4  # shades of a heat map on each side
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a table.
-
-    Attributes:
-        text: as shown.
-        value: what the column is sorted by; None for words.
-        note: shown small below it.
-        shade: the CSS class of its background, "" for none.
-        strong: set in bold.
-    """
+    """One entry of a table."""
 
     text: str
-    value: float | None = None
-    note: str = ""
-    shade: str = ""
-    strong: bool = False
+    value: float | None = None  # what the column is sorted by; None for words
+    note: str = ""  # shown small below it
+    shade: str = ""  # the CSS class of its background
+    strong: bool = False  # set in bold
 
 
 @dataclass(frozen=True)
@@ -41,24 +33,19 @@ class Table:
     def numbers(self) -> list[bool]:
         """Return of each column whether it holds numbers, and perhaps dashes; headings do not."""
         columns = zip(*self.rows, strict=True)
-        numbers = [any(one.value is not None for one in column) for column in columns]
+        numbers = [any(entry.value is not None for entry in column) for column in columns]
         return [False, *numbers[1:]] if numbers else [False] * len(self.header)
 
 
 def filled(table: Table) -> Table:
     """Return a table without its columns of dashes only."""
-    keep = [
-        column
-        for column in range(len(table.header))
-        if any(row[column].text != UNKNOWN for row in table.rows)
-    ]
-    header = tuple(table.header[column] for column in keep)
-    rows = [[row[column] for column in keep] for row in table.rows]
+    columns = zip(table.header, *table.rows, strict=True)
+    known = [column for column in columns if any(e.text != UNKNOWN for e in column[1:])]
+    header, *rows = zip(*known, strict=True)
     return replace(table, header=header, rows=rows)
 
 
 def word(text: object) -> Entry:
-    """Return an entry of words."""
     return Entry(UNKNOWN if text is None else str(text))
 
 
@@ -77,13 +64,6 @@ def share(value: float | None, digits: int = 1) -> Entry:
     return Entry(UNKNOWN) if value is None else Entry(f"{value:.{digits}%}", float(value))
 
 
-def shade(value: float, most: float, sides: tuple[str, str]) -> str:
-    """Return the CSS class of a value from -most to most: `SIDE-1` to `SIDE-4`, "" near 0."""
-    step = min(STEPS, round(STEPS * abs(value) / most)) if most > 0 else 0
-    return f"{sides[0] if value < 0 else sides[1]}-{step}" if step else ""
-
-
-def interval(low_and_high: object) -> str:
+def interval(low_and_high: Interval | None) -> str:
     """Return an interval in brackets with true minus signs, "" for None."""
-    # None, or anything with `low` and `high`: `shown` is typed for intervals alone.
-    return shown(low_and_high).replace("-", "−")  # type: ignore[arg-type]
+    return shown(low_and_high).replace("-", "−")

@@ -8,15 +8,17 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from data.examples import DataError
 from report.costs import cheaper, measured_on
 from report.finished import FinishedRun
+from report.page import charts, sections
 from report.page.tables import UNKNOWN
 from report.run_folder import COSTS
 from report.table import answer
 from report.verdict import sentence_case, task_name
-from runtime.errors import UserError
-from runtime.files import write_text
+from runtime.files import read_json, write_text
 
 PAGE = "report.html"
 TEMPLATES = Path(__file__).parent / "templates"
@@ -31,7 +33,6 @@ def write_page(path: Path, data: str | None = None) -> Path:
 
     Raises:
         DataError: the run is unfinished, or a file it needs is damaged or gone.
-        UserError: a library that draws it is not installed.
         OSError: the page cannot be written.
     """
     return write_finished(FinishedRun.read(path, data))
@@ -39,14 +40,6 @@ def write_page(path: Path, data: str | None = None) -> Path:
 
 def write_finished(run: FinishedRun) -> Path:
     """Write the page of a run that was read; see `write_page`."""
-    # The libraries that draw and fill in are loaded only where a page is made.
-    try:
-        import jinja2
-
-        content = page_content(run)
-    except ModuleNotFoundError as error:
-        install = "python -m pip install -r requirements.txt"
-        raise UserError(f"a page needs {error.name}, which is not installed; {install}") from None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -54,7 +47,8 @@ def write_finished(run: FinishedRun) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    write_text(run.path / PAGE, environment.get_template("page.html.j2").render(content))
+    page = environment.get_template("page.html.j2").render(page_content(run))
+    write_text(run.path / PAGE, page)
     return run.path / PAGE
 
 
@@ -64,8 +58,6 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
     Raises:
         DataError: the run's costs are damaged.
     """
-    from report.page import charts, sections
-
     headline, paragraphs = answer(run.cells, run.judged, run.learning)
     config = dict(run.config)
     words = config.pop("command", None)
@@ -89,21 +81,19 @@ def page_content(run: FinishedRun) -> dict[str, Any]:
         "heat_maps": sections.heat_maps(run),
         "examples": sections.disagreements(run),
         "most_examples": sections.MOST,
-        **cost_content(run),
+        **_costs(run.path / COSTS),
         "curves": charts.curve_figures(run),
         "command": shlex.join(["python", *map(str, words)]) if isinstance(words, list) else UNKNOWN,
         "settings": json.dumps(config, indent=2),
     }
 
 
-def cost_content(run: FinishedRun) -> dict[str, Any]:
+def _costs(path: Path) -> dict[str, Any]:
     """Return the section on costs, empty where nothing was measured."""
-    from report.page import sections
-
-    costs = run.costs
-    if costs is None:
+    if not path.is_file():
         return {"costs": None, "cost_words": []}
     try:
+        costs = read_json(path)
         words = [
             f"{sentence_case(task_name(task))}: {cheaper(pairs)}"
             for task, pairs in costs["break_even"].items()
@@ -111,5 +101,4 @@ def cost_content(run: FinishedRun) -> dict[str, Any]:
         words.append(f"Measured on {measured_on(costs)}.")
         return {"costs": sections.cost_table(costs), "cost_words": words}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        where = run.path / COSTS
-        raise DataError(f"{where}: not a run's costs ({error!r}); delete it") from None
+        raise DataError(f"{path}: not a run's costs ({error!r}); delete it") from None

@@ -123,14 +123,14 @@ def test_a_file_a_folder_and_a_zip_give_the_same_documents(tmp_path, monkeypatch
     monkeypatch.setattr(zipfile.ZipFile, "extract", None)
     monkeypatch.setattr(zipfile.ZipFile, "extractall", None)
     folder = tmp_path / "a"
-    (folder / "predictions" / "deep").mkdir(parents=True)
-    for name in ("b.csv", "predictions/a.txt", "predictions/deep/c.TSV", "run.py", ".d.csv"):
+    texts = ("b.csv", "predictions/a.txt", "predictions/deep/c.TSV")
+    for name in (*texts, "run.py", ".d.csv", "__MACOSX/b.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(GOOD)
     names = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     archive = packed(tmp_path / "a.zip", *((str(name), GOOD) for name in names))
     found = [[one.shown for one in open_submission(path)] for path in (folder, archive)]
-    assert found[0] == ["a/b.csv", "a/predictions/a.txt", "a/predictions/deep/c.TSV"]
-    assert found[1] == [name.replace("a/", "a.zip/", 1) for name in found[0]]
+    assert found == [[f"a/{name}" for name in texts], [f"a.zip/{name}" for name in texts]]
     (alone,) = open_submission(folder / "b.csv")
     assert (alone.name, alone.content) == ("b.csv", GOOD.encode())
     assert sorted(os.listdir(tmp_path)) == ["a", "a.zip"]

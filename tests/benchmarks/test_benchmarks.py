@@ -65,7 +65,7 @@ def test_sides_take_turns_and_ratios_are_of_rates(ticks):
     assert (peer.ratio, long.ratio, long.rounds) == (1, 4, 1)
     assert ours.peak_share is None
     lines = run.table(figures).splitlines()
-    assert lines[-3].endswith("Spearman -0.0012") and lines[-2].endswith("-")
+    assert lines[-3].endswith(" Spearman -0.0012 |") and lines[-2].rstrip(" |").endswith("-")
 
 
 def test_a_side_that_computes_less_has_a_share_of_what_it_computes(ticks, monkeypatch):

@@ -75,7 +75,7 @@ def test_a_table_is_read_once_by_a_run_and_once_by_its_costs(
     grid = {"pretrain": "unsup", "task": "sts", "encoder": ("bi", "cross")}
     toy_runs.compare(toy_runs.small(tiny_checkpoint, toy_data, tmp_path / "r", **grid))
     assert read["sts-train.csv"] == read["sts-dev.csv"] == 1  # to select by, to train on, to score
-    measure_run(tmp_path / "r", 0.01, "cpu", lambda line: None)
+    measure_run(tmp_path / "r", 0.01, "cpu")
     assert read["sts-dev.csv"] == 2
 
 

@@ -43,7 +43,11 @@ def test_the_terminal_ends_with_the_pages_verdict_and_the_page_is_made_again(
 def test_a_run_keeps_what_the_page_shows(toy_grid):
     kept = FinishedRun.read(toy_grid)
     for cell in cells_of(toy_grid):
-        soft, predictions = kept.soft[cell.place()], kept.predictions[cell.place()]
+        examples = kept.examples(cell)
+        soft, predictions = (
+            kept.folder.soft(cell, examples),
+            kept.folder.predictions(cell, examples),
+        )
         if cell.task == "sts":
             assert soft["soft"] == pytest.approx(predictions, abs=1e-5)
         assert ("cosines" in soft) == (cell.task == "sts" and cell.encoder == "bi")

@@ -61,7 +61,7 @@ def test_saved_heads_predict_what_the_run_wrote(finished, toy_data):
 
 
 def test_costs_page_and_search_know_its_heads(finished, toy_data):
-    found = measure_run(finished, 0.02, "cpu", lambda line: None)
+    found = measure_run(finished, 0.02, "cpu")
     places = [(cell["task"], cell["cost"]["encoder"]) for cell in found["cells"]]
     pairs = [(task, kind) for task in ("para", "sts") for kind in ("bi", "cross")]
     assert sorted(places) == sorted([("sst", "bi"), *pairs])

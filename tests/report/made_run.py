@@ -34,6 +34,7 @@ def write_data(folder: Path, task: Task, split: str, n: int) -> None:
 
 @patch.object(intervals, "RESAMPLES", 50)
 @patch.object(significance, "SWAPS", 50)
+@patch("runtime.files.to_disk", lambda path: None)  # no power failure is expected
 def made_run(
     path: Path,
     tasks=("sst", "para", "sts"),
@@ -54,9 +55,18 @@ def made_run(
         read.setdefault(task.name, {"train": [], "dev": [], "test": []})[split] = examples
         kinds = encoders if task.is_pair else encoders[:1]
         for pretrain, kind, seed in product(pretrains, kinds, seeds):
-            cell = _cell(task, split, examples, pretrain, kind, seed, data)
-            found = _predictions(task, examples, cell)
-            cells.append(_scored(folder, cell, examples, *found, soft))
+            cell = Cell(
+                pretrain, task.name, kind, "frozen", "concat", "b", str(data), seed, split,
+                len(examples), {}, 1.0, 10.0, f"{pretrain}{task.name}{kind}{seed}",
+            )  # fmt: skip
+            predictions, sure = _predictions(task, examples, cell)
+            ids = [example.id for example in examples]
+            scores = score_split(task.name, examples, predictions, Seen())
+            cells.append(Cell.from_json(cell.to_json() | scores))
+            folder.write_predictions(cell.name, task.name, split, ids, predictions)
+            if soft:
+                similar = task.label_kind == "score" and kind == "bi"
+                folder.write_soft(cell, ids, soft=sure, **{"cosines": sure / 5} if similar else {})
     _write_curves(folder, cells)
     command = ["run_multitask.py", "--data", EVIL]
     options = {"data": str(data), "backbone": "b", "simcse": {"x": [1, None]}}
@@ -65,13 +75,6 @@ def made_run(
     splits = {task: Splits(**examples) for task, examples in read.items()}
     folder.write_json("comparisons.json", to_json(judge_cells(cells, splits, folder)))
     return folder.path
-
-
-def _cell(task, split, examples, pretrain, kind, seed, data) -> Cell:
-    return Cell(
-        pretrain, task.name, kind, "frozen", "concat", "b", str(data), seed, split,
-        len(examples), {}, 1.0, 10.0, f"{pretrain}{task.name}{kind}{seed}",
-    )  # fmt: skip
 
 
 def _predictions(task, examples, cell):
@@ -84,22 +87,8 @@ def _predictions(task, examples, cell):
     if task.label_kind == "binary":
         sure = 1 / (1 + np.exp(1 - 2 * labels - 2 * noise))
         return (sure > 0.5).astype(float), sure
-    found = np.clip(np.rint(labels + noise), 0, task.largest)
-    return found, np.eye(task.num_classes)[found.astype(int)] * 0.75 + 0.05
-
-
-def _scored(folder, cell, examples, predictions, sure, soft) -> Cell:
-    task = TASKS[cell.task]
-    ids = [example.id for example in examples]
-    more = score_split(cell.task, examples, predictions, Seen())
-    cell = Cell.from_json(cell.to_json() | more)
-    folder.write_predictions(cell.name, cell.task, cell.split, ids, predictions)
-    if soft:
-        cosines = (
-            {"cosines": sure / 5} if task.label_kind == "score" and cell.encoder == "bi" else {}
-        )
-        folder.write_soft(cell, ids, soft=sure, **cosines)
-    return cell
+    classes = np.clip(np.rint(labels + noise), 0, task.largest)
+    return classes, np.eye(task.num_classes)[classes.astype(int)] * 0.75 + 0.05
 
 
 def _write_curves(folder: RunFolder, cells: list[Cell]) -> None:

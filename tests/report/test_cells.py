@@ -116,7 +116,7 @@ def test_phenomena_join_seeds_and_set_the_encoders_side_by_side(tmp_path):
         {"seed": "1"},
         {"metrics": {"accuracy": "high", "f1": None, "pearson": None, "spearman": None}},
         {"phenomena": {"place": {"n": 3}}},
-        {"threshold": {"n": 1}},
+        {"encoder": "distilled"},  # of 0.14.0
         {"interval": {"f1": {"low": "x"}}},
         [3],
     ],
@@ -126,11 +126,3 @@ def test_cells_that_the_table_cannot_show_are_one_clear_line(damage, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(entry))
     with pytest.raises(DataError, match=r"results\.json: not a run's results"):
         RunFolder(tmp_path).cells()
-
-
-def test_cells_of_an_encoder_that_is_gone_are_left_out(tmp_path):
-    """0.14.0 had a third, `distilled`."""
-    written(tmp_path, [cell(), cell(encoder="cross")])
-    text = (tmp_path / "results.json").read_text().replace('"cross"', '"distilled"')
-    (tmp_path / "results.json").write_text(text)
-    assert RunFolder(tmp_path).cells() == [cell()]

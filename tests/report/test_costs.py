@@ -65,16 +65,13 @@ def machine(monkeypatch):
         (lambda n: 0.001 * n, 5.0, [16, 16, 64, 256, 1024], 1000),  # 4,096 would not fit
         (lambda n: 100.0, 1.0, [16, 16], 0.16),  # the smallest whatever it takes
         (lambda n: 1.0 + 0.001 * n, 20.0, [16, 16, 64, 256, 1024, 4096], 4096 / 5.096),
+        # A clock may stand still, and amounts end.
+        (lambda n: 0.0, 1.0, [16, *(4**k for k in range(2, 11))], 4**10 * 1e9),
     ],
 )
 def test_a_rate_is_that_of_the_largest_amount_that_fits(machine, cost, budget, amounts, expected):
     assert rate(machine.run(cost), budget) == pytest.approx(expected)
     assert machine.amounts == amounts
-
-
-def test_a_clock_may_stand_still_and_amounts_end(machine):
-    assert rate(machine.run(lambda n: 0.0), 1.0) > 1e6
-    assert costs.MOST / costs.FACTOR < max(machine.amounts) <= costs.MOST
 
 
 def test_single_examples_are_different_ones_and_the_first_does_not_count(machine):
@@ -86,7 +83,7 @@ def test_single_examples_are_different_ones_and_the_first_does_not_count(machine
 def measured(machine, encoder, budget=15.0):
     """Return the cost of a made head."""
     ways = {"bi": (machine.encode, machine.compare), "late": (machine.tokens, machine.compare)}
-    cost = speeds(PAIRS, budget, machine.score, *ways.get(encoder, ()))
+    cost = speeds(PAIRS, budget, machine.score, ways.get(encoder))
     return {"encoder": encoder, "passes": 1 if encoder == "cross" else 2, **cost}
 
 
@@ -108,12 +105,6 @@ def test_speeds_are_those_of_the_machine(machine, encoder, texts, comparisons, s
     assert search_seconds(cost) == pytest.approx(search)
 
 
-def test_a_head_of_single_texts_has_no_search(machine):
-    texts = [("one text",)]
-    cost = {"encoder": "bi", "passes": 1, **speeds(texts, 1.0, machine.score)}
-    assert search_seconds(cost) is None
-
-
 def speed(encoder, task="sts", **more):
     return {"task": task, "cost": {"encoder": encoder, "comparisons_per_second": None} | more}
 
@@ -130,16 +121,10 @@ def test_at_break_even_both_take_the_same_time():
     assert break_evens([speed("bi", "sst"), speed("cross", "sst")]) == {}  # no pairs
 
 
-@pytest.mark.parametrize(
-    ("pairs", "words"),
-    [
-        (None, "The cross-encoder is always cheaper here: scoring two stored embeddings takes"),
-        (1.0, "The bi-encoder is cheaper even if every text is used only once."),
-        (1.26, "The bi-encoder is cheaper once each text is used in 1.3 or more pairs."),
-    ],
-)
-def test_the_cheaper_encoder_in_words(pairs, words):
-    assert cheaper(pairs).startswith(words)
+def test_the_cheaper_encoder_in_words():
+    assert cheaper(None).startswith("The cross-encoder is always cheaper here: scoring two stored")
+    assert cheaper(1.0) == "The bi-encoder is cheaper even if every text is used only once."
+    assert cheaper(1.26) == "The bi-encoder is cheaper once each text is used in 1.3 or more pairs."
 
 
 def test_durations_in_words():
@@ -151,6 +136,7 @@ def test_durations_in_words():
 def test_the_costs_of_a_run_are_a_table_per_task(machine):
     cells = [{"task": "sts", "cost": measured(machine, kind)} for kind in ("bi", "late", "cross")]
     single = {"encoder": "bi", "passes": 1, **speeds([("one",)], 1.0, machine.score)}
+    assert search_seconds(single) is None
     about = {"name": "m", "cores": 4, "device": "cpu", "precision": "float32", "threads": 1}
     about |= {"load": 0.25}
     found = {"run": "runs/r", "cells": [*cells, {"task": "sst", "cost": single}], "machine": about}

@@ -89,7 +89,19 @@ def test_who_is_ahead_everywhere_overtakes_nowhere():
     gold, pairs = made()
     level = {1000: pairs[10000], 10000: pairs[10000]}
     found = crossing("sts", BOTH, level, gold, ROWS)
-    assert (found.ahead, found.labels, found.share) == ("cross", None, 0.0)
+    assert (found.ahead, found.labels, found.share) == ("cross", 0.0, 0.0)
+
+
+def test_curves_that_meet_at_the_last_size_have_no_winner():
+    gold, pairs = made()
+    crossed = crossing("sts", BOTH, pairs | {10000: (pairs[100][0],) * 2}, gold, ROWS)
+    assert crossed.labels == np.inf
+    score = Estimate("x", "pearson", 9, (1,), 0.5, None, None)
+    points = {"bi": [(100, score), (10000, score)]}
+    words = LearningCurves("sts", "sup", "frozen", "test", points, crossed).sentence()
+    assert words.endswith(
+        ": the cross-encoder and the bi-encoder score the same with 10,000 labels."
+    )
 
 
 def test_encoders_without_a_seed_in_common_have_no_crossing():
@@ -114,9 +126,14 @@ def test_encoders_without_a_seed_in_common_have_no_crossing():
             "(95% CI below 250 to 910).",
         ),
         (
-            Crossing("bi", "cross", None, 0.0, 0.0, 0.02),
+            Crossing("bi", "cross", 0.0, 0.0, 0.0, 0.02),
             "the bi-encoder scores higher at every training size tested (250 to 4,000 labels); "
             "the curves cross in 2% of bootstrap resamples.",
+        ),
+        (
+            Crossing("cross", "bi", 3999.0, np.inf, np.inf, 1.0),
+            "the cross-encoder becomes better than the bi-encoder at about 4,000 labels "
+            "(95% CI over 4,000 to over 4,000).",
         ),
     ],
 )

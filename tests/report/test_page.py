@@ -1,10 +1,14 @@
-"""The page of a run: whole, self-contained, escaped, complete for every kind of run."""
+"""The page of a run: whole, self-contained, escaped, complete for every kind of run.
 
+In a real browser it fits, sorts, pages and filters, and nothing fails.
+"""
+
+import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import browser
 import numpy as np
 import pytest
 from made_run import EVIL, TAGS, add_costs, made_run
@@ -64,18 +68,19 @@ class Document(HTMLParser):
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory) -> Path:
-    run = made_run(tmp_path_factory.mktemp("full"), pretrains=("none", NAME))
+    # Three stages have so many comparisons that their table has two pages.
+    run = made_run(tmp_path_factory.mktemp("full"), pretrains=("none", "sup", NAME))
     add_costs(run)
     write_page(run)
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def source(full) -> str:
     return (full / PAGE).read_text()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document(source) -> Document:
     return Document(source)
 
@@ -95,17 +100,11 @@ def test_every_part_is_there_and_every_name_leads_somewhere(document, source):
 def test_the_numbers_of_the_run_are_there(full, document):
     """One number of each section, from the files of the run."""
     run = FinishedRun.read(full)
-    (pearson,) = [
-        one
-        for each in run.judged
-        for one in each.estimates
-        if (each.task, each.split, one.metric) == ("sts", "test", "pearson")
-        and one.system == "none-bi-frozen-concat"
-    ]
+    (place,) = [place for place in run.judged if (place.task, place.split) == ("sts", "test")]
+    pearson, versus = place.scores("pearson")["none-bi-frozen-concat"], place.comparisons[0]
     bounds = f"[{pearson.interval.low:.3f}, {pearson.interval.high:.3f}]".replace("-", "−")
-    assert f"{pearson.mean:.3f}" in document.text and bounds in document.text
-    versus = next(each for each in run.judged if each.split == "test").comparisons[0]
-    assert f"{abs(versus.difference):.3f}" in document.text
+    for words in (f"{pearson.mean:.3f}", bounds, f"{abs(versus.difference):.3f}"):
+        assert words in document.text
     costs = "m & co, cpu", "~20 s", "~13 ms", "detection: The bi-encoder is cheaper once"
     for words in (*costs, '"simcse": {'):
         assert words in document.text
@@ -138,10 +137,6 @@ def test_figures_and_tables_can_be_heard(source, document):
         assert svg["role"] == "img"
         title, description = svg["aria-labelledby"].split()
         assert (texts[title], texts[description]) == ("title", "desc")
-    # A table per figure, in its details; those of the bars are the tables of the scores.
-    order = [a.get("id", tag) for tag, a in document.elements if tag in ("figure", "table")]
-    own = [k for k, id in enumerate(order) if id != "table" and not id.startswith("bars-")]
-    assert own and all(order[k + 1] == "table" for k in own)
     assert len(document.all("table")) == len(document.all("caption"))
     assert {heading["scope"] for heading in document.all("th")} == {"col", "row"}
     for svg in re.findall(r"<svg.*?</svg>", source, re.S):
@@ -214,36 +209,97 @@ def test_what_is_unfinished_damaged_or_gone_is_named_in_one_line(tmp_path, capsy
         write_page(tmp_path)
 
 
-def test_a_library_that_is_missing_is_named_with_its_cure(full, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert main(["html", str(full)]) == 2
-    assert "jinja2, which is not installed; python -m pip" in capsys.readouterr().err
-
-
 def test_sure_and_right_against_sure_and_wrong_comes_first():
+    def of_two(*probabilities):
+        return np.stack([1 - np.array(probabilities), probabilities], axis=1)
+
     labels = np.array([1.0, 1.0, 0.0, 1.0, 0.0])
-    bi = np.array([0.9, 0.6, 0.9, 0.9, 0.5])
-    cross = np.array([0.2, 0.4, 0.1, 0.8, 0.9])
+    bi, cross = of_two(0.9, 0.6, 0.9, 0.9, 0.5), of_two(0.2, 0.4, 0.1, 0.8, 0.9)
     # Row 3 has both right; in row 4 the bi-encoder is right with its half.
     expected = [("bi", 0), ("bi", 4), ("bi", 1), ("cross", 2)]
-    assert most_surprising(bi, cross, labels, "binary") == expected
-    ones, zeros = np.ones(9), np.zeros(9)
-    assert most_surprising(ones, zeros, ones, "binary", 3) == [("bi", k) for k in range(3)]
-    assert most_surprising(ones, ones, ones, "binary") == []
+    assert most_surprising(bi, cross, labels) == expected
+    right, wrong = of_two(*[1.0] * 12), of_two(*[0.0] * 12)
+    assert most_surprising(right, wrong, np.ones(12)) == [("bi", k) for k in range(10)]
+    assert most_surprising(right, right, np.ones(12)) == []
 
 
 def test_scores_are_ordered_by_squared_errors_and_classes_by_the_gold_probability():
     labels = np.array([0.0, 5.0, 3.0, 2.0])
     bi, cross = np.array([3.0, 5.0, 3.0, 1.0]), np.array([0.0, 3.0, 3.0, 5.0])
     # Row 2 is the same to both.
-    assert most_surprising(bi, cross, labels, "score") == [("bi", 3), ("bi", 1), ("cross", 0)]
+    assert most_surprising(bi, cross, labels) == [("bi", 3), ("bi", 1), ("cross", 0)]
     bi = np.array([[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]])
     cross = np.array([[0.3, 0.6, 0.1], [0.1, 0.8, 0.1]])
     expected = [("bi", 0), ("cross", 1)]
-    assert most_surprising(bi, cross, np.array([2.0, 1.0]), "classes") == expected
+    assert most_surprising(bi, cross, np.array([2.0, 1.0])) == expected
 
 
 @pytest.mark.parametrize(("words", "code"), [([], 2), (["tell"], 2), (["--help"], 0)])
 def test_other_words_print_the_usage(words, code, capsys):
     assert main(words) == code
     assert "usage: python -m report compare|cost|html" in "".join(capsys.readouterr())
+
+
+@browser.IN_BROWSER[0]
+@browser.IN_BROWSER[1]
+def test_in_a_browser_it_fits_a_phone_filters_pages_and_sorts(full):
+    title = "Bi- or cross-encoder"
+    phone = browser.ask(full / PAGE, "return document.body.innerText.length;", 390, title)
+    assert phone["found"] > 1000 and phone["width"] <= phone["window"] == 390
+    answer = browser.ask(full / PAGE, USING, 1280, title)
+    assert answer["width"] <= answer["window"] == 1280, "the page scrolls sideways"
+
+    filtered, total = answer["found"]["filtered"], answer["found"]["total"]
+    assert filtered["all"][:2] == [f"{total} of {total}", 10]
+    for step, values in (("task", {"sts"}), ("both", {"cross"}), ("tag", {TAGS[2]})):
+        assert set(filtered[step][2]) <= values
+    counts = [int(filtered[step][0].split()[0]) for step in ("all", "task", "both", "none")]
+    assert counts[0] > counts[1] > counts[2] > counts[3] == 0
+    assert filtered["evil"][1] > 0 and all("<script>" in text for text in filtered["evil"][2])
+
+    paged = answer["found"]["paged"]
+    assert paged["rows"] > 25 and paged["before"] == 20 and paged["print"]
+    assert paged["after"] == paged["rows"] - 20 and paged["last"]
+
+    ordered = answer["found"]["ordered"]
+    assert ordered["focused"] and ordered["said"] == ["descending", "ascending"]
+    assert ordered["down"] == sorted(ordered["down"], reverse=True) == ordered["up"][::-1]
+
+
+USING = f"""
+const form = document.getElementById("filter"), list = document.getElementById("list");
+const set = (name, value) => {{
+  form.elements[name].value = value;
+  form.dispatchEvent(new Event("input"));
+  return [document.getElementById("matches").textContent, shown(list.children).length,
+          shown(list.children).map((item) => item.dataset[name] || item.textContent)];
+}};
+const filtered = {{
+  all: set("task", ""), task: set("task", "sts"), both: set("better", "cross"),
+  tag: set("phenomenon", {json.dumps(TAGS[2])}), none: set("words", "no such words"),
+  evil: (["phenomenon", "better", "task"].map((name) => set(name, "")),
+         set("words", "{EVIL[:7]}")),
+}};
+const table = [...document.querySelectorAll("#scores table")].at(-1), rows = table.tBodies[0].rows;
+const next = document.querySelector("#scores .pager [aria-label='Next rows']");
+const before = shown(rows).length;
+next.click();
+const rules = [...document.styleSheets[0].cssRules];
+const style = rules.find((rule) => rule.media?.mediaText === "print");
+const paged = {{
+  rows: rows.length, before, after: shown(rows).length, last: next.disabled,
+  print: style.cssText.includes("tr[hidden]"),
+}};
+const head = table.tHead.rows[0].cells[1], button = head.querySelector("button");
+const sorted = () => {{
+  button.click();
+  return [[...rows].map((row) => Number(row.cells[1].dataset.value)),
+          head.getAttribute("aria-sort")];
+}};
+button.focus();
+const focused = document.activeElement === button;
+const [down, first] = sorted(), [up, second] = sorted();
+return {{
+  total: list.children.length, filtered, paged,
+  ordered: {{ focused, down, up, said: [first, second] }},
+}};"""
