@@ -84,9 +84,9 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
             del tuned  # its weights, before the next stage needs the memory
 
         if is_main():
-            judged = judge_cells(of_most_labels(cells), opened.splits, folder)
+            judged = judge_cells(of_most_labels(cells), inputs.splits, folder)
             folder.write_json(COMPARISONS, to_json(judged))
-            learning = learning_curves(cells, opened.splits, folder)
+            learning = learning_curves(cells, inputs.splits, folder)
             say(summary(cells, judged, learning, folder.path))
     return cells
 
@@ -103,6 +103,7 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
     from simcse.stage import read_notes, tuned_backbone
 
     settings, folder, untuned = opened.settings, opened.folder, opened.backbone
+    selection = opened.inputs.selection
     if stage.config is None:
         folder.link("backbones/none", untuned.folder)
         encoder = copy.copy(untuned.encoder)  # the same weights, pooled as the user asks
@@ -110,10 +111,10 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
         return Tuned(encoder, encoder.fingerprint(untuned.weights))
 
     def dev_score(encoder: SentenceEncoder) -> float:
-        return selection_score(encoder.encode_quietly, opened.selection)
+        return selection_score(encoder.encode_quietly, selection)
 
     def geometry(encoder: SentenceEncoder) -> dict[str, float | None]:
-        return pair_geometry(encoder.encode_quietly, opened.selection)
+        return pair_geometry(encoder.encode_quietly, selection)
 
     pretrain, name = stage.pretrain, f"{stage.pretrain}-{stage.seed}"
     say(f"tuning    {pretrain}, seed {stage.seed}")
@@ -123,8 +124,8 @@ def contrastive_stage(opened: Run, stage: Stage, say: Say) -> Tuned:
         opened.texts[pretrain],
         stage.config,
         opened.backbones,
-        dev_score=dev_score if opened.selection else None,
-        geometry=geometry if opened.selection else None,
+        dev_score=dev_score if selection else None,
+        geometry=geometry if selection else None,
         resume=settings.resume,
     )
     folder.link(f"backbones/{name}", path)
@@ -185,7 +186,7 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     encoder = tuned.encoder.freeze() if training.frozen else tuned.encoder.clone()
 
     # An encoder that is tuned has its own best rate and epoch; a part of train chooses them.
-    labelled = opened.to_train_on[heads[0].cell.task]
+    labelled = opened.inputs.to_train_on[heads[0].cell.task]
     if parts := to_try(heads[0], labelled, bool(settings.rates)):
         (head,), (head_task,) = heads, head_tasks
         choice = choose_rate(
