@@ -12,7 +12,6 @@ From a script: `from run_multitask import Settings, run; cells = run(Settings(ta
 from __future__ import annotations
 
 import copy
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,12 +53,8 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
 
     from experiment.opening import find_inputs, open_run
     from experiment.plan import plan, run_config
-    from report.cell import of_most_labels
-    from report.judging import judge_cells, to_json
-    from report.learning import learning_curves
-    from report.run_folder import COMPARISONS
-    from report.table import summary
-    from runtime.processes import is_main, join_processes
+    from report.table import conclusion
+    from runtime.processes import join_processes
 
     join_processes(settings.device)  # with torchrun; alone otherwise
     if settings.threads:
@@ -83,11 +78,7 @@ def run(settings: Settings, say: Say = say_nothing) -> list[Cell]:
                 folder.write_results(cells)
             del tuned  # its weights, before the next stage needs the memory
 
-        if is_main():
-            judged = judge_cells(of_most_labels(cells), inputs.splits, folder)
-            folder.write_json(COMPARISONS, to_json(judged))
-            learning = learning_curves(cells, inputs.splits, folder)
-            say(summary(cells, judged, learning, folder.path))
+        say(conclusion(cells, inputs.splits, folder))
     return cells
 
 
@@ -175,8 +166,6 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
     )
     from heads.rates import choose_rate
     from heads.train import fit_heads
-    from report.run_folder import MODEL
-    from runtime.processes import apart, is_main
 
     settings, heads = opened.settings, training.heads
     head_tasks = [head_task_of(opened, head, tuned) for head in heads]
@@ -211,36 +200,11 @@ def train_heads(opened: Run, training: Training, tuned: Tuned, work: Work) -> No
         epoch=choice.epoch if choice else None,
     )
 
-    if is_main():
-        results = [
-            FittedCell(head.cell, head_task, fitted, encoder, choice)
-            for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
-        ]
-        with apart():
-            write_training(opened, training, tuned, results, work)
-            if not training.frozen:
-                histories = {result.cell.task: result.fitted.history for result in results}
-                notes = {"heads": [head.cell.name for head in heads], "histories": histories}
-                encoder.save(work.folder / MODEL, notes)
-
-
-def add_costs_and_page(settings: Settings, say: Say) -> None:
-    """Measure what the encoders cost, and draw the page; the results stand whatever fails here."""
-    from report.costs import add_costs
-    from report.page.write import write_page
-
-    folder = settings.folder()
-    for what, command, work in (
-        ("costs", "cost", lambda: add_costs(folder, settings.cost_seconds, settings.device, say)),
-        ("page", "html", lambda: say(f"Report: {write_page(folder)} (open in a browser)")),
-    ):
-        try:
-            work()
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            logging.warning(
-                "no %s (%s); try again: python -m report %s %s", what, why, command, folder
-            )
+    results = [
+        FittedCell(head.cell, head_task, fitted, encoder, choice)
+        for head, head_task, fitted in zip(heads, head_tasks, fitted_heads, strict=True)
+    ]
+    write_training(opened, training, tuned, results, work)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -250,11 +214,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # Loaded before Ctrl-C raises an exception, which could surface in the middle of an import.
     import experiment.cells  # noqa: F401
-    from runtime.processes import is_main, leave_processes
+    from report.page.write import add_costs_and_page
+    from runtime.processes import leave_processes
 
     def work() -> None:
-        if run(settings, say) and is_main():
-            add_costs_and_page(settings, say)
+        if run(settings, say):
+            add_costs_and_page(settings.folder(), settings.cost_seconds, settings.device, say)
 
     try:
         return exit_code(work, INTERRUPTED)

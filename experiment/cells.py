@@ -24,10 +24,10 @@ from heads.train import FittedHead, HeadTask, Score, by_name, head_soft
 from minbert.checkpoint import tensors_digest
 from minbert.encoder import SentenceEncoder
 from report.cell import ALL, COSINE, Cell, Coordinates
-from report.run_folder import RunFolder
+from report.run_folder import MODEL, RunFolder
 from runtime.errors import UserError
 from runtime.files import digest
-from runtime.processes import world_size
+from runtime.processes import apart, is_main, world_size
 from runtime.store import Work
 
 
@@ -153,20 +153,30 @@ def score_on(examples: Sequence[Example], task: str) -> Score:
 def write_training(
     opened: Run, training: Training, tuned: Tuned, results: Sequence[FittedCell], work: Work
 ) -> None:
-    """Score the heads of a training, and fill its folder, which is laid out as a run folder."""
+    """Score the heads of a training, and fill its folder, which is laid out as a run folder.
+
+    Of several processes the first one does it.
+    """
+    if not is_main():
+        return
     folder = RunFolder(work.folder)
     cells = []
-    for result in results:
-        name, task = result.cell.name, result.cell.task
-        folder.add_curve(name, result.fitted.history)
-        for split, predictions in result.fitted.predictions.items():
-            ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
-            folder.write_predictions(name, task, split, ids, predictions)
-        key = work.key if training.joint is None else digest([work.key, task])[:16]
-        path, pretrain = folder.head_path(name), result.cell.pretrain
-        save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
-        cells += scored(opened, result, tuned, key, folder)
-    folder.write_results(cells)
+    with apart():
+        for result in results:
+            name, task = result.cell.name, result.cell.task
+            folder.add_curve(name, result.fitted.history)
+            for split, predictions in result.fitted.predictions.items():
+                ids = [example.id for example in getattr(opened.inputs.splits[task], split)]
+                folder.write_predictions(name, task, split, ids, predictions)
+            key = work.key if training.joint is None else digest([work.key, task])[:16]
+            path, pretrain = folder.head_path(name), result.cell.pretrain
+            save_head(result.fitted.head, path, result.head_task, key=key, pretrain=pretrain)
+            cells += scored(opened, result, tuned, key, folder)
+        folder.write_results(cells)
+        if not training.frozen:
+            histories = {result.cell.task: result.fitted.history for result in results}
+            notes = {"heads": [result.cell.name for result in results], "histories": histories}
+            results[0].encoder.save(folder.path / MODEL, notes)
 
 
 def scored(
