@@ -34,9 +34,7 @@ NLI = Task(
     label_kind="classes",
     largest=2,
     metrics=("accuracy", "f1"),
-    main_metric="accuracy",
     prediction_header="Predicted_Entailment",
-    whole_predictions=True,
     read=read_nli,
 )
 
