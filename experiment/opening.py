@@ -139,12 +139,13 @@ def check_published(inputs: Inputs) -> None:
             )
 
 
-def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
-    """Refuse a folder that another command has made: its results would be replaced.
+def open_folder(settings: Settings) -> RunFolder:
+    """Return the run folder; not one of another command, whose results would be replaced.
 
     Raises:
         DataError: it is of an earlier version, or of other settings, which are named.
     """
+    folder = RunFolder(settings.folder(), read_only=not is_main())
     config = folder.config()
     if (folder.path / "results.json").exists() and "format" not in config:
         raise DataError(
@@ -156,6 +157,7 @@ def refuse_another_command(folder: RunFolder, settings: Settings) -> None:
             f"{folder.path}: made by another command ({'; '.join(differing)}); "
             "give another --run-dir"
         )
+    return folder
 
 
 @dataclass(frozen=True)
@@ -232,8 +234,7 @@ def open_run(inputs: Inputs) -> Run:
         UserError: more layers are to be tuned than there are.
     """
     settings = inputs.settings
-    folder = RunFolder(settings.folder(), read_only=not is_main())
-    refuse_another_command(folder, settings)
+    folder = open_folder(settings)
     if inputs.checkpoint.has(ISBERT):
         raise CheckpointError(
             f"{inputs.checkpoint}: IS-BERT's embeddings are the mean of its convolutions, "
